@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"doorward/api"
-	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // The rows of contract.md §7.
@@ -30,7 +30,7 @@ func TestAccessCredentialsAreReadGenerously(t *testing.T) {
 
 func TestAccessExpiryIsJudgedOnEveryRequest(t *testing.T) {
 	clock := kvtest.NewClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	s := newSiteOver(t, kvtest.OpenConfig(t, kv.Config{Clock: clock.Now}))
+	s := newSiteOver(t, kvtest.OpenConfig(t, table.Config{Clock: clock.Now}))
 	a := s.status(s.do("POST", "/admin/v1/keys/", `{"name":"short","level":"denomination","permissions":[],"expires_at":"2026-01-01T01:00:00Z"}`), 201)
 	short := *s
 	short.auth = [2]string{a.text(t, "key"), a.text(t, "secret")}

@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"doorward/api/reach"
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/table"
 )
 
 // authenticate finds the caller, once. A right key and secret always pass and are never counted.
@@ -26,7 +27,7 @@ func (x *exchange) authenticate(r *http.Request) (err error) {
 	}
 	switch {
 	case !ok && len(r.Header["Authorization"]) == 0: // counted, but not logged: no login was tried
-		return cmp.Or(x.server.limits.Count(reach.ClientAddr(r), key), kv.ErrBadLogin)
+		return cmp.Or(x.server.limits.Count(reach.ClientAddr(r), key), table.ErrBadLogin)
 	case !ok:
 		return x.server.failedLogin(r, key)
 	}
@@ -37,13 +38,13 @@ func (x *exchange) authenticate(r *http.Request) (err error) {
 
 // failedLogin counts and logs a login that failed. The error says so, or that the client has to wait.
 func (s *Server) failedLogin(r *http.Request, key string) error {
-	return cmp.Or(s.limits.Fail(reach.ClientAddr(r), key), kv.ErrBadLogin)
+	return cmp.Or(s.limits.Fail(reach.ClientAddr(r), key), table.ErrBadLogin)
 }
 
 // ration counts a request of a key that has a rate.
 func (x *exchange) ration() error { return x.server.ration(x.Header(), x.caller) }
 
-func (s *Server) ration(h http.Header, p kv.Principal) error {
+func (s *Server) ration(h http.Header, p auth.Principal) error {
 	if rate := p.Rate(); rate > 0 {
 		return s.limits.Ration(p.Key(), rate, h)
 	}

@@ -11,12 +11,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-chi/chi/v5"
+
 	"doorward/api"
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/door"
+	"doorward/kv/entry"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
-
-	"github.com/go-chi/chi/v5"
+	"doorward/kv/table"
 )
 
 // The benchmarks of this room run the server and a bare peer side by side and report the ratio of their throughputs: times
@@ -130,7 +133,7 @@ func benchCheckin(b *testing.B, connections int) {
 	stock(b, w, tickets)
 	peer := startPeer(b, "POST", "/v1/event/{id}/checkin/", func(rw http.ResponseWriter, r *http.Request) {
 		key, secret, _ := r.BasicAuth()
-		p, err := w.store.Login(key, secret)
+		p, err := w.store.Keys.Login(key, secret)
 		if err != nil {
 			b.Error(err)
 		}
@@ -139,8 +142,8 @@ func benchCheckin(b *testing.B, connections int) {
 			b.Error(err)
 		}
 		code := strings.TrimSuffix(strings.TrimPrefix(string(body), `{"code":"`), `"}`)
-		d, err := w.store.CheckIn(p, kv.Attempt{Event: w.event, Code: code})
-		if err != nil || d.Outcome != kv.Admitted {
+		d, err := w.store.Door.CheckIn(p, door.Attempt{Event: w.event, Code: code})
+		if err != nil || d.Outcome != table.Admitted {
 			b.Error(d.Outcome, err)
 		}
 		rw.WriteHeader(http.StatusNoContent)
@@ -161,12 +164,12 @@ func benchCheckin(b *testing.B, connections int) {
 
 // stock gives an event tickets T1, T2, …
 func stock(b *testing.B, w *world, n int) {
-	for i := 0; i < n; i += kv.MaxRows {
-		rows := make([]kv.Row, kv.MaxRows)
+	for i := 0; i < n; i += table.MaxRows {
+		rows := make([]entry.Row, table.MaxRows)
 		for j := range rows {
-			rows[j] = kv.Row{Kind: record.Ticket, Patch: kvtest.Parse(b, record.Ticket, fmt.Sprintf(`{"event_id":%d,"code":"T%d"}`, w.event, i+j+1), true)}
+			rows[j] = entry.Row{Kind: record.Ticket, Patch: kvtest.Parse(b, record.Ticket, fmt.Sprintf(`{"event_id":%d,"code":"T%d"}`, w.event, i+j+1), true)}
 		}
-		if _, err := w.store.Upsert(kv.Operator(), rows, false); err != nil {
+		if _, err := w.store.Desk.Upsert(auth.Operator(), rows, false); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -88,7 +88,7 @@ func readPatch(x *exchange, k *record.Kind, o record.ParseOptions) (*record.Patc
 	if err != nil {
 		return nil, nil, err
 	}
-	o.Zone = x.store().Zone()
+	o.Zone = x.store().Tables.Zone()
 	patch, err := k.Parse(body, o)
 	return patch, body, err
 }

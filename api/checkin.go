@@ -5,25 +5,26 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"doorward/kv"
+	"doorward/kv/door"
 	"doorward/kv/record"
+	"doorward/kv/table"
 	"doorward/kv/value"
 )
 
 // messages are what a door may read aloud. They hold no name and no code.
-var messages = map[kv.Outcome]string{
-	kv.Admitted:        "Admitted.",
-	kv.AlreadyAdmitted: "This ticket was already admitted.",
-	kv.UnknownCode:     "No ticket has this code.",
-	kv.WrongEvent:      "This ticket is for another event.",
-	kv.Cancelled:       "This ticket was cancelled.",
-	kv.Refunded:        "This ticket was refunded.",
-	kv.Unpaid:          "This ticket is not paid yet.",
-	kv.Blocked:         "This ticket is blocked.",
-	kv.NotYetValid:     "This ticket is not valid yet.",
-	kv.NoLongerValid:   "This ticket is no longer valid.",
-	kv.EventClosed:     "The event takes no check-ins.",
-	kv.Undone:          "The check-in was undone.",
+var messages = map[table.Outcome]string{
+	table.Admitted:       "Admitted.",
+	door.AlreadyAdmitted: "This ticket was already admitted.",
+	door.UnknownCode:     "No ticket has this code.",
+	door.WrongEvent:      "This ticket is for another event.",
+	door.Cancelled:       "This ticket was cancelled.",
+	door.Refunded:        "This ticket was refunded.",
+	door.Unpaid:          "This ticket is not paid yet.",
+	door.Blocked:         "This ticket is blocked.",
+	door.NotYetValid:     "This ticket is not valid yet.",
+	door.NoLongerValid:   "This ticket is no longer valid.",
+	door.EventClosed:     "The event takes no check-ins.",
+	door.Undone:          "The check-in was undone.",
 }
 
 // checkinForm is the body of a check-in.
@@ -35,13 +36,13 @@ var checkinForm = record.Form("checkin_form",
 func event(x *exchange) (record.ID, error) {
 	id, ok := record.Event.ParseID(x.request.PathValue("id"))
 	if !ok {
-		return id, kv.ErrNotFound
+		return id, table.ErrNotFound
 	}
 	return id, nil
 }
 
 // attempted reads an attempt at the event in the path, by a surface's own way, and has it decided.
-func attempted(x *exchange, read func(*exchange) (kv.Attempt, error)) (d kv.Decision, err error) {
+func attempted(x *exchange, read func(*exchange) (door.Attempt, error)) (d door.Decision, err error) {
 	id, err := event(x)
 	if err != nil {
 		return d, err
@@ -51,7 +52,7 @@ func attempted(x *exchange, read func(*exchange) (kv.Attempt, error)) (d kv.Deci
 		return d, unlessMissing(x, record.Event, id, err)
 	}
 	a.Event = id.Int()
-	return x.store().CheckIn(x.caller, a)
+	return x.store().Door.CheckIn(x.caller, a)
 }
 
 // checkIn answers POST /v1/event/{id}/checkin/.
@@ -61,7 +62,7 @@ func checkIn(x *exchange) error {
 		return err
 	}
 	markReplayed(x, d.Replayed)
-	if d.Outcome != kv.Admitted {
+	if d.Outcome != table.Admitted {
 		return &notAdmitted{d}
 	}
 	h := x.Header()
@@ -71,7 +72,7 @@ func checkIn(x *exchange) error {
 }
 
 // readCheckIn reads the body and headers of a check-in.
-func readCheckIn(x *exchange) (a kv.Attempt, err error) {
+func readCheckIn(x *exchange) (a door.Attempt, err error) {
 	form, _, err := readForm(x, checkinForm)
 	if err != nil {
 		return a, err
@@ -93,7 +94,7 @@ func stamp(t time.Time) string {
 
 // duplicateDetails say where and when a ticket was admitted before.
 type duplicateDetails struct {
-	Outcome    kv.Outcome     `json:"outcome"`
+	Outcome    table.Outcome  `json:"outcome"`
 	CheckinID  string         `json:"checkin_id"`
 	AdmittedAt jsontext.Value `json:"admitted_at"`
 	Door       string         `json:"door"`
@@ -102,7 +103,7 @@ type duplicateDetails struct {
 	Holder     *string        `json:"holder,omitzero"`
 }
 
-func duplicate(d kv.Decision) duplicateDetails {
+func duplicate(d door.Decision) duplicateDetails {
 	return duplicateDetails{d.Outcome, d.CheckinID, value.Time(d.AdmittedAt), d.Door, d.SecondsAgo, d.SameDoor, d.Holder}
 }
 
@@ -113,8 +114,8 @@ const RevokedHeader = "X-Laptop-Revoked"
 const revokedText = "This laptop is revoked: check-ins are recorded for review; it sells and edits nothing more."
 
 // message is what a door may read aloud of an outcome.
-func message(x *exchange, outcome kv.Outcome) string {
-	if x.store().IsRevoked() {
+func message(x *exchange, outcome table.Outcome) string {
+	if x.store().Tables.IsRevoked() {
 		return messages[outcome] + " " + revokedText
 	}
 	return messages[outcome]

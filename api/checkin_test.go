@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // The rows of contract.md §10 and the door's surface.
@@ -26,7 +26,7 @@ func (s *site) scan(event int64, body string, options ...option) answer {
 
 func TestCheckinAdmitsOnce(t *testing.T) {
 	clock := kvtest.NewClock(time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC))
-	w := settle(newSiteOver(t, kvtest.OpenConfig(t, kv.Config{Clock: clock.Now})))
+	w := settle(newSiteOver(t, kvtest.OpenConfig(t, table.Config{Clock: clock.Now})))
 	w.ticket(w.event, "K7QP-2M", "")
 	first := w.status(w.checkIn(w.event, "K7QP-2M", header("X-Door", "North")), 204)
 	id, at := first.header.Get("X-Checkin-Id"), first.header.Get("X-Checkin-At")
@@ -53,7 +53,7 @@ func TestCheckinAdmitsOnce(t *testing.T) {
 
 func TestCheckinRefusals(t *testing.T) {
 	clock := kvtest.NewClock(time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC))
-	w := settle(newSiteOver(t, kvtest.OpenConfig(t, kv.Config{Clock: clock.Now})))
+	w := settle(newSiteOver(t, kvtest.OpenConfig(t, table.Config{Clock: clock.Now})))
 	closed := w.create(record.Event, fmt.Sprintf(`{"start_datetime":"2026-05-01T10:00:00Z","enabled":false,"church_id":%d}`, w.church))
 	for _, state := range []string{"cancelled", "refunded", "unpaid", "blocked"} {
 		w.ticket(w.event, state, `"state":"`+state+`"`)
@@ -138,7 +138,7 @@ func TestCheckinOfManyAtOnceAdmitsExactlyOne(t *testing.T) {
 
 func TestCheckinDailyListAdmitsOnceADay(t *testing.T) {
 	clock := kvtest.NewClock(time.Date(2026, 5, 1, 22, 0, 0, 0, time.UTC))
-	w := settle(newSiteOver(t, kvtest.OpenConfig(t, kv.Config{Clock: clock.Now, Zone: time.FixedZone("X", 3600)})))
+	w := settle(newSiteOver(t, kvtest.OpenConfig(t, table.Config{Clock: clock.Now, Zone: time.FixedZone("X", 3600)})))
 	event := w.create(record.Event, `{"start_datetime":"2026-05-01T10:00:00Z","list_rule":"daily"}`)
 	w.ticket(event, "A1", "")
 	w.status(w.checkIn(event, "A1"), 204)

@@ -9,7 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"doorward/kv"
+	"doorward/kv/desk"
+	"doorward/kv/entry"
 	"doorward/kv/fault"
 )
 
@@ -17,7 +18,7 @@ import (
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // entityTag is a reply's ETag: its revision, and a checksum of its bytes, because derived members change without a revision.
-func entityTag(rep kv.Reply) string {
+func entityTag(rep entry.Reply) string {
 	sum := crc32.Checksum(rep.JSON, castagnoli)
 	tag := make([]byte, 0, len(rep.Revision)+11)
 	tag = append(append(append(tag, '"'), rep.Revision...), '.')
@@ -101,13 +102,13 @@ func idempotencyKey(x *exchange, faults *fault.ByField) string {
 
 // once is what makes a create happen once; nil without an Idempotency-Key. The same key means another thing to another api
 // key, method or path.
-func once(x *exchange, body []byte, faults *fault.ByField) *kv.Once {
+func once(x *exchange, body []byte, faults *fault.ByField) *desk.Once {
 	value := idempotencyKey(x, faults)
 	if value == "" {
 		return nil
 	}
 	name := fmt.Sprintf("%d\x00%s\x00%s\x00%s", x.caller.Key(), x.request.Method, x.path(), value)
-	return &kv.Once{Key: sha256.Sum256([]byte(name)), Body: sha256.Sum256(body)}
+	return &desk.Once{Key: sha256.Sum256([]byte(name)), Body: sha256.Sum256(body)}
 }
 
 // markReplayed marks an answer that was given before.

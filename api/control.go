@@ -14,16 +14,19 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"doorward/api/load"
 	"doorward/api/load/demo"
 	"doorward/api/load/export"
 	"doorward/api/overview"
 	"doorward/api/pull"
 	"doorward/api/query"
-	"doorward/kv"
+	"doorward/kv/backup"
+	"doorward/kv/feed"
+	"doorward/kv/office"
 	"doorward/kv/record"
-
-	"github.com/go-json-experiment/json"
+	"doorward/kv/table"
 )
 
 // Control answers the command line: what the operator does to the whole store, and all of /admin/v1, without a key. It must
@@ -72,8 +75,8 @@ func (s *Server) Control() http.Handler {
 		"POST /control/door":              controlTicket,
 		"GET /control/site":               controlSite,
 		"POST /control/venue/enrol":       controlEnrol,
-		"POST /control/venue/{id}/revoke": controlEnd((*kv.Store).RevokeVenue),
-		"POST /control/venue/{id}/wipe":   controlEnd((*kv.Store).WipeVenue),
+		"POST /control/venue/{id}/revoke": controlEnd((*office.Desk).RevokeVenue),
+		"POST /control/venue/{id}/wipe":   controlEnd((*office.Desk).WipeVenue),
 	} {
 		mux.Handle(pattern, s.answer(func(x *exchange, r *http.Request) error {
 			x.identity = operator()
@@ -91,7 +94,7 @@ func controlStatus(x *exchange, r *http.Request) error {
 	if text := r.URL.Query().Get("event"); text != "" {
 		id, ok := record.Event.ParseID(text)
 		if !ok {
-			return kv.ErrNotFound
+			return table.ErrNotFound
 		}
 		c.Event = id.Int()
 	}
@@ -126,12 +129,12 @@ func controlExport(x *exchange, r *http.Request) error {
 	q := r.URL.Query()
 	x.Header().Set("Content-Type", "application/octet-stream")
 	x.Header().Set("Trailer", exportError+", "+exportLeftOut)
-	err := export.Write(r.Context(), x, export.Options{Store: x.store(), Who: x.caller, Kind: q.Get("kind"), Format: q.Get("format")})
-	if out := (*kv.LeftOut)(nil); errors.As(err, &out) {
+	err := export.Write(r.Context(), x, export.Options{Log: x.store().Log, Who: x.caller, Kind: q.Get("kind"), Format: q.Get("format")})
+	if out := (*feed.LeftOut)(nil); errors.As(err, &out) {
 		if x.status == 0 {
 			x.WriteHeader(http.StatusOK) // nothing is sound
 		}
-		x.Header().Set(exportLeftOut, x.store().Blamed(out).Error())
+		x.Header().Set(exportLeftOut, x.store().Inbox.Blamed(out).Error())
 		return nil
 	}
 	if err == nil || x.status == 0 {
@@ -153,7 +156,7 @@ func controlDemo(x *exchange, r *http.Request) error {
 	}
 	rep, err := demo.Make(r.Context(), x.store(), x.caller, demo.Options{Size: q.Get("size"), Seed: seed, Progress: st.progress})
 	if errors.Is(err, demo.ErrNotVacant) {
-		err = &kv.Conflict{Reason: demo.ErrNotVacant.Error()}
+		err = &table.Conflict{Reason: demo.ErrNotVacant.Error()}
 	}
 	return st.end(rep, err)
 }
@@ -177,7 +180,7 @@ type place struct {
 }
 
 // Verdict is a report as GET /control/verify answers it. Of a file that cannot be opened, file says why.
-func Verdict(rep kv.Report, file string) any {
+func Verdict(rep backup.Report, file string) any {
 	v := verdict{Rows: rep.Rows, Records: rep.Records, Damaged: rep.Damaged, Damage: append([]string{}, rep.Damage...), File: file}
 	for _, d := range rep.Places {
 		v.Places = append(v.Places, place(d))
@@ -192,7 +195,7 @@ func controlVerify(x *exchange, _ *http.Request) error {
 }
 
 // verify reads a file that may be damaged: an access beyond its end, or to what is no page, is damage and not our death.
-func verify(x *exchange, progress func(done, total int)) (rep kv.Report, err error) {
+func verify(x *exchange, progress func(done, total int)) (rep backup.Report, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if v := recover(); v != nil {
@@ -201,7 +204,7 @@ func verify(x *exchange, progress func(done, total int)) (rep kv.Report, err err
 			x.log(fmt.Errorf("verify: panic: %v", v))
 		}
 	}()
-	return x.store().Verify(x.caller, progress)
+	return x.store().Files.Verify(x.caller, progress)
 }
 
 // progressPause is the shortest time between two lines of progress.
@@ -278,7 +281,7 @@ type step struct{ done, total int }
 func controlReindex(x *exchange, r *http.Request) error {
 	by := x.server.config.Indexer
 	if by == nil {
-		return &kv.Conflict{Reason: "nothing keeps a search index here"}
+		return &table.Conflict{Reason: "nothing keeps a search index here"}
 	}
 	var made indexed
 	steps, end := make(chan step, 1), make(chan error, 1)

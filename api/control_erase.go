@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"doorward/kv"
 	"doorward/kv/fault"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // erasedView tells what an erasure has taken away, and which older files still hold it.
@@ -31,9 +31,9 @@ type olderFiles struct {
 func controlToErase(x *exchange, r *http.Request) error {
 	id, ok := record.Person.ParseID(r.URL.Query().Get("id"))
 	if !ok {
-		return kv.ErrNotFound
+		return table.ErrNotFound
 	}
-	who, err := x.store().ToErase(x.caller, id)
+	who, err := x.store().Erasures.ToErase(x.caller, id)
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func controlToErase(x *exchange, r *http.Request) error {
 		ErasedAt *string `json:"erased_at"`
 	}{ID: id.Int(), Name: who.Name}
 	if !who.ErasedAt.IsZero() {
-		day := who.ErasedAt.In(x.store().Zone()).Format(time.DateOnly)
+		day := who.ErasedAt.In(x.store().Tables.Zone()).Format(time.DateOnly)
 		view.ErasedAt = &day
 	}
 	return x.answer(http.StatusOK, view)
@@ -53,9 +53,9 @@ func controlToErase(x *exchange, r *http.Request) error {
 func controlErase(x *exchange, r *http.Request) error {
 	id, ok := record.Person.ParseID(r.URL.Query().Get("id"))
 	if !ok {
-		return kv.ErrNotFound
+		return table.ErrNotFound
 	}
-	e, err := x.store().Erase(x.caller, record.Person, id)
+	e, err := x.store().Erasures.Erase(x.caller, record.Person, id)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func controlErase(x *exchange, r *http.Request) error {
 // freeDatabases are the names of the databases that hold documents of other programs.
 func freeDatabases(x *exchange) ([]string, error) {
 	names := []string{}
-	all, err := x.store().Databases(x.caller)
+	all, err := x.store().Docs.Databases(x.caller)
 	for _, d := range all {
 		if d.Free() {
 			names = append(names, d.Name)
@@ -85,7 +85,7 @@ func freeDatabases(x *exchange) ([]string, error) {
 
 // findOlderFiles names the files that hold what the store held before now.
 func findOlderFiles(x *exchange) (older olderFiles, err error) {
-	found, err := x.store().OlderFiles(x.caller, x.store().Now())
+	found, err := x.store().Tables.OlderFiles(x.caller, x.store().Tables.Now())
 	return olderFiles{append([]string{}, found...)}, err
 }
 
@@ -95,7 +95,7 @@ func controlOlderFiles(x *exchange, _ *http.Request) error {
 	if err != nil {
 		return err
 	}
-	due, _, err := x.store().ErasuresDue()
+	due, _, err := x.store().Erasures.ErasuresDue()
 	if err != nil {
 		return err
 	}
@@ -109,9 +109,9 @@ func controlOlderFiles(x *exchange, _ *http.Request) error {
 func controlNoteBackup(x *exchange, r *http.Request) error {
 	file := r.URL.Query().Get("file")
 	if !filepath.IsAbs(file) {
-		return kv.ErrNotFound
+		return table.ErrNotFound
 	}
-	if err := x.store().NoteBackup(x.caller, file); err != nil {
+	if err := x.store().Tables.NoteBackup(x.caller, file); err != nil {
 		return err
 	}
 	return x.answer(http.StatusOK, struct{}{})

@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"doorward/api/load"
-	"doorward/kv"
+	"doorward/kv/disk"
+	"doorward/kv/table"
 )
 
 // copied is what a copy of the store holds.
@@ -23,10 +24,10 @@ type copied struct {
 // controlBackup copies the store into a folder within its own. The client makes the folder and removes it.
 func controlBackup(x *exchange, r *http.Request) error {
 	name := r.URL.Query().Get("folder")
-	if !kv.IsWorkFolder(name, "backup") {
+	if !disk.IsWorkFolder(name, "backup") {
 		return fmt.Errorf("%w: folder: .doorward-backup- and a number are wanted", load.ErrUsage)
 	}
-	c, err := x.store().CopyTo(x.caller, kv.Path(filepath.Join(x.store().Dir(), name)))
+	c, err := x.store().Files.CopyTo(x.caller, table.Path(filepath.Join(x.store().Tables.Dir(), name)))
 	if err != nil {
 		return err
 	}
@@ -41,7 +42,7 @@ type compacted struct {
 
 // controlCompact writes the store's file again, without its free pages.
 func controlCompact(x *exchange, r *http.Request) error {
-	c, err := x.store().Compact(r.Context(), x.caller)
+	c, err := x.store().Files.Compact(r.Context(), x.caller)
 	if err != nil {
 		return err
 	}
@@ -57,11 +58,11 @@ type trusted struct {
 
 // controlTrust ends every doubt of the clock.
 func controlTrust(x *exchange, _ *http.Request) error {
-	c, err := x.store().TrustClock(x.caller)
+	c, err := x.store().Tables.TrustClock(x.caller)
 	if err != nil {
 		return err
 	}
-	t := trusted{Now: x.store().Now().UTC(), Doubted: c.Doubt != ""}
+	t := trusted{Now: x.store().Tables.Now().UTC(), Doubted: c.Doubt != ""}
 	if !c.Measured.IsZero() {
 		ms := c.Offset.Milliseconds()
 		t.Offset = &ms

@@ -8,16 +8,17 @@ import (
 	"testing"
 
 	"doorward/api"
-	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // TestAFullDiskIs507 tells of each thing that is refused what it wants, and of what goes on.
 func TestAFullDiskIs507(t *testing.T) {
 	var left atomic.Int64
 	left.Store(1 << 40)
-	w := settle(newSiteOver(t, kvtest.OpenConfig(t, kv.Config{Free: func() (int64, error) { return left.Load(), nil }})))
+	w := settle(newSiteOver(t, kvtest.OpenConfig(t, table.Config{Free: func() (int64, error) { return left.Load(), nil }})))
 	for _, code := range []string{"A", "B", "C", "D"} {
 		w.ticket(w.event, code, "")
 	}
@@ -59,7 +60,7 @@ func TestAFullDiskIs507(t *testing.T) {
 func TestAFullDiskHidesNoAnswer(t *testing.T) {
 	var left atomic.Int64
 	left.Store(1 << 40)
-	w := settle(newSiteOver(t, kvtest.OpenConfig(t, kv.Config{Free: func() (int64, error) { return left.Load(), nil }})))
+	w := settle(newSiteOver(t, kvtest.OpenConfig(t, table.Config{Free: func() (int64, error) { return left.Load(), nil }})))
 	once := func(body string) answer { return w.do("POST", "/v1/people/", body, header("Idempotency-Key", "once")) }
 	body := `{"full_name":"Ana Souza","church_id":1}`
 	w.status(once(body), 201)
@@ -81,7 +82,7 @@ func TestAFullDiskHidesNoAnswer(t *testing.T) {
 func TestAnErasureThatFindsNoRoomIsSaidToBeNoted(t *testing.T) {
 	var left atomic.Int64
 	left.Store(1 << 40)
-	store := kvtest.OpenConfig(t, kv.Config{Free: func() (int64, error) { return left.Load(), nil }})
+	store := kvtest.OpenConfig(t, table.Config{Free: func() (int64, error) { return left.Load(), nil }})
 	server, err := api.New(api.Config{Store: store})
 	if err != nil {
 		t.Fatal(err)
@@ -108,17 +109,17 @@ func TestAnErasureThatFindsNoRoomIsSaidToBeNoted(t *testing.T) {
 func TestReadyzTellsOfWhatCouldNotBeErased(t *testing.T) {
 	var left atomic.Int64
 	left.Store(1 << 40)
-	store := kvtest.OpenConfig(t, kv.Config{Free: func() (int64, error) { return left.Load(), nil }})
+	store := kvtest.OpenConfig(t, table.Config{Free: func() (int64, error) { return left.Load(), nil }})
 	w := settle(newSiteOver(t, store))
 	left.Store(0)
-	if _, err := store.Erase(kv.Operator(), record.Person, record.Int(w.person)); err == nil {
+	if _, err := store.Erasures.Erase(auth.Operator(), record.Person, record.Int(w.person)); err == nil {
 		t.Fatal("erasing on a full disk does not fail")
 	}
 	left.Store(1 << 40)
 	if ready := w.status(w.do("GET", "/readyz", "", anybody), 200); !strings.Contains(ready.body, `"reasons":["Something that is to be erased could not be`) {
 		t.Errorf("readyz = %s, want that something could not be erased", ready.body)
 	}
-	if _, err := store.Erase(kv.Operator(), record.Person, record.Int(w.person)); err != nil {
+	if _, err := store.Erasures.Erase(auth.Operator(), record.Person, record.Int(w.person)); err != nil {
 		t.Fatal(err)
 	}
 }

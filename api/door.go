@@ -4,13 +4,14 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"doorward/api/barcode"
 	"doorward/api/nullable"
-	"doorward/kv"
+	"doorward/kv/door"
 	"doorward/kv/fault"
 	"doorward/kv/record"
-
-	"github.com/go-json-experiment/json/jsontext"
+	"doorward/kv/table"
 )
 
 // The bodies of the door's requests.
@@ -29,7 +30,7 @@ var (
 
 // ruling is what a scanner is answered, whatever was decided; null where there is nothing to say.
 type ruling struct {
-	Outcome    kv.Outcome     `json:"outcome"`
+	Outcome    table.Outcome  `json:"outcome"`
 	CheckinID  *string        `json:"checkin_id"`
 	AdmittedAt jsontext.Value `json:"admitted_at"`
 	Door       *string        `json:"door"`
@@ -40,7 +41,7 @@ type ruling struct {
 	Message    string         `json:"message"`
 }
 
-func rulingOf(d kv.Decision, message string) ruling {
+func rulingOf(d door.Decision, message string) ruling {
 	v := ruling{
 		Outcome: d.Outcome, CheckinID: nullable.Text(d.CheckinID), AdmittedAt: nullable.Time(d.AdmittedAt), Door: nullable.Text(d.Door),
 		Label: nullable.Text(d.Label), Type: nullable.Text(d.Type), Order: nullable.Text(d.Order), Message: message,
@@ -61,12 +62,12 @@ func scan(x *exchange) error {
 }
 
 // readScan reads a scan: door and nonce of the body count before those of the headers.
-func readScan(x *exchange) (a kv.Attempt, err error) {
+func readScan(x *exchange) (a door.Attempt, err error) {
 	form, _, err := readForm(x, scanForm)
 	if err != nil {
 		return a, err
 	}
-	a = kv.Attempt{Code: form.Text("code"), Door: form.Text("door"), Nonce: form.Text("nonce")}
+	a = door.Attempt{Code: form.Text("code"), Door: form.Text("door"), Nonce: form.Text("nonce")}
 	if id, ok := form.Value("ticket_id"); ok {
 		a.Ticket, _ = strconv.ParseInt(string(id), 10, 64) // the form holds an integer, or null
 	}
@@ -81,7 +82,7 @@ func readScan(x *exchange) (a kv.Attempt, err error) {
 }
 
 // judgeTicket wants a scan to name its ticket in one way.
-func judgeTicket(form *record.Patch, a kv.Attempt) {
+func judgeTicket(form *record.Patch, a door.Attempt) {
 	_, null := form.Value("code") // a text is never empty here
 	switch {
 	case len(form.Faults["code"]) > 0 || len(form.Faults["ticket_id"]) > 0:
@@ -105,26 +106,26 @@ func undo(x *exchange) error {
 		return unlessMissing(x, record.Event, id, err)
 	}
 	u.Event = id.Int()
-	d, err := x.store().Undo(x.caller, u)
+	d, err := x.store().Door.Undo(x.caller, u)
 	if err != nil {
 		return err
 	}
 	return answerDecision(x, d)
 }
 
-func readUndo(x *exchange) (u kv.Undoing, err error) {
+func readUndo(x *exchange) (u door.Undoing, err error) {
 	form, body, err := readForm(x, undoForm)
 	if err != nil {
 		return u, err
 	}
-	u = kv.Undoing{CheckinID: form.Text("checkin_id"), Reason: form.Text("reason")}
+	u = door.Undoing{CheckinID: form.Text("checkin_id"), Reason: form.Text("reason")}
 	u.Door = storedHeader(x, "X-Door", maxDoor, &form.Faults)
 	u.Once = once(x, body, &form.Faults)
 	return u, sound(form)
 }
 
 // answerDecision answers with a decision.
-func answerDecision(x *exchange, d kv.Decision) error {
+func answerDecision(x *exchange, d door.Decision) error {
 	markReplayed(x, d.Replayed)
 	return x.answer(http.StatusOK, rulingOf(d, message(x, d.Outcome)))
 }

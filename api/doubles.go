@@ -1,12 +1,13 @@
 package api
 
 import (
+	"github.com/go-json-experiment/json/jsontext"
+
 	"doorward/api/nullable"
 	"doorward/api/query"
-	"doorward/kv"
+	"doorward/kv/door"
+	"doorward/kv/table"
 	"doorward/kv/value"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // doubleView is a double entry as doors see it: a check-in beyond the first of a code or a ticket, or one of a ticket that is
@@ -22,7 +23,7 @@ type doubleView struct {
 	Door       *string        `json:"door"`
 	AdmittedAt jsontext.Value `json:"admitted_at"`
 	Basis      *string        `json:"basis"`
-	Reason     kv.Outcome     `json:"reason"`
+	Reason     table.Outcome  `json:"reason"`
 	First      *firstView     `json:"first"`
 }
 
@@ -49,26 +50,26 @@ func listDoubles(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return doubles(x, kv.DoubleQuery{Event: id.Int()}, func(e *kv.DoubleEntry) any { return viewDouble(e) })
+	return doubles(x, door.DoubleQuery{Event: id.Int()}, func(e *door.DoubleEntry) any { return viewDouble(e) })
 }
 
 // listAllDoubles answers GET /admin/v1/double_entries/.
 func listAllDoubles(x *exchange) error {
-	where, faults := query.Conditions(doubleFilters, query.Parse(x.request.URL.RawQuery), x.store().Zone())
+	where, faults := query.Conditions(doubleFilters, query.Parse(x.request.URL.RawQuery), x.store().Tables.Zone())
 	if len(faults) > 0 {
-		_, err := x.store().DoubleEntries(x.caller, kv.DoubleQuery{Where: where})
+		_, err := x.store().Door.DoubleEntries(x.caller, door.DoubleQuery{Where: where})
 		return bothFaults(faults, err)
 	}
-	return doubles(x, kv.DoubleQuery{Where: where}, func(e *kv.DoubleEntry) any {
+	return doubles(x, door.DoubleQuery{Where: where}, func(e *door.DoubleEntry) any {
 		return adminDoubleView{viewDouble(e), nullable.Text(e.Holder), nullable.Text(e.Node), nullable.ID(e.Key)}
 	})
 }
 
 // doubles answers with a page of double entries.
-func doubles(x *exchange, ask kv.DoubleQuery, view func(*kv.DoubleEntry) any) error {
+func doubles(x *exchange, ask door.DoubleQuery, view func(*door.DoubleEntry) any) error {
 	l := x.listing()
 	ask.Offset, ask.Limit = l.Offset, l.Limit
-	page, err := x.store().DoubleEntries(x.caller, ask)
+	page, err := x.store().Door.DoubleEntries(x.caller, ask)
 	if err != nil {
 		return err
 	}
@@ -79,7 +80,7 @@ func doubles(x *exchange, ask kv.DoubleQuery, view func(*kv.DoubleEntry) any) er
 	return l.replyWith(views, page.Count)
 }
 
-func viewDouble(e *kv.DoubleEntry) doubleView {
+func viewDouble(e *door.DoubleEntry) doubleView {
 	v := doubleView{
 		CheckinID: e.CheckinID, EventID: e.Event, TicketID: nullable.ID(e.Ticket), Label: nullable.Text(e.Label), Type: nullable.Text(e.Type),
 		Order: nullable.Text(e.Order), List: e.List, Door: nullable.Text(e.Door), AdmittedAt: value.Time(e.At), Basis: nullable.Text(e.Basis), Reason: e.Reason,

@@ -5,13 +5,17 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"doorward/api/throttle"
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/door"
+	"doorward/kv/engine"
 	"doorward/kv/fault"
 	"doorward/kv/record"
+	"doorward/kv/table"
 	"doorward/kv/value"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // errorDoc is what the OpenAPI document says of an error. Status, code and example are those that explain gives it.
@@ -28,22 +32,22 @@ var errAny = errors.New("any other error")
 var errorDocs = []errorDoc{
 	{fault.ByField{"email": {fault.Email}}, "A field or a parameter is wrong. The details list what is wrong with each.", nil},
 	{&value.SyntaxError{Line: 1, Column: 14, Reason: "unexpected EOF"}, "The body is not a JSON object, or not a file that can be imported.", nil},
-	{kv.ErrBadLogin, "The key is unknown, revoked or expired, or the secret is wrong.", []string{"WWW-Authenticate"}},
-	{&kv.Forbidden{RequiredScope: "people:POST", CurrentScopes: []string{"people:GET"}},
+	{table.ErrBadLogin, "The key is unknown, revoked or expired, or the secret is wrong.", []string{"WWW-Authenticate"}},
+	{&auth.Forbidden{RequiredScope: "people:POST", CurrentScopes: []string{"people:GET"}},
 		"The key lacks a permission or a level. The details name it.", nil},
-	{kv.ErrNotFound, "There is no record with this id, or the key does not see it.", nil},
+	{table.ErrNotFound, "There is no record with this id, or the key does not see it.", nil},
 	{&wrongMethod{}, "The path does not know the method.", []string{"Allow"}},
-	{&kv.Conflict{Reason: "other records refer to this one", Counts: map[string]int{record.Membership.Name: 2}},
+	{&table.Conflict{Reason: "other records refer to this one", Counts: map[string]int{record.Membership.Name: 2}},
 		"The request conflicts with other records. If they prevent a deletion, the details count them by kind.", nil},
-	{kv.ErrStale, "The record has changed since the revision in If-Match.", nil},
+	{desk.ErrStale, "The record has changed since the revision in If-Match.", nil},
 	{errTooLarge, "The body is larger than 1 MiB; a picture, than 8 MiB; a file to import, than 1 GiB.", nil},
 	{errMediaType, "The body has the wrong Content-Type.", nil},
 	{errHost, "The server does not answer to this Host.", nil},
-	{kv.ErrKeyReused, "A rule refuses the request, or its Idempotency-Key was used for another one.", nil},
+	{table.ErrKeyReused, "A rule refuses the request, or its Idempotency-Key was used for another one.", nil},
 	{&throttle.Error{}, "Too many logins failed, or the key has made too many requests.", append(waitHeaders, rateHeaders...)},
 	{errHeaders, "The headers are larger than 16 KiB.", nil},
 	{errAny, "The server failed. Its log has the cause under the request_id in the details.", nil},
-	{kv.ErrBusy, "The store is busy or takes no writes, or the search index is being built. Try again later.", waitHeaders},
+	{engine.ErrBusy, "The store is busy or takes no writes, or the search index is being built. Try again later.", waitHeaders},
 	{shortage, "The disk is nearly full. Try again later.", waitHeaders},
 }
 
@@ -65,22 +69,22 @@ func (d errorDoc) problem() problem {
 // checkinRefusals are the errors of a refused check-in: what the statuses mean there, and an example of each outcome.
 func checkinRefusals() []errorDoc {
 	docs := []errorDoc{
-		{kv.ErrNotFound, "There is no event with this id; or details.outcome says that the code is unknown, or that it belongs to another event.", nil},
+		{table.ErrNotFound, "There is no event with this id; or details.outcome says that the code is unknown, or that it belongs to another event.", nil},
 		{alreadyAdmitted, "The ticket was admitted before. The details say when and at which door.", nil},
-		{kv.ErrKeyReused, "details.outcome says what is wrong with the ticket or the event; without it, the Idempotency-Key was used for another code.", nil},
+		{table.ErrKeyReused, "details.outcome says what is wrong with the ticket or the event; without it, the Idempotency-Key was used for another code.", nil},
 	}
 	for outcome := range messages {
 		switch outcome {
-		case kv.Admitted, kv.Undone, kv.AlreadyAdmitted:
+		case table.Admitted, door.Undone, door.AlreadyAdmitted:
 		default:
-			docs = append(docs, errorDoc{err: &notAdmitted{kv.Decision{Outcome: outcome}}})
+			docs = append(docs, errorDoc{err: &notAdmitted{door.Decision{Outcome: outcome}}})
 		}
 	}
 	return docs
 }
 
-var alreadyAdmitted = &notAdmitted{kv.Decision{
-	Outcome: kv.AlreadyAdmitted, CheckinID: exampleULID, AdmittedAt: exampleTime, Door: "North door", SecondsAgo: 95}}
+var alreadyAdmitted = &notAdmitted{door.Decision{
+	Outcome: door.AlreadyAdmitted, CheckinID: exampleULID, AdmittedAt: exampleTime, Door: "North door", SecondsAgo: 95}}
 
 // errorComponents are the document's error responses by name, one for each status.
 func errorComponents() map[string]any {

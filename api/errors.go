@@ -13,8 +13,16 @@ import (
 	"doorward/api/load/columns"
 	"doorward/api/pull"
 	"doorward/api/throttle"
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/disk"
+	"doorward/kv/door"
+	"doorward/kv/engine"
+	"doorward/kv/entry"
+	"doorward/kv/erase"
 	"doorward/kv/fault"
+	"doorward/kv/laptop"
+	"doorward/kv/table"
 	"doorward/kv/value"
 )
 
@@ -41,7 +49,7 @@ type wrongMethod struct{ allow string }
 func (m *wrongMethod) Error() string { return "the path does not know the method" }
 
 // notAdmitted is the error of a decision that /v1 answers with a refusal.
-type notAdmitted struct{ kv.Decision }
+type notAdmitted struct{ door.Decision }
 
 func (n *notAdmitted) Error() string { return "not admitted: " + string(n.Outcome) }
 
@@ -58,20 +66,20 @@ var answers = []struct {
 	err error
 	problem
 }{
-	{kv.ErrNotFound, problem{404, "NOT_FOUND", "Not found.", nil}},
+	{table.ErrNotFound, problem{404, "NOT_FOUND", "Not found.", nil}},
 	{errNoRoute, problem{404, "NOT_FOUND", "Not found.", nil}},
-	{kv.ErrNoCheckin, problem{404, "NOT_FOUND", "Not found.", nil}},
-	{kv.ErrBadLogin, problem{401, "UNAUTHORIZED", "Invalid API credentials", nil}},
-	{kv.ErrMirrorAtCentre, problem{409, "CONFLICT", "This folder has joined a centre: pull at the centre.", nil}},
+	{door.ErrNoCheckin, problem{404, "NOT_FOUND", "Not found.", nil}},
+	{table.ErrBadLogin, problem{401, "UNAUTHORIZED", "Invalid API credentials", nil}},
+	{laptop.ErrMirrorAtCentre, problem{409, "CONFLICT", "This folder has joined a centre: pull at the centre.", nil}},
 	{errTicket, problem{401, "UNAUTHORIZED", "This QR code was used before, or is too old. Ask for another one.", nil}},
 	{errNotServing, problem{409, "CONFLICT", "Phones open a page of the server: start it first, with serve.", nil}},
 	{errCrossOrigin, problem{403, "FORBIDDEN", "The request comes from another server's page.", nil}},
-	{kv.ErrStale, problem{412, "PRECONDITION_FAILED", "The record has changed since the revision in If-Match.", nil}},
-	{kv.ErrKeyReused, problem{422, "UNPROCESSABLE_ENTITY", "This Idempotency-Key was used for another request.", nil}},
-	{kv.ErrCorrupt, problem{500, "INTERNAL_ERROR", "The store is damaged where this was looked for: it decides nothing by that. Whoever runs the server must restore a backup.", nil}},
-	{kv.ErrStopped, problem{503, "SERVICE_UNAVAILABLE", "The store has stopped taking writes.", nil}},
-	{kv.ErrBusy, problem{503, "SERVICE_UNAVAILABLE", "The store is busy. Try again.", nil}},
-	{kv.ErrIndexing, problem{503, "SERVICE_UNAVAILABLE", "The search index is being built. Try again.", nil}},
+	{desk.ErrStale, problem{412, "PRECONDITION_FAILED", "The record has changed since the revision in If-Match.", nil}},
+	{table.ErrKeyReused, problem{422, "UNPROCESSABLE_ENTITY", "This Idempotency-Key was used for another request.", nil}},
+	{engine.ErrCorrupt, problem{500, "INTERNAL_ERROR", "The store is damaged where this was looked for: it decides nothing by that. Whoever runs the server must restore a backup.", nil}},
+	{engine.ErrStopped, problem{503, "SERVICE_UNAVAILABLE", "The store has stopped taking writes.", nil}},
+	{engine.ErrBusy, problem{503, "SERVICE_UNAVAILABLE", "The store is busy. Try again.", nil}},
+	{desk.ErrIndexing, problem{503, "SERVICE_UNAVAILABLE", "The search index is being built. Try again.", nil}},
 	{errEnding, problem{503, "SERVICE_UNAVAILABLE", "The server ends.", nil}},
 	{errHeaders, problem{431, "HEADERS_TOO_LARGE", "The request's headers are larger than 16 KiB.", nil}},
 	{errHost, problem{421, "MISDIRECTED_REQUEST", "This server does not answer to the request's Host; see the setting allowed_hosts (--allowed-host).", nil}},
@@ -81,7 +89,7 @@ var answers = []struct {
 	{barcode.ErrTooLarge, problem{413, "PAYLOAD_TOO_LARGE", "The picture has too many points.", nil}},
 	{barcode.ErrNoPicture, problem{400, "INVALID_REQUEST", "The request's body is no whole JPEG or PNG picture.", nil}},
 	{errTooLarge, problem{413, "PAYLOAD_TOO_LARGE", "The request's body is too large.", nil}},
-	{kv.ErrTooLarge, problem{413, "PAYLOAD_TOO_LARGE", "The record would be larger than 1 MiB.", nil}},
+	{entry.ErrTooLarge, problem{413, "PAYLOAD_TOO_LARGE", "The record would be larger than 1 MiB.", nil}},
 	{errUnreadable, problem{400, "INVALID_REQUEST", "The request's body could not be read.", nil}},
 }
 
@@ -93,8 +101,8 @@ func explain(err error) problem {
 	var (
 		faults    fault.ByField
 		syntax    *value.SyntaxError
-		forbidden *kv.Forbidden
-		conflict  *kv.Conflict
+		forbidden *auth.Forbidden
+		conflict  *table.Conflict
 		refused   *notAdmitted
 		questions columns.Questions
 	)
@@ -105,7 +113,7 @@ func explain(err error) problem {
 		return problem{400, "INVALID_REQUEST", syntax.Error(), nil}
 	case errors.As(err, &forbidden):
 		return problem{403, "FORBIDDEN", forbiddenText(forbidden), permissionDetails(forbidden)}
-	case errors.Is(err, kv.ErrDiskFull):
+	case errors.Is(err, disk.ErrFull):
 		return problem{507, "INSUFFICIENT_STORAGE", fullText(err), nil}
 	case errors.As(err, &conflict):
 		return problem{409, "CONFLICT", sentence(conflict.Reason), countDetails(conflict.Counts)}
@@ -135,7 +143,7 @@ func explain(err error) problem {
 }
 
 // forbiddenText is the reason where there is one besides a level or a permission that is wanting.
-func forbiddenText(f *kv.Forbidden) string {
+func forbiddenText(f *auth.Forbidden) string {
 	if f.Reason == "" {
 		return "The key is not permitted to do this."
 	}
@@ -144,19 +152,19 @@ func forbiddenText(f *kv.Forbidden) string {
 
 // fullText is what finds no room on the disk, without what wraps it, but that it is noted.
 func fullText(err error) string {
-	var full *kv.DiskFull
+	var full *disk.Full
 	if !errors.As(err, &full) {
 		return sentence(err.Error())
 	}
 	text := full.Error()
-	if errors.Is(err, kv.ErrErasureNoted) {
-		text += "; " + kv.ErrErasureNoted.Error()
+	if errors.Is(err, erase.ErrErasureNoted) {
+		text += "; " + erase.ErrErasureNoted.Error()
 	}
 	return sentence(text)
 }
 
 // permissionDetails says what was wanting: a permission or a level.
-func permissionDetails(f *kv.Forbidden) any {
+func permissionDetails(f *auth.Forbidden) any {
 	if f.RequiredScope != "" {
 		return struct {
 			Required string   `json:"required_scope"`
@@ -181,9 +189,9 @@ func countDetails(counts map[string]int) any {
 func (n *notAdmitted) explain() problem {
 	text := messages[n.Outcome]
 	switch n.Outcome {
-	case kv.AlreadyAdmitted:
+	case door.AlreadyAdmitted:
 		return problem{409, "CONFLICT", text, duplicate(n.Decision)}
-	case kv.UnknownCode, kv.WrongEvent:
+	case door.UnknownCode, door.WrongEvent:
 		return problem{404, "NOT_FOUND", "Not found.", outcomeDetails{n.Outcome}}
 	}
 	return problem{422, "UNPROCESSABLE_ENTITY", text, outcomeDetails{n.Outcome}}
@@ -191,7 +199,7 @@ func (n *notAdmitted) explain() problem {
 
 // outcomeDetails is a refusal's reason, for programs.
 type outcomeDetails struct {
-	Outcome kv.Outcome `json:"outcome"`
+	Outcome table.Outcome `json:"outcome"`
 }
 
 // fail answers with an error.
@@ -218,7 +226,7 @@ func (x *exchange) explain(err error) problem {
 	switch {
 	case p.status != http.StatusInternalServerError:
 	case x.owner:
-		p.message = sentence(strings.ReplaceAll(x.store().Blamed(err).Error(), "\n", "; ")) // joined errors stand on lines of their own
+		p.message = sentence(strings.ReplaceAll(x.store().Inbox.Blamed(err).Error(), "\n", "; ")) // joined errors stand on lines of their own
 	default:
 		x.log(err)
 		p.details = requestDetails{x.id}

@@ -7,11 +7,13 @@ import (
 
 	"doorward/api"
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/keys"
 )
 
 // The rows of contract.md §3.
 
-var operator = kv.Operator()
+var operator = auth.Operator()
 
 func TestErrorAllFaultsAtOnce(t *testing.T) {
 	w := newWorld(t)
@@ -37,11 +39,11 @@ func TestErrorAllFaultsAtOnce(t *testing.T) {
 func TestErrorUnauthorizedIsAlwaysTheSame(t *testing.T) {
 	s := newSite(t)
 	revoked := s.as("denomination")
-	keys, err := s.store.Keys(operator)
+	keys, err := s.store.Keys.Keys(operator)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.store.RevokeKey(operator, keys[len(keys)-1].ID); err != nil {
+	if err := s.store.Keys.RevokeKey(operator, keys[len(keys)-1].ID); err != nil {
 		t.Fatal(err)
 	}
 	wrong := *s
@@ -78,8 +80,8 @@ func TestErrorForbiddenTellsWhatIsWanting(t *testing.T) {
 // Where neither level nor permissions say what is wanting, the message does.
 func TestErrorForbiddenGivesItsReason(t *testing.T) {
 	s := newSite(t)
-	k, secret, err := s.store.AddKey(operator, kv.KeySpec{
-		Name: "slow", Level: kv.Level{Name: kv.Denomination}, Permissions: []kv.Permission{{Resource: "*", Method: "*"}}, Rate: 9,
+	k, secret, err := s.store.Keys.AddKey(operator, keys.KeySpec{
+		Name: "slow", Level: auth.Level{Name: auth.Denomination}, Permissions: []auth.Permission{{Resource: "*", Method: "*"}}, Rate: 9,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +140,7 @@ func TestErrorThrottleOfFailures(t *testing.T) {
 
 func TestErrorRateOfAKey(t *testing.T) {
 	s := newSite(t)
-	k, secret, err := s.store.AddKey(operator, kv.KeySpec{Name: "slow", Level: kv.Level{Name: kv.Denomination}, Rate: 3})
+	k, secret, err := s.store.Keys.AddKey(operator, keys.KeySpec{Name: "slow", Level: auth.Level{Name: auth.Denomination}, Rate: 3})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,9 +10,11 @@ import (
 	"doorward/api/barcode"
 	"doorward/api/load"
 	"doorward/api/overview"
-	"doorward/kv"
+	"doorward/kv/disk"
+	"doorward/kv/door"
 	"doorward/kv/fault"
 	"doorward/kv/record"
+	"doorward/kv/table"
 	"doorward/kv/value"
 )
 
@@ -137,34 +139,34 @@ func members(object string) (all map[string]jsontext.Value) {
 }
 
 // shortage is a disk that is nearly full.
-var shortage = &kv.DiskFull{What: "imports", Need: 1 << 30, Free: 512 << 20}
+var shortage = &disk.Full{What: "imports", Need: 1 << 30, Free: 512 << 20}
 
 // ownExamples are examples of the answers that ownSchemas describes, by the same names.
 func ownExamples() map[string]any {
-	label, kind, order, door := "Ana S.", "Adult", "A-1001", "North door"
+	label, kind, order, gate := "Ana S.", "Adult", "A-1001", "North door"
 	at, null := value.Time(exampleTime), jsontext.Value("null")
-	admitted := kv.Decision{Outcome: kv.Admitted, CheckinID: exampleULID, AdmittedAt: exampleTime, Door: door, Label: label, Type: kind, Order: order}
+	admitted := door.Decision{Outcome: table.Admitted, CheckinID: exampleULID, AdmittedAt: exampleTime, Door: gate, Label: label, Type: kind, Order: order}
 	ticket, holder, node, id, nonce, state, tail, version := int64(1204), "Ana Souza", exampleULID, int64(2), "phone-3-0018", "valid", "1234", "v1.4.0"
 	backlog, offset := 3, int64(-120)
-	double := doubleView{exampleULID, 7, &ticket, &label, &kind, &order, "", &door, at, nil, kv.AlreadyAdmitted,
-		&firstView{exampleULID, value.Time(exampleTime.Add(-time.Minute)), &door}}
+	double := doubleView{exampleULID, 7, &ticket, &label, &kind, &order, "", &gate, at, nil, door.AlreadyAdmitted,
+		&firstView{exampleULID, value.Time(exampleTime.Add(-time.Minute)), &gate}}
 	key := keyView{ID: 2, Key: "dw_0123456789ABCDEFGHJK", Name: "Front door", Level: "event:7", Permissions: []string{"checkin:*"}, ExpiresAt: null}
 	made := key
 	made.Secret = "shown-this-once"
 	return map[string]any{
 		"session": sessionView{"Bia", []eventView{{7, "Summer conference", at, at, true}}},
 		"decoded": decoded{[]barcode.Code{{Text: "K7QP2M9D4RSX1ABC", Format: barcode.QR}}},
-		"ruling":  rulingOf(admitted, messages[kv.Admitted]),
+		"ruling":  rulingOf(admitted, messages[table.Admitted]),
 		"new_key": made,
 		"key":     listedKey{key, null},
-		"scans_report": map[string]any{"results": []any{scanned{rulingOf(admitted, messages[kv.Admitted]), nil, false, at, &nonce},
+		"scans_report": map[string]any{"results": []any{scanned{rulingOf(admitted, messages[table.Admitted]), nil, false, at, &nonce},
 			refusedScan{errorView{"VALIDATION_ERROR", "The given data was invalid.", fault.ByField{"code": {fault.Required}}}, at, nil}}},
-		"status": viewStatus(7, kv.Status{Issued: 150, Admitted: 96, Outcomes: map[kv.Outcome]int{kv.Admitted: 96, kv.Unpaid: 2},
-			Types: map[string]kv.TypeCount{kind: {Issued: 150, Admitted: 96}}, Doors: map[string]int{door: 96},
-			Minutes: []kv.MinuteCount{{Minute: exampleTime, Admitted: 12, Refused: 1}}}),
+		"status": viewStatus(7, door.Status{Issued: 150, Admitted: 96, Outcomes: map[table.Outcome]int{table.Admitted: 96, door.Unpaid: 2},
+			Types: map[string]door.TypeCount{kind: {Issued: 150, Admitted: 96}}, Doors: map[string]int{gate: 96},
+			Minutes: []door.MinuteCount{{Minute: exampleTime, Admitted: 12, Refused: 1}}}),
 		"double_entry":       double,
 		"admin_double_entry": adminDoubleView{double, &holder, &node, &id},
-		"review": reviewView{record.Checkin.Name, exampleULID, 7, &ticket, &label, &kind, &order, &door, at, &offset, []string{kv.FlagClockSuspect},
+		"review": reviewView{record.Checkin.Name, exampleULID, 7, &ticket, &label, &kind, &order, &gate, at, &offset, []string{door.FlagClockSuspect},
 			nil, nil, &node, &id},
 		"reads":    readsView{at, 2, record.Person.Name, 40},
 		"venue":    overview.Laptop{ID: 1, Name: "North door", Scopes: []string{"event-7"}, LastContact: at, Backlog: &backlog, Offset: &offset, Version: &version},

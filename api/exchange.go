@@ -9,10 +9,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"doorward/kv"
-	"doorward/kv/crash"
-
 	"github.com/go-json-experiment/json"
+
+	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/crash"
 )
 
 // exchange is one request being answered: the ResponseWriter that is handed down, and what the checks found out. It is
@@ -32,13 +33,13 @@ type exchange struct {
 
 // identity is the caller, once known.
 type identity struct {
-	caller kv.Principal
+	caller auth.Principal
 	known  bool
 	owner  bool // of the machine that the store lies on
 }
 
 // operator is the identity of a request on the control socket, which only the owner of the store's folder can open.
-func operator() identity { return identity{caller: kv.Operator(), known: true, owner: true} }
+func operator() identity { return identity{caller: auth.Operator(), known: true, owner: true} }
 
 // trace is how a request is told from others in logs and metrics.
 type trace struct {
@@ -132,7 +133,7 @@ func (t *traces) begin(s *Server, w http.ResponseWriter, r *http.Request) *excha
 		h["X-Request-Id"] = []string{x.id}
 	}
 	h["Cache-Control"] = noStore
-	if x.store().IsRevoked() {
+	if x.store().Tables.IsRevoked() {
 		h[RevokedHeader] = yes
 	}
 	return x

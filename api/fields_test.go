@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"doorward/kv"
 	"doorward/kv/kvtest"
+	"doorward/kv/table"
 )
 
 // The fields of the public text's parts 2.2 to 2.6, each row of its part 8 at its bound and one beyond, and the coercions of
@@ -234,7 +234,7 @@ func TestFieldsAreCoercedAsTheFrameworkDoes(t *testing.T) {
 
 func TestFieldsDateTimesWithoutOffsetAreInTheConfiguredZone(t *testing.T) {
 	zone := time.FixedZone("BRT", -3*3600)
-	s := newSiteOver(t, kvtest.OpenConfig(t, kv.Config{Zone: zone}))
+	s := newSiteOver(t, kvtest.OpenConfig(t, table.Config{Zone: zone}))
 	a := s.status(s.do("POST", "/admin/v1/event/", `{"start_datetime":"2024-05-01T10:00"}`), 201)
 	if got := a.text(t, "start_datetime"); got != "2024-05-01T13:00:00Z" {
 		t.Errorf("start_datetime = %s", got)

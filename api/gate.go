@@ -6,10 +6,11 @@ import (
 	"net/http"
 	"runtime/debug"
 
-	"doorward/kv"
-	"doorward/kv/crash"
-
 	"github.com/go-chi/cors"
+
+	"doorward/kv/auth"
+	"doorward/kv/crash"
+	"doorward/kv/table"
 )
 
 // maxHeaders is the size of request line and headers that is still answered.
@@ -87,18 +88,18 @@ func (s *Server) Wrap(next http.Handler) http.Handler {
 }
 
 // Login finds the principal of a key and secret, and slows guesses: the error then has a method RetryAfter.
-func (s *Server) Login(r *http.Request, key, secret string) (kv.Principal, error) {
-	p, err := s.config.Store.Login(key, secret)
-	if !errors.Is(err, kv.ErrBadLogin) || errors.Is(err, kv.ErrRevoked) {
+func (s *Server) Login(r *http.Request, key, secret string) (auth.Principal, error) {
+	p, err := s.config.Store.Keys.Login(key, secret)
+	if !errors.Is(err, table.ErrBadLogin) || errors.Is(err, table.ErrRevoked) {
 		return p, err // the secret of a revoked key is right: this is no guess
 	}
-	if slow := s.failedLogin(r, key); !errors.Is(slow, kv.ErrBadLogin) {
-		return kv.Principal{}, slow
+	if slow := s.failedLogin(r, key); !errors.Is(slow, table.ErrBadLogin) {
+		return auth.Principal{}, slow
 	}
-	return kv.Principal{}, err
+	return auth.Principal{}, err
 }
 
 // Admit counts a request of a key that has a rate.
-func (s *Server) Admit(w http.ResponseWriter, p kv.Principal) error {
+func (s *Server) Admit(w http.ResponseWriter, p auth.Principal) error {
 	return s.ration(w.Header(), p)
 }

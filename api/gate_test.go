@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"doorward/api"
-	"doorward/kv"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // What is judged before a route is known, and what a sister room gets of it.
@@ -117,7 +117,7 @@ func TestRequestWrapLeavesTheCallerToTheSister(t *testing.T) {
 			err = s.server.Admit(w, p)
 		}
 		var slow interface{ RetryAfter() time.Duration }
-		fmt.Fprint(w, err == nil, p.Key() > 0, errors.Is(err, kv.ErrBadLogin), errors.As(err, &slow), r.URL.EscapedPath())
+		fmt.Fprint(w, err == nil, p.Key() > 0, errors.Is(err, table.ErrBadLogin), errors.As(err, &slow), r.URL.EscapedPath())
 	})))
 	at := s.at(srv)
 	if a := at.do("GET", "/sync/a%2Fb", "", header("Origin", "https://page.example")); a.body != "true true false false/sync/a%2Fb" ||

@@ -6,6 +6,7 @@ import (
 
 	"doorward/api/reach"
 	"doorward/kv"
+	"doorward/kv/desk"
 )
 
 // alive is the answer of a process that lives.
@@ -30,13 +31,13 @@ func readyz(x *exchange) error {
 	if ending := x.server.config.Ending; ending != nil && ending() {
 		return errEnding
 	}
-	if err := x.store().Writable(); err != nil {
+	if err := x.store().Tables.Writable(); err != nil {
 		return err
 	}
-	if by := x.server.config.Indexer; by != nil && !by.Usable() && !x.store().Scannable() {
-		return kv.ErrIndexing
+	if by := x.server.config.Indexer; by != nil && !by.Usable() && !x.store().Desk.Scannable() {
+		return desk.ErrIndexing
 	}
-	events, err := x.store().ReadyEvents(maxReady)
+	events, err := x.store().Laptop.ReadyEvents(maxReady)
 	if err != nil {
 		return err
 	}
@@ -45,19 +46,19 @@ func readyz(x *exchange) error {
 
 // unwell says what a server that takes check-ins cannot do.
 func unwell(s *kv.Store) (reasons []string) {
-	for _, short := range s.Shortages() {
+	for _, short := range s.Tables.Shortages() {
 		reasons = append(reasons, sentence(short.Error()))
 	}
-	switch n := s.Damaged(); {
+	switch n := s.Tables.Damaged(); {
 	case n == 1:
 		reasons = append(reasons, "One stored value is damaged and is not served: doorward verify names it.")
 	case n > 1:
 		reasons = append(reasons, fmt.Sprintf("%d stored values are damaged and are not served: doorward verify names them.", n))
 	}
-	if s.IsRevoked() {
+	if s.Tables.IsRevoked() {
 		reasons = append(reasons, revokedText)
 	}
-	if s.ErasuresUnfinished() > 0 {
+	if s.Erasures.ErasuresUnfinished() > 0 {
 		reasons = append(reasons, "Something that is to be erased could not be: nobody is shown it, and it is tried again.")
 	}
 	return reasons

@@ -4,13 +4,13 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"doorward/api/nullable"
 	"doorward/api/query"
-	"doorward/kv"
+	"doorward/kv/desk"
 	"doorward/kv/fault"
 	"doorward/kv/value"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // pastView is a revision of a record, or of a part of a ticket. What is not known of it is null.
@@ -57,12 +57,12 @@ func (c *collection) history(x *exchange) error {
 	}
 	bodies, err := wantsBodies(x)
 	if err != nil {
-		if missing := x.store().Sees(x.caller, c.kind, t.ID); missing != nil {
+		if missing := x.store().Desk.Sees(x.caller, c.kind, t.ID); missing != nil {
 			return missing
 		}
 		return err
 	}
-	all, err := x.store().History(x.caller, t, bodies)
+	all, err := x.store().Desk.History(x.caller, t, bodies)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func wantsBodies(x *exchange) (bool, error) {
 	return bodies, nil
 }
 
-func viewPast(p *kv.Past) pastView {
+func viewPast(p *desk.Past) pastView {
 	return pastView{
 		Kind: p.Kind.Name, Rev: p.Revision, At: nullable.Time(p.At.Truncate(time.Microsecond)), Key: nullable.ID(p.Key), Node: nullable.Text(p.Node),
 		Fields: p.Fields, Deleted: p.Deleted, Winner: p.Winner, Held: p.Held,

@@ -3,17 +3,19 @@ package api
 import (
 	"net/http"
 
-	"doorward/api/query"
-	"doorward/kv"
-	"doorward/kv/fault"
-	"doorward/kv/record"
-	"doorward/kv/value"
-
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/api/query"
+	"doorward/kv/entry"
+	"doorward/kv/fault"
+	"doorward/kv/inbox"
+	"doorward/kv/record"
+	"doorward/kv/table"
+	"doorward/kv/value"
 )
 
 // inbox is a list of what staff have to decide: the conflicts or the refusals.
-type inbox struct {
+type pile struct {
 	kind    *record.Kind
 	path    string
 	filters []query.Filter
@@ -24,10 +26,10 @@ type inbox struct {
 
 // The two lists.
 var (
-	conflicts = &inbox{kind: record.Conflict, path: "/admin/v1/conflicts/", form: conflictForm, resolve: resolveConflict,
+	conflicts = &pile{kind: record.Conflict, path: "/admin/v1/conflicts/", form: conflictForm, resolve: resolveConflict,
 		text:    "keep chooses one of the two values; value gives a third one in their place.",
 		filters: query.By(query.ByText, "kind", "record_id")}
-	refusals = &inbox{kind: record.Refusal, path: "/admin/v1/refusals/", form: refusalForm, resolve: resolveRefusal,
+	refusals = &pile{kind: record.Refusal, path: "/admin/v1/refusals/", form: refusalForm, resolve: resolveRefusal,
 		text:    "With apply the document is taken; otherwise it is dropped from the list.",
 		filters: query.By(query.ByText, "db")}
 )
@@ -42,7 +44,7 @@ var conflictForm = record.Form("conflict_choice",
 var refusalForm = record.Form("refusal_choice", record.Field{Name: "apply", Type: record.Bool{}, Flags: record.Required})
 
 // routes are all about them.
-func (b *inbox) routes() []route {
+func (b *pile) routes() []route {
 	admin, reply, query, word := needs{resource: "admin"}, "admin_"+b.kind.Name, parametersOf(b.filters), nounOf(b.kind)
 	const tag = "conflicts and refusals"
 	return []route{
@@ -58,10 +60,10 @@ func (b *inbox) routes() []route {
 }
 
 // list answers GET of the list.
-func (b *inbox) list(x *exchange) error {
+func (b *pile) list(x *exchange) error {
 	l := x.listing()
-	where, faults := query.Conditions(b.filters, l.query, x.store().Zone())
-	page, err := x.store().Matters(x.caller, kv.MatterQuery{Kind: b.kind, Where: where, Offset: l.Offset, Limit: l.Limit})
+	where, faults := query.Conditions(b.filters, l.query, x.store().Tables.Zone())
+	page, err := x.store().Inbox.Matters(x.caller, inbox.MatterQuery{Kind: b.kind, Where: where, Offset: l.Offset, Limit: l.Limit})
 	if err = bothFaults(faults, err); err != nil {
 		return err
 	}
@@ -77,16 +79,16 @@ func (b *inbox) list(x *exchange) error {
 }
 
 // about is the one in the path: kv.ErrNotFound where the caller does not see it.
-func (b *inbox) about(x *exchange) (kv.Reply, error) {
+func (b *pile) about(x *exchange) (entry.Reply, error) {
 	id, ok := b.kind.ParseID(x.request.PathValue("id"))
 	if !ok {
-		return kv.Reply{}, kv.ErrNotFound
+		return entry.Reply{}, table.ErrNotFound
 	}
-	return x.store().Matter(x.caller, b.kind, id)
+	return x.store().Inbox.Matter(x.caller, b.kind, id)
 }
 
 // retrieve answers GET of one.
-func (b *inbox) retrieve(x *exchange) error {
+func (b *pile) retrieve(x *exchange) error {
 	r, err := b.about(x)
 	if err != nil {
 		return err
@@ -95,12 +97,12 @@ func (b *inbox) retrieve(x *exchange) error {
 }
 
 // decide answers POST of what becomes of one. Whether it is there is said before what is wrong with the body.
-func (b *inbox) decide(x *exchange) error {
+func (b *pile) decide(x *exchange) error {
 	id, ok := b.kind.ParseID(x.request.PathValue("id"))
 	if !ok {
-		return kv.ErrNotFound
+		return table.ErrNotFound
 	}
-	if err := x.store().SeesMatter(x.caller, b.kind, id); err != nil {
+	if err := x.store().Inbox.SeesMatter(x.caller, b.kind, id); err != nil {
 		return err
 	}
 	form, _, err := readForm(x, b.form)
@@ -123,11 +125,11 @@ func resolveConflict(x *exchange, id record.ID, form *record.Patch) error {
 	if err := sound(form); err != nil {
 		return err
 	}
-	c := kv.Choice{Other: value.Unquote(keep) == "other"}
+	c := inbox.Choice{Other: value.Unquote(keep) == "other"}
 	if isGiven {
 		c.Value = append(jsontext.Value{}, given...)
 	}
-	return x.store().ResolveConflict(x.caller, id, c)
+	return x.store().Inbox.ResolveConflict(x.caller, id, c)
 }
 
 func resolveRefusal(x *exchange, id record.ID, form *record.Patch) error {
@@ -138,5 +140,5 @@ func resolveRefusal(x *exchange, id record.ID, form *record.Patch) error {
 	if err := sound(form); err != nil {
 		return err
 	}
-	return x.store().ResolveRefusal(x.caller, id, string(apply) == "true")
+	return x.store().Inbox.ResolveRefusal(x.caller, id, string(apply) == "true")
 }

@@ -6,7 +6,10 @@ import (
 	"testing"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/docs"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
 	"doorward/kv/record"
 	"doorward/kv/rev"
 )
@@ -27,21 +30,21 @@ func tear(t *testing.T, store *kv.Store) (person int64) {
 	t.Helper()
 	kvtest.Create(t, store, record.Church, `{"name":"Centre"}`)
 	person = kvtest.Create(t, store, record.Person, `{"full_name":"Ana","occupation":"baker","church_id":1}`)
-	db, err := store.Database(kv.Operator(), "church-1")
+	db, err := store.Docs.Database(auth.Operator(), "church-1")
 	if err != nil {
 		t.Fatal(err)
 	}
 	id := record.Person.DocID(record.Int(person))
-	doc, err := db.Read(id, kv.Ask{})
+	doc, err := db.Read(id, docs.Ask{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	was := doc.Revisions[0]
 	for i, occupation := range []string{"nurse", "pilot"} {
 		revision2 := rev.ID{Generation: 2, Hash: [16]byte{byte(i + 1)}}
-		w := kv.DocWrite{ID: id, Path: append([]rev.ID{revision2}, doc.Tree.Path(was.Revision)...),
+		w := merge.DocWrite{ID: id, Path: append([]rev.ID{revision2}, doc.Tree.Path(was.Revision)...),
 			Body: []byte(strings.Replace(string(was.Body), "baker", occupation, 1))}
-		if results, err := db.Write([]kv.DocWrite{w}); err != nil || results[0].Err != nil {
+		if results, err := db.Write([]merge.DocWrite{w}); err != nil || results[0].Err != nil {
 			t.Fatal(err, results[0].Err)
 		}
 	}
@@ -100,16 +103,16 @@ func TestRefusals(t *testing.T) {
 		s := newSite(t)
 		s.create(record.Church, `{"name":"Centre"}`)
 		pusher := s.as("church:1", "sync:*", "people:*", "group:GET", "memberships:GET", "event:GET")
-		p, err := s.store.Login(pusher.auth[0], pusher.auth[1])
+		p, err := s.store.Keys.Login(pusher.auth[0], pusher.auth[1])
 		if err != nil {
 			t.Fatal(err)
 		}
-		db, err := s.store.Database(p, "church-1")
+		db, err := s.store.Docs.Database(p, "church-1")
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := kv.DocWrite{ID: "person:0000000000000700", Path: []rev.ID{{Generation: 1}}, Body: []byte(`{"full_name":"Rui","church_id":1}`)}
-		if _, err := db.Write([]kv.DocWrite{w}); err != nil {
+		w := merge.DocWrite{ID: "person:0000000000000700", Path: []rev.ID{{Generation: 1}}, Body: []byte(`{"full_name":"Rui","church_id":1}`)}
+		if _, err := db.Write([]merge.DocWrite{w}); err != nil {
 			t.Fatal(err)
 		}
 		list := s.status(s.as("church:1", "admin:GET").do("GET", "/admin/v1/refusals/?db=church-1", ""), 200)
@@ -138,7 +141,7 @@ func TestHistory(t *testing.T) {
 	s.status(s.do("PATCH", path, `{"full_name":"Ana Souza"}`), 200)
 	plain := s.status(s.do("GET", path+"history/", ""), 200)
 	if plain.text(t, "0.fields") != `["full_name"]` || plain.text(t, "0.winner") != "true" || plain.text(t, "1.winner") != "false" ||
-		plain.text(t, "0.node") != s.store.Node() || plain.text(t, "0.key") == "" || strings.Contains(plain.body, "body") {
+		plain.text(t, "0.node") != s.store.Tables.Node() || plain.text(t, "0.key") == "" || strings.Contains(plain.body, "body") {
 		t.Errorf("history = %s", plain.body)
 	}
 	if etag := s.do("GET", path, "").header.Get("ETag"); !strings.HasPrefix(etag, `"`+plain.text(t, "0.rev")) {

@@ -6,13 +6,15 @@ import (
 	"strconv"
 	"time"
 
-	"doorward/api/nullable"
-	"doorward/kv"
-	"doorward/kv/fault"
-	"doorward/kv/record"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/api/nullable"
+	"doorward/kv/auth"
+	"doorward/kv/fault"
+	"doorward/kv/keys"
+	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // keyForm is the body of a key to make.
@@ -42,7 +44,7 @@ type listedKey struct {
 	RevokedAt jsontext.Value `json:"revoked_at"`
 }
 
-func viewKey(k kv.Key) keyView {
+func viewKey(k auth.Key) keyView {
 	v := keyView{
 		ID: k.ID, Key: k.Key, Name: k.Name, Level: k.Level.String(), Permissions: make([]string, len(k.Permissions)),
 		ExpiresAt: nullable.Time(k.Expires), Rate: k.Rate,
@@ -55,7 +57,7 @@ func viewKey(k kv.Key) keyView {
 
 // listKeys answers GET of the keys within the caller's own.
 func listKeys(x *exchange) error {
-	keys, err := x.store().Keys(x.caller)
+	keys, err := x.store().Keys.Keys(x.caller)
 	if err != nil {
 		return err
 	}
@@ -74,8 +76,8 @@ func createKey(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	spec := keySpec(form, x.store().Now())
-	missing, err := x.store().Missing(x.caller, spec.Level)
+	spec := keySpec(form, x.store().Tables.Now())
+	missing, err := x.store().Keys.Missing(x.caller, spec.Level)
 	if err != nil {
 		return err
 	}
@@ -85,7 +87,7 @@ func createKey(x *exchange) error {
 	if err := sound(form); err != nil {
 		return err
 	}
-	k, secret, err := x.store().AddKey(x.caller, spec)
+	k, secret, err := x.store().Keys.AddKey(x.caller, spec)
 	if err != nil {
 		return err
 	}
@@ -95,16 +97,16 @@ func createKey(x *exchange) error {
 }
 
 // keySpec reads a key to make; what is wrong with it is added to the form's faults.
-func keySpec(form *record.Patch, now time.Time) kv.KeySpec {
-	spec := kv.KeySpec{Name: form.Text("name")}
+func keySpec(form *record.Patch, now time.Time) keys.KeySpec {
+	spec := keys.KeySpec{Name: form.Text("name")}
 	if level := form.Text("level"); level != "" {
 		var err error
-		if spec.Level, err = kv.ParseLevel(level); err != nil {
+		if spec.Level, err = auth.ParseLevel(level); err != nil {
 			form.Faults.Add("level", fault.InvalidFilter(level))
 		}
 	}
 	for _, s := range texts(form, "permissions") {
-		p, err := kv.ParsePermission(s)
+		p, err := auth.ParsePermission(s)
 		if err != nil {
 			form.Faults.Add("permissions", fault.InvalidFilter(s))
 		}
@@ -139,9 +141,9 @@ func texts(p *record.Patch, name string) []string {
 func revokeKey(x *exchange) error {
 	id, ok := record.APIKey.ParseID(x.request.PathValue("id"))
 	if !ok {
-		return kv.ErrNotFound
+		return table.ErrNotFound
 	}
-	if err := x.store().RevokeKey(x.caller, id.Int()); err != nil {
+	if err := x.store().Keys.RevokeKey(x.caller, id.Int()); err != nil {
 		return err
 	}
 	return x.done()

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"doorward/api"
-	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // The rows of contract.md §5.
@@ -215,7 +215,7 @@ func TestFilterChurchThatCannotBeMeant(t *testing.T) {
 func TestFilterMomentsAreInclusiveToTheMicrosecond(t *testing.T) {
 	zone := time.FixedZone("BRT", -3*3600)
 	clock := kvtest.NewClock(time.Date(2024, 5, 1, 2, 59, 59, 999_999_000, time.UTC)) // still April there
-	s := newSiteOver(t, kvtest.OpenConfig(t, kv.Config{Clock: clock.Now, Zone: zone}))
+	s := newSiteOver(t, kvtest.OpenConfig(t, table.Config{Clock: clock.Now, Zone: zone}))
 	s.create(record.Person, `{"full_name":"April"}`)
 	clock.Move(time.Microsecond)
 	s.create(record.Person, `{"full_name":"May"}`)

@@ -5,7 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/office"
 	"doorward/kv/record"
 )
 
@@ -27,11 +28,11 @@ func TestLongListsOfFaultsAreCut(t *testing.T) {
 // TestALaptopOfManyEventsIsListedInShort: a church may have thousands of events.
 func TestALaptopOfManyEventsIsListedInShort(t *testing.T) {
 	w := newWorld(t)
-	level := kv.Level{Name: kv.EventOf}
+	level := auth.Level{Name: auth.EventOf}
 	for range 50 {
 		level.IDs = append(level.IDs, w.create(record.Event, `{"start_datetime":"2030-05-01T12:00:00Z"}`))
 	}
-	if _, _, _, err := w.store.Enrol(kv.Operator(), kv.Enrolment{Name: "all", Level: level, Venue: kv.Venue{Names: true}}); err != nil {
+	if _, _, _, err := w.store.Venues.Enrol(auth.Operator(), office.Enrolment{Name: "all", Level: level, Venue: auth.Venue{Names: true}}); err != nil {
 		t.Fatal(err)
 	}
 	a := w.status(w.do("GET", "/admin/v1/venues/", ""), 200)

@@ -22,9 +22,9 @@ type reading struct {
 // believedRuling is what must be decided; found is the check-in that it names.
 type believedRuling struct {
 	outcome  string // "reused" = the nonce came with another code
-	found    *entry
+	found    *posting
 	replayed bool
-	fresh    *entry // the check-in that is written, whose id the answer tells
+	fresh    *posting // the check-in that is written, whose id the answer tells
 }
 
 // reading draws one of an event.
@@ -110,7 +110,7 @@ func (m *machine) rule(r reading) believedRuling {
 	if state := strings.Trim(ticket.fields["state"], `"`); state != "valid" {
 		return believedRuling{outcome: state}
 	}
-	e := &entry{event: r.event, ticket: ticket.id, code: r.code}
+	e := &posting{event: r.event, ticket: ticket.id, code: r.code}
 	if event.fields["list_rule"] == `"daily"` {
 		e.list = m.now().AddDate(0, 0, min(0, r.day)).Format("2006-01-02") // nobody takes tomorrow's
 	}
@@ -125,7 +125,7 @@ func (m *machine) rule(r reading) believedRuling {
 }
 
 // first is the first check-in of an entry's code and list that stands.
-func (m *machine) first(e *entry) *entry {
+func (m *machine) first(e *posting) *posting {
 	for _, other := range m.entries {
 		if other.event == e.event && other.code == e.code && other.list == e.list && !other.undone {
 			return other
@@ -144,8 +144,8 @@ func (m *machine) told(r reading, want believedRuling, outcome, id string, repla
 	}
 }
 
-func (m *machine) enter(r reading, e *entry, id string) {
-	if id == "" || slices.ContainsFunc(m.entries, func(o *entry) bool { return o.id == id }) {
+func (m *machine) enter(r reading, e *posting, id string) {
+	if id == "" || slices.ContainsFunc(m.entries, func(o *posting) bool { return o.id == id }) {
 		m.Fatalf("a new check-in has the id %q", id)
 	}
 	e.id = id
@@ -255,7 +255,7 @@ func (m *machine) undoOne() {
 	name := fmt.Sprintf("%d POST %s %s", r.k.id, path, r.nonce)
 	before, known := m.kept[name]
 	known = known && r.nonce != "" && m.now().Before(before.at.Add(answersKept))
-	i := slices.IndexFunc(m.entries, func(e *entry) bool { return e.id == id && e.event == r.event && !e.undone })
+	i := slices.IndexFunc(m.entries, func(e *posting) bool { return e.id == id && e.event == r.event && !e.undone })
 	switch status := m.entered(r.k, "POST", r.event); {
 	case status != 0:
 		m.want(a, status)

@@ -18,9 +18,9 @@ type model struct {
 	churches [3]int64 // the first two are of the regional
 	items    map[string]map[int64]*believed
 	keys     []*machineKey
-	entries  []*entry         // of all events, in the order in which they came
-	touched  map[int64]bool   // events that have facts
-	nonces   map[nonce]*entry // what a check-in's Idempotency-Key has last admitted
+	entries  []*posting         // of all events, in the order in which they came
+	touched  map[int64]bool     // events that have facts
+	nonces   map[nonce]*posting // what a check-in's Idempotency-Key has last admitted
 	kept     map[string]keptAnswer
 	made     int // keys, to give them names
 }
@@ -40,7 +40,7 @@ func (b *believed) number(field string) int64 {
 }
 
 // entry is a check-in.
-type entry struct {
+type posting struct {
 	id     string
 	event  int64
 	ticket int64
@@ -73,7 +73,7 @@ type machineKey struct {
 // settle makes what the sequence begins with: three churches, an event and a supplier, and keys of every level.
 func (m *machine) settle() {
 	store, t := m.home.store, m.home.TB
-	m.model = model{items: map[string]map[int64]*believed{}, touched: map[int64]bool{}, nonces: map[nonce]*entry{}, kept: map[string]keptAnswer{}}
+	m.model = model{items: map[string]map[int64]*believed{}, touched: map[int64]bool{}, nonces: map[nonce]*posting{}, kept: map[string]keptAnswer{}}
 	for _, kind := range machineKinds {
 		m.items[kind.name] = map[int64]*believed{}
 	}
@@ -109,7 +109,7 @@ func (m *machine) make(k *machineKey, kind string, fields map[string]string) int
 
 func (m *machine) addOwn(r reach, permissions ...string) {
 	key, secret := kvtest.Key(m.home.TB, m.home.store, r.String(), permissions...)
-	p, err := m.home.store.Login(key, secret)
+	p, err := m.home.store.Keys.Login(key, secret)
 	if err != nil {
 		m.Fatal(err)
 	}
@@ -199,7 +199,7 @@ func (m *machine) referred(b *believed) bool {
 	case "event":
 		return m.touched[b.id] || names("ticket", "event_id")
 	case "ticket":
-		return slices.ContainsFunc(m.entries, func(e *entry) bool { return e.ticket == b.id })
+		return slices.ContainsFunc(m.entries, func(e *posting) bool { return e.ticket == b.id })
 	}
 	return false
 }

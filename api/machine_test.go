@@ -13,13 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"doorward/api"
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/kvtest/proof"
 	"doorward/kv/record"
-
-	"pgregory.net/rapid"
 )
 
 const (

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"doorward/kv"
 	"doorward/kv/kvtest"
+	"doorward/kv/table"
 )
 
 // The rows of contract.md §11 about Idempotency-Key.
@@ -60,7 +60,7 @@ func TestIdempotencyKeepsOnlySuccesses(t *testing.T) {
 
 func TestIdempotencyIsKeptFor72Hours(t *testing.T) {
 	clock := kvtest.NewClock(time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC))
-	s := newSiteOver(t, kvtest.OpenConfig(t, kv.Config{Clock: clock.Now}))
+	s := newSiteOver(t, kvtest.OpenConfig(t, table.Config{Clock: clock.Now}))
 	key := header("Idempotency-Key", "k")
 	first := s.status(s.do("POST", "/v1/people/", `{}`, key), 201)
 	clock.Move(72*time.Hour - time.Second)

@@ -14,12 +14,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oklog/ulid/v2"
+
 	"doorward/api"
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/door"
+	"doorward/kv/keys"
 	"doorward/kv/kvtest"
+	"doorward/kv/office"
 	"doorward/kv/record"
-
-	"github.com/oklog/ulid/v2"
+	"doorward/kv/table"
+	"doorward/kv/upkeep"
 )
 
 // watch is a served store whose overview is asked for.
@@ -51,7 +57,7 @@ func newWatch(t *testing.T) *watch {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.must(w.store.NoteBackup(kv.Operator(), "/mnt/stick/friday.db"))
+	w.must(w.store.Tables.NoteBackup(auth.Operator(), "/mnt/stick/friday.db"))
 	s := httptest.NewServer(server.Control())
 	t.Cleanup(s.Close)
 	w.url = s.URL
@@ -91,22 +97,22 @@ func (w *watch) look(query string) (o seen) {
 // enrols enrols a laptop for the event, which joins.
 func (w *watch) enrols(name string) int64 {
 	w.Helper()
-	return w.enrolsFor(fmt.Sprint("event:", w.event), kv.Enrolment{Name: name, Venue: kv.Venue{Names: true}})
+	return w.enrolsFor(fmt.Sprint("event:", w.event), office.Enrolment{Name: name, Venue: auth.Venue{Names: true}})
 }
 
 // enrolsFor enrols a laptop of a level.
-func (w *watch) enrolsFor(of string, e kv.Enrolment) int64 {
+func (w *watch) enrolsFor(of string, e office.Enrolment) int64 {
 	w.Helper()
 	name := e.Name
 	var err error
-	if e.Level, err = kv.ParseLevel(of); err != nil {
+	if e.Level, err = auth.ParseLevel(of); err != nil {
 		w.Fatal(err)
 	}
-	id, code, _, err := w.store.Enrol(kv.Operator(), e)
+	id, code, _, err := w.store.Venues.Enrol(auth.Operator(), e)
 	if err != nil {
 		w.Fatal(err)
 	}
-	c, err := w.store.Exchange(code, kv.Joiner{Node: ulid.Make().String(), Secret: kv.HashSecret(name)})
+	c, err := w.store.Venues.Exchange(code, office.Joiner{Node: ulid.Make().String(), Secret: keys.HashSecret(name)})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -117,26 +123,26 @@ func (w *watch) enrolsFor(of string, e kv.Enrolment) int64 {
 // meets has a laptop tell of itself, as in a handshake.
 func (w *watch) meets(name string, backlog int, offset time.Duration) {
 	w.Helper()
-	p, err := w.store.Login(w.laptops[name], name)
+	p, err := w.store.Keys.Login(w.laptops[name], name)
 	if err != nil {
-		if p, err = w.store.RevokedNode(w.laptops[name]); err != nil {
+		if p, err = w.store.Keys.RevokedNode(w.laptops[name]); err != nil {
 			w.Fatal(err)
 		}
 	}
 	ms, now := offset.Milliseconds(), w.clock.Now()
-	c := kv.Contact{At: now, Backlog: backlog, Offset: &ms, Version: "v1"}
+	c := office.Contact{At: now, Backlog: backlog, Offset: &ms, Version: "v1"}
 	if backlog > 0 {
 		c.Oldest = now.Add(-time.Second)
 	}
-	if err := w.store.NoteContact(p, c); err != nil {
+	if err := w.store.Venues.NoteContact(p, c); err != nil {
 		w.Fatal(err)
 	}
 }
 
 // scans has a door scan a code that there is not.
-func (w *watch) scans(door string) {
+func (w *watch) scans(gate string) {
 	w.Helper()
-	if _, err := w.store.CheckIn(kv.Operator(), kv.Attempt{Event: w.event, Code: fmt.Sprint("none", w.clock.Now()), Door: door}); err != nil {
+	if _, err := w.store.Door.CheckIn(auth.Operator(), door.Attempt{Event: w.event, Code: fmt.Sprint("none", w.clock.Now()), Door: gate}); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -150,7 +156,7 @@ func (w *watch) must(err error) {
 }
 
 // joins makes the store a laptop.
-func (w *watch) joins(u kv.Upstream) {
+func (w *watch) joins(u table.Upstream) {
 	w.Helper()
 	u.URL, u.Node, u.Name, u.Key = "https://centre.example", ulid.Make().String(), "North", "dw_0"
 	if u.Pushes == nil {
@@ -159,8 +165,8 @@ func (w *watch) joins(u kv.Upstream) {
 	if u.Ends.IsZero() {
 		u.Ends = theEvening.AddDate(1, 0, 0)
 	}
-	w.must(w.store.Join(kv.Operator(), u, kv.Credential{Realm: w.store.Realm()}))
-	w.must(w.store.MeasureClock(u.Node, 0, w.clock.Now()))
+	w.must(w.store.Laptop.Join(auth.Operator(), u, office.Credential{Realm: w.store.Tables.Realm()}))
+	w.must(w.store.Tables.MeasureClock(u.Node, 0, w.clock.Now()))
 }
 
 // troubles are what may need a person, each with the codes and commands that say so.
@@ -171,27 +177,27 @@ var troubles = map[string]struct {
 	"none":                            {func(w *watch) {}, ""},
 	"a disk without room for imports": {func(w *watch) { w.free.Store(512 << 20) }, "disk_full"},
 	"a disk without room for doors":   {func(w *watch) { w.free.Store(1 << 20) }, "disk_full"},
-	"a clock that is doubted": {func(w *watch) { w.must(w.store.MeasureClock("somebody", time.Hour, w.clock.Now())) },
+	"a clock that is doubted": {func(w *watch) { w.must(w.store.Tables.MeasureClock("somebody", time.Hour, w.clock.Now())) },
 		"clock_doubted clock trust"},
 	"a laptop that is well": {func(w *watch) { w.enrols("North"); w.meets("North", 0, 0); w.clock.Move(4 * time.Minute) }, ""},
 	"a laptop that never joined, and is revoked": {func(w *watch) {
-		level, _ := kv.ParseLevel("event:1")
-		id, _, _, err := w.store.Enrol(kv.Operator(), kv.Enrolment{Name: "North", Level: level})
+		level, _ := auth.ParseLevel("event:1")
+		id, _, _, err := w.store.Venues.Enrol(auth.Operator(), office.Enrolment{Name: "North", Level: level})
 		w.must(err)
-		w.must(w.store.RevokeVenue(kv.Operator(), id))
+		w.must(w.store.Venues.RevokeVenue(auth.Operator(), id))
 	}, ""},
 	"a laptop that was revoked": {func(w *watch) {
 		id := w.enrols("North")
 		w.meets("North", 0, time.Hour)
 		w.clock.Move(time.Second)
-		w.must(w.store.RevokeVenue(kv.Operator(), id))
+		w.must(w.store.Venues.RevokeVenue(auth.Operator(), id))
 	}, "laptop_revoked venue wipe North"},
 	"a laptop that is revoked and about": {func(w *watch) {
-		w.must(w.store.RevokeVenue(kv.Operator(), w.enrols("North")))
+		w.must(w.store.Venues.RevokeVenue(auth.Operator(), w.enrols("North")))
 		w.clock.Move(time.Second)
 		w.meets("North", 4, 0)
 	}, "laptop_revoked venue wipe North"},
-	"a laptop that is to be wiped": {func(w *watch) { w.must(w.store.WipeVenue(kv.Operator(), w.enrols("North"))) }, ""},
+	"a laptop that is to be wiped": {func(w *watch) { w.must(w.store.Venues.WipeVenue(auth.Operator(), w.enrols("North"))) }, ""},
 	"a laptop whose clock is behind": {func(w *watch) { w.enrols("North"); w.meets("North", 0, 3*time.Minute) },
 		"laptop_clock clock trust on North"},
 	"a laptop whose clock is nearly right": {func(w *watch) { w.enrols("North"); w.meets("North", 0, 90*time.Second) }, ""},
@@ -212,9 +218,9 @@ var troubles = map[string]struct {
 		"laptop_backlog status on North"},
 	"a laptop with a backlog that stays": {func(w *watch) {
 		w.enrols("North")
-		p, err := w.store.Login(w.laptops["North"], "North")
+		p, err := w.store.Keys.Login(w.laptops["North"], "North")
 		w.must(err)
-		w.must(w.store.NoteContact(p, kv.Contact{At: w.clock.Now(), Backlog: 1, Oldest: w.clock.Now().Add(-6 * time.Minute)}))
+		w.must(w.store.Venues.NoteContact(p, office.Contact{At: w.clock.Now(), Backlog: 1, Oldest: w.clock.Now().Add(-6 * time.Minute)}))
 	}, "laptop_backlog status on North"},
 	"a laptop that is not met while its event is on": {func(w *watch) { w.enrols("North"); w.meets("North", 0, 0); w.clock.Move(6 * time.Minute) },
 		"laptop_unmet status on North"},
@@ -222,16 +228,16 @@ var troubles = map[string]struct {
 	"a laptop whose credential ends soon": {func(w *watch) { w.enrols("North"); w.clock.Move(375 * 24 * time.Hour) },
 		"laptop_credential venue enrol --name North 2 --event 1, backup_due backup /mnt/stick/doorward-2027-12-02.db"},
 	"a labels-only laptop whose credential ends soon": {func(w *watch) {
-		w.enrolsFor("event:1", kv.Enrolment{Name: "North"})
+		w.enrolsFor("event:1", office.Enrolment{Name: "North"})
 		w.clock.Move(375 * 24 * time.Hour)
 	}, "laptop_credential venue enrol --name North 2 --event 1 --door-data labels, backup_due backup /mnt/stick/doorward-2027-12-02.db"},
 	"a church's laptop whose credential ends soon": {func(w *watch) {
 		kvtest.Create(w, w.store, record.Church, `{"name":"Hill"}`)
-		w.enrolsFor("church:1", kv.Enrolment{Name: "North", Venue: kv.Venue{Names: true, Finance: true}})
+		w.enrolsFor("church:1", office.Enrolment{Name: "North", Venue: auth.Venue{Names: true, Finance: true}})
 		w.clock.Move(375 * 24 * time.Hour)
 	}, "laptop_credential venue enrol --name North 2 --church 1 --finance, backup_due backup /mnt/stick/doorward-2027-12-02.db"},
 	"a mirror whose credential ends soon": {func(w *watch) {
-		w.enrolsFor("denomination", kv.Enrolment{Name: "North", Venue: kv.Venue{Names: true, Mirror: true}})
+		w.enrolsFor("denomination", office.Enrolment{Name: "North", Venue: auth.Venue{Names: true, Mirror: true}})
 		w.clock.Move(375 * 24 * time.Hour)
 	}, "laptop_credential venue enrol --name North 2 --mirror, backup_due backup /mnt/stick/doorward-2027-12-02.db"},
 	"a door that is silent while another scans": {func(w *watch) { w.scans("Side"); w.clock.Move(16 * time.Minute); w.scans("Main") }, "door_silent"},
@@ -245,56 +251,58 @@ var troubles = map[string]struct {
 	"another key that ends this week":        {func(w *watch) { w.key("site", "denomination", 6*24*time.Hour) }, "key_ends keys add --name site --level denomination --allow checkin:* --expires 48h"},
 	"another key that ends next month":       {func(w *watch) { w.key("site", "denomination", 20*24*time.Hour) }, ""},
 	"a scan under a doubted clock": {func(w *watch) {
-		w.must(w.store.MeasureClock("somebody", time.Hour, w.clock.Now()))
+		w.must(w.store.Tables.MeasureClock("somebody", time.Hour, w.clock.Now()))
 		w.scans("Main")
-		w.must(w.store.MeasureClock("somebody", 0, w.clock.Now()))
+		w.must(w.store.Tables.MeasureClock("somebody", 0, w.clock.Now()))
 	}, "reviews see /admin/v1/reviews/?event_id=1"},
 	"somebody who was let in twice": {func(w *watch) {
 		kvtest.Create(w, w.store, record.Ticket, `{"event_id":1,"code":"K1"}`)
 		for range 2 {
-			_, err := w.store.CheckInAll(kv.Operator(), []kv.Attempt{{Event: 1, Code: "K1", At: w.clock.Now(), LetIn: true}})
+			_, err := w.store.Door.CheckInAll(auth.Operator(), []door.Attempt{{Event: 1, Code: "K1", At: w.clock.Now(), LetIn: true}})
 			w.must(err)
 		}
 	}, "double_entries see /admin/v1/double_entries/?event_id=1"},
-	"a backup of yesterday":        {func(w *watch) { w.clock.Move(40 * time.Hour) }, ""},
-	"a backup of last week":        {func(w *watch) { w.clock.Move(49 * time.Hour) }, "backup_due backup /mnt/stick/doorward-2026-11-24.db"},
-	"a check that found something": {func(w *watch) { w.must(kv.NoteVerify(w.store.Dir(), kv.Verification{At: w.clock.Now(), Faults: 2})) }, "verify_faults verify"},
+	"a backup of yesterday": {func(w *watch) { w.clock.Move(40 * time.Hour) }, ""},
+	"a backup of last week": {func(w *watch) { w.clock.Move(49 * time.Hour) }, "backup_due backup /mnt/stick/doorward-2026-11-24.db"},
+	"a check that found something": {func(w *watch) {
+		w.must(upkeep.NoteVerify(w.store.Tables.Dir(), upkeep.Verification{At: w.clock.Now(), Faults: 2}))
+	}, "verify_faults verify"},
 	"a note of the last check that is damaged": {func(w *watch) {
-		w.must(os.WriteFile(filepath.Join(w.store.Dir(), "doorward.verify"), []byte("x"), 0o600))
+		w.must(os.WriteFile(filepath.Join(w.store.Tables.Dir(), "doorward.verify"), []byte("x"), 0o600))
 	}, "damaged verify"},
 	"a certificate that ends soon": {func(w *watch) { w.ends.Store(13 * 24) }, "certificate_ends"},
 	"a conflict":                   {func(w *watch) { tear(w.T, w.store) }, "conflicts see /admin/v1/conflicts/"},
-	"a store whose file is gone":   {func(w *watch) { w.must(os.Remove(kv.Path(w.store.Dir()))) }, "store_stopped verify"},
+	"a store whose file is gone":   {func(w *watch) { w.must(os.Remove(table.Path(w.store.Tables.Dir()))) }, "store_stopped verify"},
 	"an erasure whose bytes are in the file for long": {func(w *watch) {
 		person := kvtest.Create(w, w.store, record.Person, `{"full_name":"Ana Souza"}`)
-		_, err := w.store.Erase(kv.Operator(), record.Person, record.Int(person))
+		_, err := w.store.Erasures.Erase(auth.Operator(), record.Person, record.Int(person))
 		w.must(err)
 		w.clock.Move(25 * time.Hour)
 	}, "compaction_due compact"},
 	"an erasure of today": {func(w *watch) {
 		person := kvtest.Create(w, w.store, record.Person, `{"full_name":"Ana Souza"}`)
-		_, err := w.store.Erase(kv.Operator(), record.Person, record.Int(person))
+		_, err := w.store.Erasures.Erase(auth.Operator(), record.Person, record.Int(person))
 		w.must(err)
 		w.clock.Move(time.Hour)
 	}, ""},
-	"a laptop's own revocation": {func(w *watch) { w.holds(); w.joins(kv.Upstream{Revoked: true}) }, "revoked venue enrol --name North --event 1 on centre"},
+	"a laptop's own revocation": {func(w *watch) { w.holds(); w.joins(table.Upstream{Revoked: true}) }, "revoked venue enrol --name North --event 1 on centre"},
 	"the revocation of a labels-only laptop": {func(w *watch) {
 		w.holds()
-		w.joins(kv.Upstream{Revoked: true, Pulls: []string{"reference", "event-1"}})
+		w.joins(table.Upstream{Revoked: true, Pulls: []string{"reference", "event-1"}})
 	}, "revoked venue enrol --name North --event 1 --door-data labels on centre"},
 	"the revocation of a church's laptop": {func(w *watch) {
 		w.holds()
-		w.joins(kv.Upstream{Revoked: true, Pushes: []string{"church-1", "church-1-finance", "event-1", "event-1-names"}, Pulls: []string{"reference", "church-1", "event-1", "event-1-names"}})
+		w.joins(table.Upstream{Revoked: true, Pushes: []string{"church-1", "church-1-finance", "event-1", "event-1-names"}, Pulls: []string{"reference", "church-1", "event-1", "event-1-names"}})
 	}, "revoked venue enrol --name North --church 1 --finance on centre"},
 	"the revocation of a church's laptop for one event": {func(w *watch) {
 		w.holds()
-		w.joins(kv.Upstream{Revoked: true, Chosen: true, Pushes: []string{"church-1", "event-1", "event-1-names"}, Pulls: []string{"reference", "church-1", "event-1", "event-1-names"}})
+		w.joins(table.Upstream{Revoked: true, Chosen: true, Pushes: []string{"church-1", "event-1", "event-1-names"}, Pulls: []string{"reference", "church-1", "event-1", "event-1-names"}})
 	}, "revoked venue enrol --name North --church 1 --event 1 on centre"},
-	"a laptop's own credential":    {func(w *watch) { w.holds(); w.joins(kv.Upstream{Ends: theEvening.Add(time.Hour)}) }, "credential_ends venue enrol --name North 2 --event 1 on centre"},
-	"a centre that was met":        {func(w *watch) { w.holds(); w.joins(kv.Upstream{}) }, ""},
-	"a centre that is not reached": {func(w *watch) { w.holds(); w.joins(kv.Upstream{}); w.clock.Move(6 * time.Minute) }, "centre_unmet"},
-	"a backlog that stays":         {func(w *watch) { w.holds(); w.joins(kv.Upstream{}); w.backlog.Store(3) }, "backlog"},
-	"a laptop that holds no event": {func(w *watch) { w.joins(kv.Upstream{}) }, "no_event"},
+	"a laptop's own credential":    {func(w *watch) { w.holds(); w.joins(table.Upstream{Ends: theEvening.Add(time.Hour)}) }, "credential_ends venue enrol --name North 2 --event 1 on centre"},
+	"a centre that was met":        {func(w *watch) { w.holds(); w.joins(table.Upstream{}) }, ""},
+	"a centre that is not reached": {func(w *watch) { w.holds(); w.joins(table.Upstream{}); w.clock.Move(6 * time.Minute) }, "centre_unmet"},
+	"a backlog that stays":         {func(w *watch) { w.holds(); w.joins(table.Upstream{}); w.backlog.Store(3) }, "backlog"},
+	"a laptop that holds no event": {func(w *watch) { w.joins(table.Upstream{}) }, "no_event"},
 }
 
 // TestAnOverviewSaysWhatNeedsAPerson brings about one trouble after the other, each in a store of its own.
@@ -327,11 +335,11 @@ func TestAnOverviewSaysWhatNeedsAPerson(t *testing.T) {
 // key makes a key that ends after a while.
 func (w *watch) key(name, level string, after time.Duration) {
 	w.Helper()
-	l, err := kv.ParseLevel(level)
+	l, err := auth.ParseLevel(level)
 	w.must(err)
-	may, err := kv.ParsePermission("checkin:*")
+	may, err := auth.ParsePermission("checkin:*")
 	w.must(err)
-	_, _, err = w.store.AddKey(kv.Operator(), kv.KeySpec{Name: name, Level: l, Permissions: []kv.Permission{may}, Expires: w.clock.Now().Add(after)})
+	_, _, err = w.store.Keys.AddKey(auth.Operator(), keys.KeySpec{Name: name, Level: l, Permissions: []auth.Permission{may}, Expires: w.clock.Now().Add(after)})
 	w.must(err)
 }
 
@@ -396,7 +404,7 @@ func TestAnOverviewTellsARevokedLaptopThatIsAbout(t *testing.T) {
 	id := w.enrols("North")
 	w.meets("North", 0, 0)
 	w.clock.Move(time.Minute)
-	w.must(w.store.RevokeVenue(kv.Operator(), id))
+	w.must(w.store.Venues.RevokeVenue(auth.Operator(), id))
 	w.clock.Move(30 * time.Minute)
 	if text := w.look("").Needs[0].Text; !strings.Contains(text, "was revoked 30 min ago and was not met since") {
 		t.Errorf("before it is met: %s", text)

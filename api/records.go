@@ -6,9 +6,11 @@ import (
 	"net/http"
 
 	"doorward/api/query"
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
 	"doorward/kv/fault"
 	"doorward/kv/record"
+	"doorward/kv/table"
 	"doorward/kv/value"
 )
 
@@ -22,12 +24,12 @@ type collection struct {
 }
 
 // target is what a request about one of the records is about.
-func (c *collection) target(x *exchange) (kv.Target, error) {
+func (c *collection) target(x *exchange) (desk.Target, error) {
 	id, ok := c.kind.ParseID(x.request.PathValue("id"))
 	if !ok {
-		return kv.Target{}, kv.ErrNotFound
+		return desk.Target{}, table.ErrNotFound
 	}
-	return kv.Target{Surface: c.surface, Kind: c.kind, ID: id}, nil
+	return desk.Target{Surface: c.surface, Kind: c.kind, ID: id}, nil
 }
 
 // retrieve answers GET of one record.
@@ -36,7 +38,7 @@ func (c *collection) retrieve(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	rep, err := x.store().Retrieve(x.caller, t)
+	rep, err := x.store().Desk.Retrieve(x.caller, t)
 	if err != nil {
 		return err
 	}
@@ -53,15 +55,15 @@ func (c *collection) retrieve(x *exchange) error {
 func (c *collection) create(x *exchange) error {
 	patch, body, err := readPatch(x, c.form, record.ParseOptions{Surface: c.surface, Create: true})
 	if err != nil {
-		return unlessForbidden(x, kv.Target{Kind: c.kind}, err)
+		return unlessForbidden(x, desk.Target{Kind: c.kind}, err)
 	}
 	return c.store(x, patch, body)
 }
 
 // store writes a new record and answers with it.
 func (c *collection) store(x *exchange, patch *record.Patch, body []byte) error {
-	t := kv.Target{Surface: c.surface, Kind: c.kind, Once: once(x, body, &patch.Faults)}
-	rep, err := x.store().Create(x.caller, t, patch)
+	t := desk.Target{Surface: c.surface, Kind: c.kind, Once: once(x, body, &patch.Faults)}
+	rep, err := x.store().Desk.Create(x.caller, t, patch)
 	if err != nil {
 		return err
 	}
@@ -85,7 +87,7 @@ func (c *collection) update(x *exchange) error {
 		return unlessForbidden(x, t, err)
 	}
 	t.IfMatch = ifMatch(x)
-	rep, err := x.store().Update(x.caller, t, patch)
+	rep, err := x.store().Desk.Update(x.caller, t, patch)
 	if err != nil {
 		return err
 	}
@@ -100,7 +102,7 @@ func (c *collection) remove(x *exchange) error {
 		return err
 	}
 	t.IfMatch = ifMatch(x)
-	if err := x.store().Delete(x.caller, t); err != nil {
+	if err := x.store().Desk.Delete(x.caller, t); err != nil {
 		return err
 	}
 	return x.done()
@@ -108,9 +110,9 @@ func (c *collection) remove(x *exchange) error {
 
 // unlessForbidden is what is wrong with a request's body, unless the caller may not make or change the record, or it is missing:
 // that is said first.
-func unlessForbidden(x *exchange, t kv.Target, fault error) error {
-	err := x.store().Permits(x.caller, t)
-	if errors.Is(err, kv.ErrForbidden) || errors.Is(err, kv.ErrNotFound) {
+func unlessForbidden(x *exchange, t desk.Target, fault error) error {
+	err := x.store().Desk.Permits(x.caller, t)
+	if errors.Is(err, auth.ErrForbidden) || errors.Is(err, table.ErrNotFound) {
 		return err
 	}
 	return fault
@@ -118,7 +120,7 @@ func unlessForbidden(x *exchange, t kv.Target, fault error) error {
 
 // unlessMissing is what is wrong with a request's body, unless the record that it is about is missing: that is said first.
 func unlessMissing(x *exchange, k *record.Kind, id record.ID, fault error) error {
-	if err := x.store().Sees(x.caller, k, id); errors.Is(err, kv.ErrNotFound) {
+	if err := x.store().Desk.Sees(x.caller, k, id); errors.Is(err, table.ErrNotFound) {
 		return err
 	}
 	return fault
@@ -128,11 +130,11 @@ func unlessMissing(x *exchange, k *record.Kind, id record.ID, fault error) error
 func (c *collection) list(x *exchange) error { return c.page(x) }
 
 // page answers with a page of the records that hold some conditions besides the caller's own.
-func (c *collection) page(x *exchange, own ...kv.Where) error {
+func (c *collection) page(x *exchange, own ...desk.Where) error {
 	l := x.listing()
-	where, faults := query.Conditions(c.filters, l.query, x.store().Zone())
+	where, faults := query.Conditions(c.filters, l.query, x.store().Tables.Zone())
 	search := c.readSearch(l.query, &faults)
-	ask := kv.Query{
+	ask := desk.Query{
 		Surface: c.surface, Kind: c.kind, Where: append(own, where...), Offset: l.Offset, Limit: l.Limit, Into: x.buffer,
 		Head: l.appendHead,
 	}
@@ -173,9 +175,9 @@ var memberships = &collection{kind: record.Membership, form: record.Membership, 
 func group(x *exchange) (record.ID, error) {
 	id, ok := record.Group.ParseID(x.request.PathValue(groupParameter))
 	if !ok {
-		return id, kv.ErrNotFound
+		return id, table.ErrNotFound
 	}
-	return id, x.store().Sees(x.caller, record.Group, id)
+	return id, x.store().Desk.Sees(x.caller, record.Group, id)
 }
 
 // listMemberships answers GET of a group's memberships.
@@ -184,7 +186,7 @@ func listMemberships(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return memberships.page(x, kv.Where{Field: "group_id", In: []any{id.Int()}})
+	return memberships.page(x, desk.Where{Field: "group_id", In: []any{id.Int()}})
 }
 
 // createMembership answers POST to a group's memberships. The group in the path is the only one that counts.
@@ -202,7 +204,7 @@ func createMembership(x *exchange) error {
 	err = memberships.store(x, patch, body)
 	var faults fault.ByField
 	if errors.As(err, &faults) && len(faults["group_id"]) > 0 { // gone since it was looked for
-		return kv.ErrNotFound
+		return table.ErrNotFound
 	}
 	return err
 }

@@ -3,12 +3,13 @@ package api
 import (
 	"slices"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"doorward/api/nullable"
 	"doorward/api/query"
-	"doorward/kv"
+	"doorward/kv/door"
+	"doorward/kv/upkeep"
 	"doorward/kv/value"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // reviewView is the wire form of a fact that staff have to review: what a revoked laptop has brought, or what was written while the machine's clock
@@ -37,8 +38,8 @@ var reviewFilters = append(query.By(query.ByID, "event_id"), query.Filter{Name: 
 // listReviews answers GET /admin/v1/reviews/.
 func listReviews(x *exchange) error {
 	l := x.listing()
-	where, faults := query.Conditions(reviewFilters, l.query, x.store().Zone())
-	page, err := x.store().Reviews(x.caller, kv.ReviewQuery{Where: where, Offset: l.Offset, Limit: l.Limit})
+	where, faults := query.Conditions(reviewFilters, l.query, x.store().Tables.Zone())
+	page, err := x.store().Door.Reviews(x.caller, door.ReviewQuery{Where: where, Offset: l.Offset, Limit: l.Limit})
 	if err = bothFaults(faults, err); err != nil {
 		return err
 	}
@@ -49,7 +50,7 @@ func listReviews(x *exchange) error {
 	return l.replyWith(views, page.Count)
 }
 
-func viewReview(r *kv.Review) reviewView {
+func viewReview(r *door.Review) reviewView {
 	return reviewView{
 		Kind: r.Kind.Name, ID: r.Kind.FormatID(r.ID), EventID: r.Event, TicketID: nullable.ID(r.Ticket), Label: nullable.Text(r.Label), Type: nullable.Text(r.Type),
 		Order: nullable.Text(r.Order), Door: nullable.Text(r.Door), At: value.Time(r.At), Offset: r.Offset, Flags: append([]string{}, r.Flags...),
@@ -70,8 +71,8 @@ var readsFilters = slices.Concat(query.By(query.ByID, "key_id"), query.By(query.
 // listReads answers GET /admin/v1/reads/: the latest first.
 func listReads(x *exchange) error {
 	l := x.listing()
-	where, faults := query.Conditions(readsFilters, l.query, x.store().Zone())
-	page, err := x.store().Reads(x.caller, kv.ReadsQuery{Where: where, Offset: l.Offset, Limit: l.Limit})
+	where, faults := query.Conditions(readsFilters, l.query, x.store().Tables.Zone())
+	page, err := x.store().Figures.Reads(x.caller, upkeep.ReadsQuery{Where: where, Offset: l.Offset, Limit: l.Limit})
 	if err = bothFaults(faults, err); err != nil {
 		return err
 	}

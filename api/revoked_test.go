@@ -6,8 +6,10 @@ import (
 	"testing"
 
 	"doorward/api"
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/office"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // TestARevokedLaptopSaysSoInEachAnswer: a door that is answered nothing else would go on without knowing. It goes on all the same, and what
@@ -16,9 +18,9 @@ func TestARevokedLaptopSaysSoInEachAnswer(t *testing.T) {
 	w := newWorld(t)
 	ticket := w.ticket(w.event, "K1", "")
 	w.ticket(w.event, "K2", "")
-	u := kv.Upstream{URL: "https://centre.example", Node: "01J00000000000000000000000", Epoch: "01J00000000000000000000001", Key: "dw_k",
+	u := table.Upstream{URL: "https://centre.example", Node: "01J00000000000000000000000", Epoch: "01J00000000000000000000001", Key: "dw_k",
 		Pushes: []string{fmt.Sprint("event-", w.event), fmt.Sprintf("event-%d-names", w.event), fmt.Sprintf("event-%d-holders", w.event)}}
-	if err := w.store.Join(kv.Operator(), u, kv.Credential{Realm: w.store.Realm()}); err != nil {
+	if err := w.store.Laptop.Join(auth.Operator(), u, office.Credential{Realm: w.store.Tables.Realm()}); err != nil {
 		t.Fatal(err)
 	}
 	says := func(a answer, want bool) answer {
@@ -32,7 +34,7 @@ func TestARevokedLaptopSaysSoInEachAnswer(t *testing.T) {
 		t.Errorf("before it is revoked: %s", a.body)
 	}
 	u.Revoked, u.Epoch = true, "" // a laptop that was revoked before it met its centre sells nothing either
-	if err := w.store.NoteUpstream(u); err != nil {
+	if err := w.store.Laptop.NoteUpstream(u); err != nil {
 		t.Fatal(err)
 	}
 	const text = "This laptop is revoked: check-ins are recorded for review; it sells and edits nothing more."

@@ -6,12 +6,13 @@ import (
 	"strconv"
 	"time"
 
-	"doorward/api/nullable"
-	"doorward/kv"
-	"doorward/kv/record"
-	"doorward/kv/value"
-
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/api/nullable"
+	"doorward/kv/door"
+	"doorward/kv/record"
+	"doorward/kv/table"
+	"doorward/kv/value"
 )
 
 // maxScans is how many scans one request hands in.
@@ -49,7 +50,7 @@ type refusedScan struct {
 
 // offlineScan is one of several scans as it was read.
 type offlineScan struct {
-	kv.Attempt
+	door.Attempt
 	nonce string // its own
 	err   error
 }
@@ -64,22 +65,22 @@ func scans(x *exchange) error {
 	if err != nil {
 		return unlessMissing(x, record.Event, id, err)
 	}
-	if err := x.store().Sees(x.caller, record.Event, id); err != nil {
+	if err := x.store().Desk.Sees(x.caller, record.Event, id); err != nil {
 		return err
 	}
-	var attempts []kv.Attempt
+	var attempts []door.Attempt
 	for i := range list {
 		if list[i].err == nil {
 			attempts = append(attempts, list[i].Attempt)
 		}
 	}
-	judged, err := x.store().CheckInAll(x.caller, attempts)
+	judged, err := x.store().Door.CheckInAll(x.caller, attempts)
 	if err != nil {
 		return err
 	}
 	results := make([]any, len(list))
 	for i := range list {
-		var d kv.Decision
+		var d door.Decision
 		if list[i].err == nil {
 			d, list[i].err = judged[0].Decision, judged[0].Err
 			judged = judged[1:]
@@ -107,7 +108,7 @@ func readScans(x *exchange, id record.ID) ([]offlineScan, error) {
 	list := make([]offlineScan, len(items))
 	for i, item := range items {
 		o := &list[i]
-		*o = readScanItem(item, x.store().Zone())
+		*o = readScanItem(item, x.store().Tables.Zone())
 		if o.Event = id.Int(); o.Door == "" {
 			o.Door = door
 		}
@@ -126,18 +127,18 @@ func readScanItem(item jsontext.Value, zone *time.Location) (o offlineScan) {
 		return o
 	}
 	letIn, _ := form.Value("let_in")
-	o.Attempt = kv.Attempt{Code: form.Text("code"), Door: form.Text("door"), Nonce: form.Text("nonce"), LetIn: string(letIn) == "true"}
+	o.Attempt = door.Attempt{Code: form.Text("code"), Door: form.Text("door"), Nonce: form.Text("nonce"), LetIn: string(letIn) == "true"}
 	o.At, _ = value.ParseDateTime(form.Text("at"), zone) // its faults are the form's
 	o.nonce, o.err = o.Nonce, sound(form)
 	return o
 }
 
 // result is what a scan is answered.
-func (o *offlineScan) result(x *exchange, d kv.Decision) any {
+func (o *offlineScan) result(x *exchange, d door.Decision) any {
 	if o.err == nil {
 		return scanned{rulingOf(d, message(x, d.Outcome)), nullable.Text(d.Double), d.Replayed, nullable.Time(o.At), nullable.Text(o.nonce)}
 	}
-	if errors.Is(o.err, kv.ErrKeyReused) {
+	if errors.Is(o.err, table.ErrKeyReused) {
 		return refusedScan{errorView{"UNPROCESSABLE_ENTITY", "This nonce was used for another code.", nil}, nullable.Time(o.At), nullable.Text(o.nonce)}
 	}
 	return refusedScan{x.explain(o.err).view(), nullable.Time(o.At), nullable.Text(o.nonce)}

@@ -7,7 +7,9 @@ import (
 	"sync"
 	"testing"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/office"
+	"doorward/kv/table"
 )
 
 // What offline scanners hand in, and what doors and staff see of double entries (design.md §7, sync.md §3).
@@ -93,8 +95,8 @@ func sameButAge(a, b string) bool {
 func TestAMirrorRefusesEachScan(t *testing.T) {
 	w := newWorld(t)
 	w.ticket(w.event, "K1", "")
-	u := kv.Upstream{URL: "https://centre.example", Node: "01J00000000000000000000000", Epoch: "01J00000000000000000000001", Pulls: []string{"records"}}
-	if err := w.store.Join(kv.Operator(), u, kv.Credential{Realm: w.store.Realm()}); err != nil {
+	u := table.Upstream{URL: "https://centre.example", Node: "01J00000000000000000000000", Epoch: "01J00000000000000000000001", Pulls: []string{"records"}}
+	if err := w.store.Laptop.Join(auth.Operator(), u, office.Credential{Realm: w.store.Tables.Realm()}); err != nil {
 		t.Fatal(err)
 	}
 	const want = "This laptop is a mirror, which is only read: check in at the centre, or at a laptop that is enrolled for the event."
@@ -168,7 +170,7 @@ func TestDoubleEntriesAreListed(t *testing.T) {
 		t.Errorf("double entries = %s", a.body)
 	}
 	all := w.status(w.do("GET", fmt.Sprintf("/admin/v1/double_entries/?limit=1&event_id=%d", w.event), ""), 200)
-	if all.text(t, "count") != "2" || all.text(t, "results.0.holder") != "Ana Souza" || all.text(t, "results.0.node") != w.store.Node() ||
+	if all.text(t, "count") != "2" || all.text(t, "results.0.holder") != "Ana Souza" || all.text(t, "results.0.node") != w.store.Tables.Node() ||
 		!strings.Contains(all.text(t, "next"), "offset=1") || all.value(t, "results.0.key_id") == nil {
 		t.Errorf("all double entries = %s", all.body)
 	}

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"doorward/api/overview"
 	"doorward/api/query"
-	"doorward/kv"
-
-	"github.com/go-json-experiment/json/jsontext"
+	"doorward/kv/table"
 )
 
 // ownSchemas are the schemas of the answers that are no records, read from the structs they are printed from.
@@ -121,7 +121,7 @@ func addFields(t reflect.Type, properties map[string]any, required *[]string) {
 // typeSchema is the schema of a member's type. The only raw JSON that we print in structs is a date-time or null.
 func typeSchema(t reflect.Type) map[string]any {
 	switch t {
-	case reflect.TypeFor[kv.Outcome]():
+	case reflect.TypeFor[table.Outcome]():
 		return map[string]any{"type": "string", "enum": slices.Sorted(maps.Keys(messages))}
 	case reflect.TypeFor[jsontext.Value]():
 		return map[string]any{"type": []string{"string", "null"}, "format": "date-time"}

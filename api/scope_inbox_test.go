@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"strings"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/docs"
+	"doorward/kv/inbox"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
 	"doorward/kv/record"
 	"doorward/kv/rev"
 )
@@ -26,9 +29,9 @@ func (c *congregation) drawMatters() {
 // drawConflict merges two branches of a person.
 func (c *congregation) drawConflict(person *lore, home int64) {
 	marker := c.marker()
-	db := c.database(kv.Operator(), home)
+	db := c.database(auth.Operator(), home)
 	id := record.Person.DocID(record.Int(person.number()))
-	doc, err := db.Read(id, kv.Ask{})
+	doc, err := db.Read(id, docs.Ask{})
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -36,8 +39,8 @@ func (c *congregation) drawConflict(person *lore, home int64) {
 	for i, occupation := range []string{marker, marker + " too"} {
 		body := strings.Replace(string(was.Body), fmt.Sprintf(`"occupation":%q`, person.marker), fmt.Sprintf(`"occupation":%q`, occupation), 1)
 		revision2 := rev.ID{Generation: was.Revision.Generation + 1, Hash: [16]byte{byte(i + 1)}}
-		w := kv.DocWrite{ID: id, Path: append([]rev.ID{revision2}, doc.Tree.Path(was.Revision)...), Body: []byte(body)}
-		if results, err := db.Write([]kv.DocWrite{w}); err != nil || results[0].Err != nil {
+		w := merge.DocWrite{ID: id, Path: append([]rev.ID{revision2}, doc.Tree.Path(was.Revision)...), Body: []byte(body)}
+		if results, err := db.Write([]merge.DocWrite{w}); err != nil || results[0].Err != nil {
 			c.Fatal(err, results[0].Err)
 		}
 	}
@@ -48,16 +51,16 @@ func (c *congregation) drawConflict(person *lore, home int64) {
 func (c *congregation) drawRefusal(home int64) {
 	marker := c.marker()
 	p := kvtest.Login(c, c.store, fmt.Sprintf("church:%d", home), "sync:*", "people:*", "group:GET", "memberships:GET", "event:GET")
-	w := kv.DocWrite{ID: "person:0000000000009000", Path: []rev.ID{{Generation: 1, Hash: [16]byte{1}}},
+	w := merge.DocWrite{ID: "person:0000000000009000", Path: []rev.ID{{Generation: 1, Hash: [16]byte{1}}},
 		Body: fmt.Appendf(nil, `{"full_name":%q,"church_id":%d}`, marker, home)}
-	if results, err := c.database(p, home).Write([]kv.DocWrite{w}); err != nil || results[0].Err == nil {
+	if results, err := c.database(p, home).Write([]merge.DocWrite{w}); err != nil || results[0].Err == nil {
 		c.Fatal("the push is not refused", err)
 	}
 	c.noteMatter("refusal", marker, home)
 }
 
-func (c *congregation) database(p kv.Principal, home int64) *kv.Database {
-	db, err := c.store.Database(p, fmt.Sprintf("church-%d", home))
+func (c *congregation) database(p auth.Principal, home int64) *docs.Database {
+	db, err := c.store.Docs.Database(p, fmt.Sprintf("church-%d", home))
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -67,7 +70,7 @@ func (c *congregation) database(p kv.Principal, home int64) *kv.Database {
 // noteMatter makes what was left known: staff's list of it, and the bare records, which are for denomination level.
 func (c *congregation) noteMatter(kind, marker string, home int64) {
 	k, _ := record.ByName(kind)
-	page, err := c.store.Matters(kv.Operator(), kv.MatterQuery{Kind: k, Limit: 1000})
+	page, err := c.store.Inbox.Matters(auth.Operator(), inbox.MatterQuery{Kind: k, Limit: 1000})
 	if err != nil {
 		c.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/record"
 )
 
@@ -84,7 +84,7 @@ func (c *congregation) export() map[string]string {
 	all := map[string]string{}
 	for _, k := range record.Kinds() {
 		n := 0
-		err := c.store.Export(kv.Operator(), k, func(json []byte) error {
+		err := c.store.Log.Export(auth.Operator(), k, func(json []byte) error {
 			id, _, _ := bytes.Cut(json, []byte{','}) // {"id":7
 			all[k.Name+" "+string(id)] = string(json)
 			n++

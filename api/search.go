@@ -6,14 +6,14 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"doorward/api/nullable"
 	"doorward/api/query"
-	"doorward/kv"
+	"doorward/kv/desk"
 	"doorward/kv/fault"
 	"doorward/kv/record"
 	"doorward/kv/search"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // The bounds of what a door searches for, in characters.
@@ -55,14 +55,14 @@ func (c *collection) readSearch(q query.Query, faults *fault.ByField) (s searchi
 var fuzzily = []string{"fuzzy"}
 
 // find lists what is searched for. Each page decides by itself whether edits are forgiven: only a search without a result forgives them.
-func find(x *exchange, ask kv.Query, s searching) (kv.Page, error) {
+func find(x *exchange, ask desk.Query, s searching) (desk.Page, error) {
 	ask.Search, ask.Ranked, ask.Finder = s.exact, s.ranked, x.server.config.Finder
-	page, err := x.store().List(x.caller, ask)
+	page, err := x.store().Desk.List(x.caller, ask)
 	if err != nil || page.Count > 0 || !s.fuzzy {
 		return page, err
 	}
 	ask.Search, ask.Into = s.exact.Fuzzy(), page.Results
-	if page, err = x.store().List(x.caller, ask); err == nil {
+	if page, err = x.store().Desk.List(x.caller, ask); err == nil {
 		x.Header()["X-Search"] = fuzzily
 	}
 	return page, err
@@ -96,7 +96,7 @@ func searchTickets(x *exchange) error {
 	if err != nil {
 		return unlessMissing(x, record.Event, id, err)
 	}
-	hits, err := x.store().FindTickets(x.caller, id.Int(), search.ParseRanked(typed), x.server.config.Finder)
+	hits, err := x.store().Door.FindTickets(x.caller, id.Int(), search.ParseRanked(typed), x.server.config.Finder)
 	if err != nil {
 		return err
 	}

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"doorward/api"
 	"doorward/index"
-	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
-
-	"github.com/prometheus/client_golang/prometheus"
+	"doorward/kv/table"
 )
 
 // keeper is an index as a server wants it kept.
@@ -276,7 +276,7 @@ func TestSearchWaitsForTheIndexOfALargeStore(t *testing.T) {
 	const nowhere = "/dev/null" // no folder can be made there
 	for people, status := range map[int]int{3: 200, 4: 503} {
 		t.Run(fmt.Sprint(people, " people"), func(t *testing.T) {
-			s := newSiteOver(t, kvtest.OpenConfig(t, kv.Config{ScanLimit: 3}), indexIn(t, nowhere))
+			s := newSiteOver(t, kvtest.OpenConfig(t, table.Config{ScanLimit: 3}), indexIn(t, nowhere))
 			crowd(s, people)
 			for _, path := range []string{"/readyz", peoplePath + "?search=ana", peoplePath + "?search=anna&fuzzy=true", staffPath + "?search=ana&ranked=true"} {
 				a := s.status(s.do("GET", path, ""), status)
@@ -289,7 +289,7 @@ func TestSearchWaitsForTheIndexOfALargeStore(t *testing.T) {
 			s.status(s.do("GET", "/healthz", ""), 200)
 		})
 	}
-	ready := newSiteOver(t, kvtest.OpenConfig(t, kv.Config{ScanLimit: 3}), indexed(t))
+	ready := newSiteOver(t, kvtest.OpenConfig(t, table.Config{ScanLimit: 3}), indexed(t))
 	crowd(ready, 9)
 	ready.status(ready.do("GET", "/readyz", ""), 200)
 	if got, _ := ready.find(peoplePath, "ana", ""); len(got) != 9 {

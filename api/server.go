@@ -11,13 +11,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-chi/cors"
+	"github.com/prometheus/client_golang/prometheus"
+
 	"doorward/api/barcode"
 	"doorward/api/reach"
 	"doorward/api/throttle"
 	"doorward/kv"
-
-	"github.com/go-chi/cors"
-	"github.com/prometheus/client_golang/prometheus"
+	"doorward/kv/desk"
 )
 
 // Config has the options of a server. Only Store is needed.
@@ -33,7 +34,7 @@ type Config struct {
 	AuthFailures    int                  // failed logins a minute and address, half of it for one key there; 0 = no throttle
 	Version         string               // of this program, shown in metrics and the OpenAPI document
 	Logger          *slog.Logger         // nil = silent
-	Finder          kv.Finder            // answers searches together with the store; nil = the store looks at every record
+	Finder          desk.Finder          // answers searches together with the store; nil = the store looks at every record
 	Indexer         Indexer              // keeps what Finder looks into; nil = nothing to keep
 	Backlog         Backlog              // what a laptop has and its centre has not; nil = not known
 	Ending          func() bool          // the server ends soon, and /readyz says so; nil = it does not

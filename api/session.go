@@ -11,13 +11,16 @@ import (
 	"sync"
 	"time"
 
-	"doorward/api/nullable"
-	"doorward/kv"
-	"doorward/kv/fault"
-	"doorward/kv/record"
-	"doorward/kv/value"
-
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/api/nullable"
+	"doorward/kv/auth"
+	"doorward/kv/door"
+	"doorward/kv/fault"
+	"doorward/kv/keys"
+	"doorward/kv/record"
+	"doorward/kv/table"
+	"doorward/kv/value"
 )
 
 // A page's session is an API key in a cookie, which no script can read. It lasts over a restart of the server, and ends when the key is
@@ -134,7 +137,7 @@ func beginSession(x *exchange) error {
 	if x.caller, err = x.server.Login(x.request, key, secret); err != nil {
 		return err
 	}
-	if _, err := x.store().DoorEvents(x.caller); err != nil {
+	if _, err := x.store().Door.DoorEvents(x.caller); err != nil {
 		return err // a key that serves no door begins no session
 	}
 	x.setSession(key, secret, until)
@@ -143,7 +146,7 @@ func beginSession(x *exchange) error {
 
 // showSession answers GET /door/v1/session/: the name of the session, and the events that it may serve.
 func showSession(x *exchange) error {
-	events, err := x.store().DoorEvents(x.caller)
+	events, err := x.store().Door.DoorEvents(x.caller)
 	if err != nil {
 		return err
 	}
@@ -208,25 +211,25 @@ func (t *tickets) take(text string, now time.Time) (event int64, ok bool) {
 }
 
 // redeem gives a helper's phone a key of its own for a ticket. A wrong ticket counts as a failed login.
-func redeem(x *exchange, text, name string) (k kv.Key, secret string, err error) {
+func redeem(x *exchange, text, name string) (k auth.Key, secret string, err error) {
 	store := x.store()
-	event, ok := x.server.tickets.take(text, store.Now())
+	event, ok := x.server.tickets.take(text, store.Tables.Now())
 	if !ok {
-		if err := x.server.failedLogin(x.request, ""); !errors.Is(err, kv.ErrBadLogin) {
+		if err := x.server.failedLogin(x.request, ""); !errors.Is(err, table.ErrBadLogin) {
 			return k, "", err
 		}
 		return k, "", errTicket
 	}
-	e, err := store.DoorEvent(kv.Operator(), event)
+	e, err := store.Door.DoorEvent(auth.Operator(), event)
 	if err != nil {
 		return k, "", err
 	}
 	ends := e.End.Add(helperLasts)
-	if least := store.Now().Add(helperLeast); ends.Before(least) {
+	if least := store.Tables.Now().Add(helperLeast); ends.Before(least) {
 		ends = least
 	}
-	return store.AddKey(kv.Operator(), kv.KeySpec{Name: name, Expires: ends,
-		Level: kv.Level{Name: kv.EventOf, IDs: []int64{event}}, Permissions: []kv.Permission{{Resource: record.Checkin.Resource, Method: "*"}}})
+	return store.Keys.AddKey(auth.Operator(), keys.KeySpec{Name: name, Expires: ends,
+		Level: auth.Level{Name: auth.EventOf, IDs: []int64{event}}, Permissions: []auth.Permission{{Resource: record.Checkin.Resource, Method: "*"}}})
 }
 
 // errNotServing is returned for a ticket of a door where no server runs that could take it.
@@ -267,25 +270,25 @@ func controlSite(x *exchange, _ *http.Request) error {
 const soon = 18 * time.Hour
 
 // namedEvent is the event that the operator names, or the only one that is near.
-func namedEvent(x *exchange, name string) (kv.DoorEvent, error) {
+func namedEvent(x *exchange, name string) (door.DoorEvent, error) {
 	if name != "" {
 		id, ok := record.Event.ParseID(name)
 		if !ok {
-			return kv.DoorEvent{}, kv.ErrNotFound
+			return door.DoorEvent{}, table.ErrNotFound
 		}
-		return x.store().DoorEvent(x.caller, id.Int())
+		return x.store().Door.DoorEvent(x.caller, id.Int())
 	}
-	all, err := x.store().DoorEvents(x.caller)
+	all, err := x.store().Door.DoorEvents(x.caller)
 	if err != nil {
-		return kv.DoorEvent{}, err
+		return door.DoorEvent{}, err
 	}
-	near := slices.DeleteFunc(slices.Clone(all), func(e kv.DoorEvent) bool { return e.Start.After(x.store().Now().Add(soon)) })
+	near := slices.DeleteFunc(slices.Clone(all), func(e door.DoorEvent) bool { return e.Start.After(x.store().Tables.Now().Add(soon)) })
 	if len(near) == 0 {
 		near = all
 	}
 	switch len(near) {
 	case 0:
-		return kv.DoorEvent{}, &kv.Conflict{Reason: "there is no event that has yet to end"}
+		return door.DoorEvent{}, &table.Conflict{Reason: "there is no event that has yet to end"}
 	case 1:
 		return near[0], nil
 	}
@@ -293,7 +296,7 @@ func namedEvent(x *exchange, name string) (kv.DoorEvent, error) {
 	for _, e := range near[:min(len(near), 10)] {
 		names = append(names, fmt.Sprintf("%d (%q)", e.ID, e.Name))
 	}
-	return kv.DoorEvent{}, &kv.Conflict{Reason: "an event is to be named: " + fault.Listed(names)}
+	return door.DoorEvent{}, &table.Conflict{Reason: "an event is to be named: " + fault.Listed(names)}
 }
 
 // controlTicket answers the operator's request for a ticket of a door.
@@ -305,6 +308,6 @@ func controlTicket(x *exchange, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	text, ends := x.server.tickets.show(e.ID, x.store().Now())
+	text, ends := x.server.tickets.show(e.ID, x.store().Tables.Now())
 	return x.answer(http.StatusOK, ticketView{text, e.ID, e.Name, value.Time(ends), x.server.siteView()})
 }

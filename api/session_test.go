@@ -10,8 +10,9 @@ import (
 	"time"
 
 	"doorward/api"
-	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/kvtest"
+	"doorward/kv/table"
 )
 
 const sessionPath = "/door/v1/session/"
@@ -49,7 +50,7 @@ func cookie(c *http.Cookie) option {
 func atDoor(t *testing.T) (*world, *kvtest.Clock) {
 	t.Helper()
 	clock := kvtest.NewClock(time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC))
-	store := kvtest.OpenConfig(t, kv.Config{Clock: clock.Now})
+	store := kvtest.OpenConfig(t, table.Config{Clock: clock.Now})
 	return settle(newSiteOver(t, store, func(c *api.Config) { c.Address = "127.0.0.1:8080" })), clock
 }
 
@@ -78,7 +79,7 @@ func TestATicketGivesOnePhoneOneKey(t *testing.T) {
 	}
 	w.status(w.do("GET", "/v1/people/", "", cookie(phone)), 403) // it serves a door and nothing else
 	w.status(w.do("GET", doorPath(w.farEvent, "status"), "", cookie(phone)), 404)
-	keys, err := w.store.Keys(kv.Operator())
+	keys, err := w.store.Keys.Keys(auth.Operator())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +87,7 @@ func TestATicketGivesOnePhoneOneKey(t *testing.T) {
 	if made.Name != "Bia" || made.Level.String() != fmt.Sprintf("event:%d", w.event) || len(made.Permissions) != 1 || made.Permissions[0].String() != "checkin:*" || made.Expires.IsZero() {
 		t.Errorf("the key: %+v", made)
 	}
-	if err := w.store.RevokeKey(kv.Operator(), made.ID); err != nil {
+	if err := w.store.Keys.RevokeKey(auth.Operator(), made.ID); err != nil {
 		t.Fatal(err)
 	}
 	w.status(w.do("POST", doorPath(w.event, "scan"), `{"code":"K1"}`, cookie(phone)), 401)

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // The rows of contract.md §8 and §9.
@@ -89,7 +89,7 @@ func TestShapesOfMoney(t *testing.T) {
 func TestShapesStatusOfAnEntryIsDerivedOnRead(t *testing.T) {
 	zone := time.FixedZone("BRT", -3*3600)
 	clock := kvtest.NewClock(time.Date(2024, 5, 2, 2, 59, 0, 0, time.UTC)) // 1 May there
-	w := settle(newSiteOver(t, kvtest.OpenConfig(t, kv.Config{Clock: clock.Now, Zone: zone})))
+	w := settle(newSiteOver(t, kvtest.OpenConfig(t, table.Config{Clock: clock.Now, Zone: zone})))
 	a := w.status(w.do("PATCH", entryPath(w.entry), `{"due_date":"2024-05-01"}`), 200)
 	a.shows(t, map[string]string{"status": `"pending"`})
 	clock.Move(2 * time.Minute)
@@ -112,7 +112,7 @@ func TestShapesOriginalDatesAreFrozen(t *testing.T) {
 
 func TestShapesStampsAndAuthors(t *testing.T) {
 	clock := kvtest.NewClock(time.Date(2024, 5, 1, 10, 0, 0, 0, time.UTC))
-	w := settle(newSiteOver(t, kvtest.OpenConfig(t, kv.Config{Clock: clock.Now})))
+	w := settle(newSiteOver(t, kvtest.OpenConfig(t, table.Config{Clock: clock.Now})))
 	w.do("GET", entryPath(w.entry), "").shows(t, map[string]string{"created_by": `null`, "updated_by": `null`})
 	made := w.status(w.do("POST", "/v1/financial_entries/", w.entryOf(w.church)), 201)
 	path := "/v1/financial_entries/" + made.text(t, "id") + "/"
@@ -129,7 +129,7 @@ func TestShapesStampsAndAuthors(t *testing.T) {
 
 func TestShapesProfileChangeDate(t *testing.T) {
 	clock := kvtest.NewClock(time.Date(2024, 5, 1, 10, 0, 0, 0, time.UTC))
-	s := newSiteOver(t, kvtest.OpenConfig(t, kv.Config{Clock: clock.Now}))
+	s := newSiteOver(t, kvtest.OpenConfig(t, table.Config{Clock: clock.Now}))
 	a := s.status(s.do("POST", "/v1/people/", `{"church_profile":"visitor"}`), 201)
 	path := "/v1/people/" + a.text(t, "id") + "/"
 	clock.Move(24 * time.Hour)

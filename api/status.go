@@ -6,10 +6,11 @@ import (
 	"net/http"
 	"slices"
 
-	"doorward/kv"
-	"doorward/kv/value"
-
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/door"
+	"doorward/kv/table"
+	"doorward/kv/value"
 )
 
 // maxNames is how many ticket types, and how many doors, a status names. Those with the most admissions are named.
@@ -18,16 +19,16 @@ const maxNames = 200
 // statusView is an event as its doors have it. Types and Doors are by name, "" for tickets without a type; what else there is,
 // the members _more add up. Minutes are the latest 240 in which something happened, oldest first.
 type statusView struct {
-	EventID   int64                `json:"event_id"`
-	Issued    int                  `json:"issued"`
-	Admitted  int                  `json:"admitted"`
-	Doubles   int                  `json:"double_entries"`
-	Outcomes  map[kv.Outcome]int   `json:"outcomes"`
-	Types     map[string]typeCount `json:"types"`
-	TypesMore typeCount            `json:"types_more"`
-	Doors     map[string]int       `json:"doors"`
-	DoorsMore int                  `json:"doors_more"`
-	Minutes   []minuteView         `json:"minutes"`
+	EventID   int64                 `json:"event_id"`
+	Issued    int                   `json:"issued"`
+	Admitted  int                   `json:"admitted"`
+	Doubles   int                   `json:"double_entries"`
+	Outcomes  map[table.Outcome]int `json:"outcomes"`
+	Types     map[string]typeCount  `json:"types"`
+	TypesMore typeCount             `json:"types_more"`
+	Doors     map[string]int        `json:"doors"`
+	DoorsMore int                   `json:"doors_more"`
+	Minutes   []minuteView          `json:"minutes"`
 }
 
 type typeCount struct {
@@ -47,17 +48,17 @@ func status(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	st, err := x.store().Status(x.caller, id.Int())
+	st, err := x.store().Door.Status(x.caller, id.Int())
 	if err != nil {
 		return err
 	}
 	return x.answer(http.StatusOK, viewStatus(id.Int(), st))
 }
 
-func viewStatus(event int64, st kv.Status) statusView {
+func viewStatus(event int64, st door.Status) statusView {
 	v := statusView{EventID: event, Issued: st.Issued, Admitted: st.Admitted, Doubles: st.Doubles, Outcomes: st.Outcomes,
 		Types: map[string]typeCount{}, Doors: map[string]int{}, Minutes: make([]minuteView, len(st.Minutes))}
-	types := most(st.Types, func(a, b kv.TypeCount) int { return cmp.Or(b.Admitted-a.Admitted, b.Issued-a.Issued) })
+	types := most(st.Types, func(a, b door.TypeCount) int { return cmp.Or(b.Admitted-a.Admitted, b.Issued-a.Issued) })
 	for i, name := range types {
 		n := st.Types[name]
 		if i < maxNames {

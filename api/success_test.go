@@ -66,7 +66,7 @@ func TestSuccessPatchThatChangesNothingMakesNoRevision(t *testing.T) {
 			t.Errorf("PATCH %s made another revision: %s, was %s", body, a.header.Get("ETag"), before.header.Get("ETag"))
 		}
 	}
-	changes, err := w.store.Changes(operator, 0, 1000)
+	changes, err := w.store.Log.Changes(operator, 0, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}

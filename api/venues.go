@@ -8,17 +8,19 @@ import (
 	"strings"
 	"time"
 
-	"doorward/api/overview"
-	"doorward/kv"
-	"doorward/kv/fault"
-	"doorward/kv/record"
-
 	"github.com/go-json-experiment/json"
+
+	"doorward/api/overview"
+	"doorward/kv/auth"
+	"doorward/kv/fault"
+	"doorward/kv/office"
+	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // listVenues answers GET of the laptops that are enrolled.
 func listVenues(x *exchange) error {
-	all, err := x.store().Venues(x.caller)
+	all, err := x.store().Venues.Venues(x.caller)
 	if err != nil {
 		return err
 	}
@@ -59,7 +61,7 @@ func controlEnrol(x *exchange, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	id, code, ends, err := x.store().Enrol(x.caller, e)
+	id, code, ends, err := x.store().Venues.Enrol(x.caller, e)
 	if err != nil {
 		return err
 	}
@@ -71,16 +73,16 @@ func controlEnrol(x *exchange, r *http.Request) error {
 }
 
 // enrolment is what the form means: churches give the level, and events within them what of it is taken along.
-func (f *enrolForm) enrolment() (e kv.Enrolment, err error) {
-	e = kv.Enrolment{Name: f.Name, Venue: kv.Venue{Finance: f.Finance, Mirror: f.Mirror, Names: f.DoorData != "labels"}}
+func (f *enrolForm) enrolment() (e office.Enrolment, err error) {
+	e = office.Enrolment{Name: f.Name, Venue: auth.Venue{Finance: f.Finance, Mirror: f.Mirror, Names: f.DoorData != "labels"}}
 	var faults fault.ByField
 	switch {
 	case len(f.Churches) > 0:
-		e.Level, e.Events = levelOf(kv.ChurchOf, f.Churches), f.Events
+		e.Level, e.Events = levelOf(auth.ChurchOf, f.Churches), f.Events
 	case len(f.Events) > 0:
-		e.Level = levelOf(kv.EventOf, f.Events)
+		e.Level = levelOf(auth.EventOf, f.Events)
 	case f.Mirror:
-		e.Level.Name = kv.Denomination
+		e.Level.Name = auth.Denomination
 	default:
 		faults.Add("event", fault.Required)
 	}
@@ -105,14 +107,14 @@ func (f *enrolForm) checkIDs(wrong func(field, text string)) {
 	}
 }
 
-func levelOf(name kv.LevelName, ids []int64) kv.Level {
+func levelOf(name auth.LevelName, ids []int64) auth.Level {
 	texts := make([]string, len(ids))
 	for i, id := range ids {
 		texts[i] = strconv.FormatInt(id, 10)
 	}
-	l, err := kv.ParseLevel(string(name) + ":" + strings.Join(texts, ","))
+	l, err := auth.ParseLevel(string(name) + ":" + strings.Join(texts, ","))
 	if err != nil {
-		return kv.Level{} // an id that is none: the store says so
+		return auth.Level{} // an id that is none: the store says so
 	}
 	return l
 }
@@ -143,13 +145,13 @@ func (s *Server) scheme() string {
 }
 
 // controlEnd revokes a laptop, or orders it to wipe itself.
-func controlEnd(end func(*kv.Store, kv.Principal, int64) error) func(*exchange, *http.Request) error {
+func controlEnd(end func(*office.Desk, auth.Principal, int64) error) func(*exchange, *http.Request) error {
 	return func(x *exchange, r *http.Request) error {
 		id, ok := record.Node.ParseID(r.PathValue("id"))
 		if !ok {
-			return kv.ErrNotFound
+			return table.ErrNotFound
 		}
-		if err := end(x.store(), x.caller, id.Int()); err != nil {
+		if err := end(x.store().Venues, x.caller, id.Int()); err != nil {
 			return err
 		}
 		return x.done()

@@ -8,16 +8,18 @@ import (
 	"testing"
 
 	"doorward/index"
-	"doorward/kv"
+	"doorward/kv/desk"
+	"doorward/kv/feed"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 	"doorward/kv/search"
+	"doorward/kv/table"
 )
 
 func TestOfMoreThanCanBeRankedTheBestAreNamed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := kvtest.OpenConfig(t, kv.Config{Dir: dir})
+	s := kvtest.OpenConfig(t, table.Config{Dir: dir})
 	names := strings.Fields("Ana Maria Mariana José Souza da Silva de Santos Marina")
 	last := []string{"Marea Carvalho", "Ma Ca", "Jono Zz", "Jo No Zz"} // what stands behind many that nearly are it
 	kvtest.Fill(t, s, record.Person, 10000+len(last), func(i int) string {
@@ -39,7 +41,7 @@ func TestOfMoreThanCanBeRankedTheBestAreNamed(t *testing.T) {
 		for _, keep := range []func(record.ID) bool{nil, func(id record.ID) bool { return id.Int()%5 != 0 }} {
 			q := search.ParseRanked(text)
 			want, all := best(people, q, keep, 300)
-			found, err := x.Find(kv.Wanted{Kind: record.Person, All: true, Ranked: q, Keep: keep, Limit: 300})
+			found, err := x.Find(desk.Wanted{Kind: record.Person, All: true, Ranked: q, Keep: keep, Limit: 300})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -56,7 +58,7 @@ func TestOfMoreThanCanBeRankedTheBestAreNamed(t *testing.T) {
 }
 
 // best are the n best answers of a ranked search, of so many.
-func best(people []kv.Replayed, q *search.Ranked, keep func(record.ID) bool, n int) (ids []record.ID, all int) {
+func best(people []feed.Replayed, q *search.Ranked, keep func(record.ID) bool, n int) (ids []record.ID, all int) {
 	type answer struct {
 		id   record.ID
 		cost int64

@@ -7,7 +7,8 @@ import (
 
 	bleve "github.com/blevesearch/bleve_index_api"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/disk"
 )
 
 // unknown is the number of releases to assume where released records have not been looked for yet.
@@ -17,7 +18,7 @@ const unknown = math.MaxUint64
 // log was read is left out. A document without its record is no damage: the log has no row for a release, and the
 // last process may have ended before it deleted the document.
 func (f *follower) compare() error {
-	released := f.store.Releases()
+	released := f.store.Tables.Releases()
 	have, want, err := f.both()
 	if err != nil {
 		return err
@@ -39,8 +40,8 @@ func (f *follower) compare() error {
 // forget deletes the documents of records that the store has released since the last call. It reports whether there were any. While the
 // disk is nearly full it deletes nothing.
 func (f *follower) forget() (some bool, err error) {
-	released := f.store.Releases()
-	if released == f.released || f.store.Room(kv.Imports) != nil {
+	released := f.store.Tables.Releases()
+	if released == f.released || f.store.Tables.Room(disk.Imports) != nil {
 		return false, nil
 	}
 	have, want, err := f.both()
@@ -68,7 +69,7 @@ func (f *follower) both() (have, want []string, err error) {
 		return nil, nil, err
 	}
 	for _, k := range f.kinds {
-		ids, err := f.store.IDs(kv.Operator(), k)
+		ids, err := f.store.Desk.IDs(auth.Operator(), k)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -98,7 +99,7 @@ func lacking(ids, other []string) (out []string) {
 func (f *follower) changed() (map[string]bool, error) {
 	changed := map[string]bool{}
 	for at := f.at.Load(); ; {
-		page, upto, err := f.store.Replay(kv.Operator(), at, batchRows, f.kinds...)
+		page, upto, err := f.store.Log.Replay(auth.Operator(), at, batchRows, f.kinds...)
 		for _, r := range page {
 			changed[documentID(r.Kind, r.ID)] = true
 		}

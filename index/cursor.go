@@ -18,7 +18,9 @@ type cursor struct {
 	seq                uint64
 }
 
-func cursorOf(s *kv.Store, seq uint64) cursor { return cursor{s.Realm(), s.Node(), s.Epoch(), seq} }
+func cursorOf(s *kv.Store, seq uint64) cursor {
+	return cursor{s.Tables.Realm(), s.Tables.Node(), s.Tables.Epoch(), seq}
+}
 
 // encode writes a cursor with a checksum of its own.
 func (c cursor) encode() []byte {

@@ -12,6 +12,8 @@ import (
 
 	"doorward/index"
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 )
@@ -99,7 +101,7 @@ func build(t *testing.T) (dir string) {
 
 func remove(t *testing.T, s *kv.Store, id int64) {
 	t.Helper()
-	if err := s.Delete(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Person, ID: record.Int(id)}); err != nil {
+	if err := s.Desk.Delete(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Person, ID: record.Int(id)}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -9,6 +9,8 @@ import (
 
 	"doorward/index"
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 	"doorward/kv/search"
@@ -33,14 +35,14 @@ func TestAnIndexWaitsWhileTheDiskIsNearlyFull(t *testing.T) {
 	t.Parallel()
 	s, x, registry, left := onDisk(t)
 	left.Store(1<<30 - 1)
-	before := s.Seq()
+	before := s.Tables.Seq()
 	id := kvtest.Create(t, s, record.Person, `{"full_name":"Rita Tardia","church_id":1}`)
 	pausedIs(t, registry, 1)
 	found, err := named(x, "tardia")
 	if err != nil || len(found.IDs) > 0 || found.Upto != before {
 		t.Errorf("while it waits Find = %+v, %v, want none up to %d", found, err, before)
 	}
-	page, err := s.List(kv.Operator(), kv.Query{Surface: record.Admin, Kind: record.Person, Search: search.Parse("tardia"), Finder: x, Limit: 10})
+	page, err := s.Desk.List(auth.Operator(), desk.Query{Surface: record.Admin, Kind: record.Person, Search: search.Parse("tardia"), Finder: x, Limit: 10})
 	if err != nil || page.Count != 1 {
 		t.Errorf("a search while the index waits = %+v, %v, want one", page, err)
 	}

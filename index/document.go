@@ -5,7 +5,7 @@ import (
 
 	bleve "github.com/blevesearch/bleve_index_api"
 
-	"doorward/kv"
+	"doorward/kv/feed"
 	"doorward/kv/record"
 	"doorward/kv/value"
 )
@@ -30,7 +30,7 @@ type document struct {
 }
 
 // newDocument is what is searched of a record.
-func newDocument(s *source, r *kv.Replayed) *document {
+func newDocument(s *source, r *feed.Replayed) *document {
 	grams, digits := &field{name: gramField, cut: cutText}, &field{name: digitField, cut: cutDigits}
 	documents, called := &field{name: documentField, cut: cutDocuments, sparse: true}, &nameWords{}
 	for _, f := range s.fields {

@@ -7,14 +7,14 @@ import (
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	"github.com/blevesearch/vellum/levenshtein"
 
-	"doorward/kv"
+	"doorward/kv/desk"
 	"doorward/kv/record"
 	"doorward/kv/search"
 )
 
 // finding is one question put to one snapshot.
 type finding struct {
-	kv.Wanted
+	desk.Wanted
 	edits  *edits
 	tables *tables
 	parts  []*part
@@ -28,18 +28,18 @@ type nearness struct {
 }
 
 // find answers a question, and up to which sequence of the log the answer has looked.
-func (f *follower) find(w kv.Wanted, by *edits) (kv.Found, error) {
+func (f *follower) find(w desk.Wanted, by *edits) (desk.Found, error) {
 	snap, err := f.engine.snapshot()
 	if err != nil {
-		return kv.Found{}, err
+		return desk.Found{}, err
 	}
 	defer snap.Close()
 	upto, err := f.engine.upto(snap)
 	if err != nil {
-		return kv.Found{}, err
+		return desk.Found{}, err
 	}
 	q := &finding{Wanted: w, edits: by, tables: &f.engine.tables, parts: parts(snap)}
-	late := max(f.store.Seq(), upto) - upto
+	late := max(f.store.Tables.Seq(), upto) - upto
 	q.Limit = min(q.Limit, math.MaxInt32) + int(late) // as many candidates may not be what they were
 	var ids []record.ID
 	if w.Ranked != nil {
@@ -47,7 +47,7 @@ func (f *follower) find(w kv.Wanted, by *edits) (kv.Found, error) {
 	} else {
 		ids, err = q.exact()
 	}
-	return kv.Found{IDs: ids, Upto: upto}, err
+	return desk.Found{IDs: ids, Upto: upto}, err
 }
 
 // upto is how far in the log a snapshot has looked.

@@ -8,7 +8,9 @@ import (
 	"pgregory.net/rapid"
 
 	"doorward/index"
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/feed"
 	"doorward/kv/record"
 	"doorward/kv/search"
 )
@@ -50,8 +52,8 @@ func (w *world) query() string {
 }
 
 // wanted draws a question's scope.
-func (w *world) wanted() kv.Wanted {
-	ask := kv.Wanted{Kind: record.Person, All: rapid.Bool().Draw(w.T, "all")}
+func (w *world) wanted() desk.Wanted {
+	ask := desk.Wanted{Kind: record.Person, All: rapid.Bool().Draw(w.T, "all")}
 	homes := append([]int64{0}, w.churches...)
 	if rapid.IntRange(0, 4).Draw(w.T, "holders") == 0 {
 		ask.Kind, homes = record.HolderName, append([]int64{99}, w.events...)
@@ -62,20 +64,20 @@ func (w *world) wanted() kv.Wanted {
 	return ask
 }
 
-func inScope(ask kv.Wanted, r kv.Replayed) bool {
+func inScope(ask desk.Wanted, r feed.Replayed) bool {
 	return r.Kind == ask.Kind && (ask.All || slices.Contains(ask.Homes, r.Home))
 }
 
 // check puts a question to the index and holds the answer against every record of the store.
-func (w *world) check(ask kv.Wanted, must func(known []kv.Replayed) []record.ID) {
+func (w *world) check(ask desk.Wanted, must func(known []feed.Replayed) []record.ID) {
 	found, err := w.index.Find(ask)
-	if err == kv.ErrNoIndex {
+	if err == desk.ErrNoIndex {
 		return
 	}
 	if err != nil {
 		w.Fatalf("Find: %v", err)
 	}
-	var known []kv.Replayed
+	var known []feed.Replayed
 	newer := map[record.ID]bool{}
 	scope := map[record.ID]bool{}
 	for _, r := range stored(w.tb, w.store) {
@@ -87,7 +89,7 @@ func (w *world) check(ask kv.Wanted, must func(known []kv.Replayed) []record.ID)
 			known = append(known, r)
 		}
 	}
-	changes, err := w.store.Changes(kv.Operator(), found.Upto, 1<<30)
+	changes, err := w.store.Log.Changes(auth.Operator(), found.Upto, 1<<30)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -104,7 +106,7 @@ func (w *world) check(ask kv.Wanted, must func(known []kv.Replayed) []record.ID)
 	}
 	for _, id := range must(known) {
 		if !slices.Contains(found.IDs, id) {
-			w.Fatalf("Find leaves out %d; upto %d of %d", id.Int(), found.Upto, w.store.Seq())
+			w.Fatalf("Find leaves out %d; upto %d of %d", id.Int(), found.Upto, w.store.Tables.Seq())
 		}
 	}
 }
@@ -123,7 +125,7 @@ func (w *world) ask() {
 		w.askRanked(ask, search.ParseRanked(q))
 		return
 	}
-	w.check(ask, func(known []kv.Replayed) (ids []record.ID) {
+	w.check(ask, func(known []feed.Replayed) (ids []record.ID) {
 		for _, r := range known {
 			if ask.Search.Matches(ask.Kind, r.Body) {
 				ids = append(ids, r.ID)
@@ -133,7 +135,7 @@ func (w *world) ask() {
 	})
 }
 
-func (w *world) askRanked(ask kv.Wanted, q *search.Ranked) {
+func (w *world) askRanked(ask desk.Wanted, q *search.Ranked) {
 	ask.Ranked, ask.Limit = q, rapid.IntRange(1, 6).Draw(w.T, "limit")
 	if odd := rapid.Bool().Draw(w.T, "keep"); odd {
 		ask.Keep = func(id record.ID) bool { return id.Int()%3 != 0 }
@@ -142,7 +144,7 @@ func (w *world) askRanked(ask kv.Wanted, q *search.Ranked) {
 		id   record.ID
 		cost int64
 	}
-	w.check(ask, func(known []kv.Replayed) (ids []record.ID) {
+	w.check(ask, func(known []feed.Replayed) (ids []record.ID) {
 		var best []answer
 		for _, r := range known {
 			if cost, ok := q.Cost(ask.Kind, r.Body); ok && (ask.Keep == nil || ask.Keep(r.ID)) {
@@ -199,7 +201,7 @@ func TestFindNamesWhateverASearchMeans(t *testing.T) {
 func TestFindAnswersNothingBeforeTheFirstCatchUp(t *testing.T) {
 	t.Parallel()
 	var x index.Index
-	if _, err := x.Find(kv.Wanted{}); err != kv.ErrNoIndex {
-		t.Errorf("Find = %v, want %v", err, kv.ErrNoIndex)
+	if _, err := x.Find(desk.Wanted{}); err != desk.ErrNoIndex {
+		t.Errorf("Find = %v, want %v", err, desk.ErrNoIndex)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	bleve "github.com/blevesearch/bleve_index_api"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/disk"
 	"doorward/kv/record"
 )
 
@@ -35,7 +37,7 @@ const (
 )
 
 func newFollower(e *engine, s *kv.Store, from []source) *follower {
-	f := &follower{engine: e, store: s, sources: map[*record.Kind]*source{}, released: s.Releases()}
+	f := &follower{engine: e, store: s, sources: map[*record.Kind]*source{}, released: s.Tables.Releases()}
 	for i := range from {
 		f.sources[from[i].kind] = &from[i]
 		f.kinds = append(f.kinds, from[i].kind)
@@ -60,7 +62,7 @@ func (f *follower) resume() error {
 	if c != cursorOf(f.store, c.seq) {
 		return errOther
 	}
-	if c.seq > f.store.Seq() {
+	if c.seq > f.store.Tables.Seq() {
 		return fmt.Errorf("%w: it is ahead of the store", errBroken)
 	}
 	f.saved = c.seq
@@ -74,7 +76,7 @@ func (f *follower) catchUp(ctx context.Context, batch func()) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := f.store.Room(kv.Imports); err != nil {
+		if err := f.store.Tables.Room(disk.Imports); err != nil {
 			return err
 		}
 		more, err := f.step()
@@ -88,7 +90,7 @@ func (f *follower) catchUp(ctx context.Context, batch func()) error {
 // step takes one batch of the log; more tells whether there was any.
 func (f *follower) step() (more bool, err error) {
 	at := f.at.Load()
-	page, upto, err := f.store.Replay(kv.Operator(), at, batchRows, f.kinds...)
+	page, upto, err := f.store.Log.Replay(auth.Operator(), at, batchRows, f.kinds...)
 	if err != nil || upto == at && at > 0 {
 		return false, err
 	}
@@ -126,14 +128,14 @@ func (f *follower) live(ctx context.Context, news func(), chore func() error) er
 	next := time.Now()
 	for {
 		wait, cancel := context.WithTimeout(ctx, time.Until(next))
-		err := f.store.Await(wait, f.at.Load(), f.released)
+		err := f.store.Log.Await(wait, f.at.Load(), f.released)
 		cancel()
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err == nil:
 			err := f.catchUp(ctx, func() {})
-			if f.paused.Store(errors.Is(err, kv.ErrDiskFull)); f.paused.Load() {
+			if f.paused.Store(errors.Is(err, disk.ErrFull)); f.paused.Load() {
 				pause(ctx, fullPause)
 				break // until then the store looks at the changes itself
 			}
@@ -141,7 +143,7 @@ func (f *follower) live(ctx context.Context, news func(), chore func() error) er
 				return err
 			}
 			news()
-			if f.store.Releases() != f.released {
+			if f.store.Tables.Releases() != f.released {
 				next = time.Now() // released records leave the index at once
 			}
 			pause(ctx, pace)
@@ -163,7 +165,7 @@ func (f *follower) prepare(ctx context.Context) error {
 	if err := f.resume(); err != nil {
 		return err
 	}
-	if err := f.catchUp(ctx, func() {}); err != nil && !errors.Is(err, kv.ErrDiskFull) {
+	if err := f.catchUp(ctx, func() {}); err != nil && !errors.Is(err, disk.ErrFull) {
 		return err
 	}
 	if err := guarded(f.compare); err != nil {
@@ -175,7 +177,7 @@ func (f *follower) prepare(ctx context.Context) error {
 // total is how many records there are to index.
 func (f *follower) total() (n int, err error) {
 	for _, k := range f.kinds {
-		ids, err := f.store.IDs(kv.Operator(), k)
+		ids, err := f.store.Desk.IDs(auth.Operator(), k)
 		if err != nil {
 			return 0, err
 		}

@@ -11,6 +11,8 @@ import (
 
 	"doorward/index"
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 )
@@ -154,7 +156,7 @@ func TestAnIndexAheadOfItsStoreIsRebuiltThoughItNamesTheSamePeople(t *testing.T)
 func rechristen(t *testing.T, s *kv.Store, id int64, name string) {
 	t.Helper()
 	p := kvtest.Parse(t, record.Person, fmt.Sprintf(`{"full_name":%q}`, name), false)
-	if _, err := s.Update(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Person, ID: record.Int(id)}, p); err != nil {
+	if _, err := s.Desk.Update(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Person, ID: record.Int(id)}, p); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -172,7 +174,7 @@ func TestACursorAheadOfTheDataIsCaught(t *testing.T) {
 			if without == 0 {
 				kvtest.Create(t, s, record.Person, `{"full_name":"Quitéria"}`)
 			}
-			if err := index.Forge(filepath.Dir(filepath.Join(dir, files(t, dir)[0])), s, s.Seq(), without); err != nil {
+			if err := index.Forge(filepath.Dir(filepath.Join(dir, files(t, dir)[0])), s, s.Tables.Seq(), without); err != nil {
 				t.Fatal(err)
 			}
 			if err := s.Close(); err != nil {
@@ -218,7 +220,7 @@ func TestTheIndexOfAnEarlierEpochIsBuiltWithoutAWordOfDamage(t *testing.T) {
 	dir := built(t)
 	s, err := kv.Open(kv.Config{Dir: dir})
 	if err == nil {
-		err = s.BeginEpoch("of a test")
+		err = s.Tables.BeginEpoch("of a test")
 	}
 	if err != nil {
 		t.Fatal(err)

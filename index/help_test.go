@@ -14,7 +14,10 @@ import (
 
 	"doorward/index"
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
 	"doorward/kv/fault"
+	"doorward/kv/feed"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 )
@@ -39,7 +42,7 @@ func caughtUp(t testing.TB, s *kv.Store, x *index.Index) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if err := x.Await(ctx, s.Seq()); err != nil {
+	if err := x.Await(ctx, s.Tables.Seq()); err != nil {
 		t.Fatalf("the index has not caught up: %v, %+v", err, x.Status())
 	}
 }
@@ -54,9 +57,9 @@ func body(members map[string]any) string {
 }
 
 // stored are the live records of the kinds that are searched, as the store has them.
-func stored(t testing.TB, s *kv.Store) (rows []kv.Replayed) {
+func stored(t testing.TB, s *kv.Store) (rows []feed.Replayed) {
 	t.Helper()
-	all, _, err := s.Replay(kv.Operator(), 0, 1<<30, record.Person, record.HolderName, record.Ticket)
+	all, _, err := s.Log.Replay(auth.Operator(), 0, 1<<30, record.Person, record.HolderName, record.Ticket)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +187,7 @@ func (w *world) change() {
 		if err != nil {
 			return // the name is none that a store takes
 		}
-		r, err := w.store.Create(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Person}, p)
+		r, err := w.store.Desk.Create(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Person}, p)
 		if refused(err) {
 			return
 		}
@@ -198,12 +201,12 @@ func (w *world) change() {
 			return
 		}
 		id := rapid.SampledFrom(w.people).Draw(w.T, "person")
-		if _, err := w.store.Update(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Person, ID: record.Int(id)}, p); err != nil && !refused(err) {
+		if _, err := w.store.Desk.Update(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Person, ID: record.Int(id)}, p); err != nil && !refused(err) {
 			w.Fatalf("update: %v", err)
 		}
 	case op == 7:
 		i := rapid.IntRange(0, len(w.people)-1).Draw(w.T, "person")
-		if err := w.store.Delete(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Person, ID: record.Int(w.people[i])}); err != nil {
+		if err := w.store.Desk.Delete(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Person, ID: record.Int(w.people[i])}); err != nil {
 			w.Fatalf("delete: %v", err)
 		}
 		w.people = append(w.people[:i], w.people[i+1:]...)

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"doorward/kv"
+	"doorward/kv/desk"
 )
 
 // ErrClosed is what Rebuild answers when the index is closed before it is done.
@@ -82,10 +83,10 @@ func (x *Index) Close() error {
 }
 
 // Find names candidates, as kv.Finder promises. It returns kv.ErrNoIndex until the index has caught up.
-func (x *Index) Find(w kv.Wanted) (found kv.Found, err error) {
+func (x *Index) Find(w desk.Wanted) (found desk.Found, err error) {
 	f := x.serving.Load()
 	if f == nil {
-		return kv.Found{}, kv.ErrNoIndex
+		return desk.Found{}, desk.ErrNoIndex
 	}
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func(start time.Time) {
@@ -94,7 +95,7 @@ func (x *Index) Find(w kv.Wanted) (found kv.Found, err error) {
 		}
 		if err != nil {
 			x.breakDown(f, err)
-			found, err = kv.Found{}, kv.ErrNoIndex
+			found, err = desk.Found{}, desk.ErrNoIndex
 		}
 		x.metrics.queries.WithLabelValues(mode(w)).Observe(time.Since(start).Seconds())
 	}(time.Now())
@@ -119,10 +120,10 @@ type Status struct {
 func (x *Index) Status() Status {
 	f := x.shown()
 	if f == nil {
-		return Status{Lag: x.Store.Seq()}
+		return Status{Lag: x.Store.Tables.Seq()}
 	}
 	at := f.at.Load()
-	return Status{Usable: x.serving.Load() == f, Documents: int(f.documents.Load()), Lag: max(x.Store.Seq(), at) - at}
+	return Status{Usable: x.serving.Load() == f, Documents: int(f.documents.Load()), Lag: max(x.Store.Tables.Seq(), at) - at}
 }
 
 // shown returns the follower that Status is about: the one that answers searches, else the one that is being prepared, or nil.

@@ -14,9 +14,12 @@ import (
 
 	"doorward/index"
 	"doorward/kv"
+	"doorward/kv/desk"
+	"doorward/kv/disk"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 	"doorward/kv/search"
+	"doorward/kv/table"
 )
 
 // congregation is a store with a church and some people of unlike names.
@@ -36,8 +39,8 @@ func letters(i int) string {
 }
 
 // named asks an index for people by name.
-func named(x *index.Index, q string) (kv.Found, error) {
-	return x.Find(kv.Wanted{Kind: record.Person, All: true, Search: search.Parse(q)})
+func named(x *index.Index, q string) (desk.Found, error) {
+	return x.Find(desk.Wanted{Kind: record.Person, All: true, Search: search.Parse(q)})
 }
 
 // wantFound holds what a search finds against ids.
@@ -72,9 +75,9 @@ func TestAnIndexAnswersNothingWhereItsFolderCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := congregation(t, dir, 3)
-	x := opened(t, s, index.Config{Dir: filepath.Join(kv.Path(dir), "below a file"), Retry: time.Millisecond})
-	if _, err := named(x, "souza"); !errors.Is(err, kv.ErrNoIndex) {
-		t.Errorf("Find = %v, want %v", err, kv.ErrNoIndex)
+	x := opened(t, s, index.Config{Dir: filepath.Join(table.Path(dir), "below a file"), Retry: time.Millisecond})
+	if _, err := named(x, "souza"); !errors.Is(err, desk.ErrNoIndex) {
+		t.Errorf("Find = %v, want %v", err, desk.ErrNoIndex)
 	}
 }
 
@@ -147,8 +150,8 @@ func TestAnIndexThatCannotBeRebuiltStaysInUse(t *testing.T) {
 	t.Parallel()
 	s, x, _, left := onDisk(t)
 	left.Store(1<<30 - 1)
-	if err := x.Rebuild(t.Context(), nil); !errors.Is(err, kv.ErrDiskFull) {
-		t.Errorf("Rebuild on a full disk = %v, want %v", err, kv.ErrDiskFull)
+	if err := x.Rebuild(t.Context(), nil); !errors.Is(err, disk.ErrFull) {
+		t.Errorf("Rebuild on a full disk = %v, want %v", err, disk.ErrFull)
 	}
 	wantFound(t, x, letters(20), 21)
 	left.Store(1 << 40)

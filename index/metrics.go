@@ -3,7 +3,7 @@ package index
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"doorward/kv"
+	"doorward/kv/desk"
 )
 
 // metrics are the index's own figures.
@@ -51,7 +51,7 @@ func (m *metrics) unregister() {
 }
 
 // mode is the class that a search is counted in.
-func mode(w kv.Wanted) string {
+func mode(w desk.Wanted) string {
 	if w.Ranked != nil {
 		return "ranked"
 	}

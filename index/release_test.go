@@ -10,14 +10,17 @@ import (
 
 	"doorward/index"
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/docs"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
 	"doorward/kv/record"
 )
 
 // released takes out of a store's file what a database holds.
 func released(t *testing.T, s *kv.Store, name string) {
 	t.Helper()
-	if err := s.Release(kv.Operator(), name, s.Seq()); err != nil {
+	if err := s.Laptop.Release(auth.Operator(), name, s.Tables.Seq()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -56,7 +59,7 @@ func TestNoFileHoldsWhoWasReleased(t *testing.T) {
 	}
 	before, doc := x.Status().Documents, record.Person.DocID(record.Int(gone))
 	back := written(t, s, "church-2", doc)
-	if held, err := s.Leave(kv.Operator(), "church-2", []string{record.Person.DocID(record.Int(moves))}, s.Seq()); held || err != nil {
+	if held, err := s.Laptop.Leave(auth.Operator(), "church-2", []string{record.Person.DocID(record.Int(moves))}, s.Tables.Seq()); held || err != nil {
 		t.Fatalf("Leave = %v, %v", held, err)
 	}
 	comes(t, x, before-1)
@@ -68,11 +71,11 @@ func TestNoFileHoldsWhoWasReleased(t *testing.T) {
 	comes(t, x, before-3)
 	wantSwept(t, s, x, at, "vywkxqv")
 
-	db, err := s.Database(kv.Operator(), "church-2")
+	db, err := s.Docs.Database(auth.Operator(), "church-2")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if results, err := db.Write([]kv.DocWrite{back}); err != nil || results[0].Err != nil {
+	if results, err := db.Write([]merge.DocWrite{back}); err != nil || results[0].Err != nil {
 		t.Fatalf("Write = %+v, %v", results, err)
 	}
 	caughtUp(t, s, x)
@@ -80,17 +83,17 @@ func TestNoFileHoldsWhoWasReleased(t *testing.T) {
 }
 
 // written is a document as another store would push it.
-func written(t *testing.T, s *kv.Store, name, doc string) kv.DocWrite {
+func written(t *testing.T, s *kv.Store, name, doc string) merge.DocWrite {
 	t.Helper()
-	db, err := s.Database(kv.Operator(), name)
+	db, err := s.Docs.Database(auth.Operator(), name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := db.Read(doc, kv.Ask{Leaves: true})
+	d, err := db.Read(doc, docs.Ask{Leaves: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return kv.DocWrite{ID: doc, Path: d.Tree.Path(d.Revisions[0].Revision), Body: d.Revisions[0].Body}
+	return merge.DocWrite{ID: doc, Path: d.Tree.Path(d.Revisions[0].Revision), Body: d.Revisions[0].Body}
 }
 
 // TestAnIndexForgetsAtItsOpeningWhoWasReleased: the last process ended in between. Nothing is damaged, so nothing is rebuilt.
@@ -165,10 +168,10 @@ func TestWhatIsReleasedIsSweptAtOnce(t *testing.T) {
 	at := filepath.Join(dir, "index")
 	release := map[string]func() error{
 		"wqxyzkw": func() error {
-			_, err := s.Leave(kv.Operator(), "church-2", []string{record.Person.DocID(record.Int(moves))}, s.Seq())
+			_, err := s.Laptop.Leave(auth.Operator(), "church-2", []string{record.Person.DocID(record.Int(moves))}, s.Tables.Seq())
 			return err
 		},
-		"jqzxkvj": func() error { return s.Release(kv.Operator(), "event-1-names", s.Seq()) },
+		"jqzxkvj": func() error { return s.Laptop.Release(auth.Operator(), "event-1-names", s.Tables.Seq()) },
 	}
 	for word, release := range release {
 		if !holds(t, copied(t, at), word) {

@@ -16,6 +16,7 @@ import (
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 
 	"doorward/kv"
+	"doorward/kv/disk"
 	"doorward/kv/record"
 )
 
@@ -70,7 +71,7 @@ func (k *keeper) chore(ctx context.Context, helpers *sync.WaitGroup, forgot bool
 	if k.since.IsZero() {
 		k.since = now
 	}
-	if now.Before(k.rest) || now.Sub(k.since) < wait || k.store.Room(kv.Imports) != nil {
+	if now.Before(k.rest) || now.Sub(k.since) < wait || k.store.Tables.Room(disk.Imports) != nil {
 		return nil
 	}
 	busy := make(chan error, 1)

@@ -14,8 +14,9 @@ import (
 	"time"
 
 	"doorward/index"
-	"doorward/kv"
+	"doorward/kv/desk"
 	"doorward/kv/kvtest"
+	"doorward/kv/table"
 )
 
 // unprivileged is the id of a user and of a group that own nothing.
@@ -34,14 +35,14 @@ func TestAFolderThatCannotBeWrittenIsTriedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.Chmod(indexes, 0o700) })
-	s := kvtest.OpenConfig(t, kv.Config{Dir: dir})
+	s := kvtest.OpenConfig(t, table.Config{Dir: dir})
 	x := opened(t, s, index.Config{Dir: dir, Retry: time.Millisecond})
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := x.Rebuild(ctx, nil); err == nil {
 		t.Error("an index was rebuilt in a folder that cannot be written")
 	}
-	if _, err := x.Find(kv.Wanted{}); err == nil {
+	if _, err := x.Find(desk.Wanted{}); err == nil {
 		t.Error("an index answers that cannot be written")
 	}
 	if err := os.Chmod(indexes, 0o700); err != nil {

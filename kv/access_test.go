@@ -9,6 +9,9 @@ import (
 	"pgregory.net/rapid"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/keys"
 	"doorward/kv/record"
 )
 
@@ -20,22 +23,22 @@ var tables = []*record.Kind{
 }
 
 // login makes a caller's key and logs it in.
-func (c caller) login(t *rapid.T, s *kv.Store) kv.Principal {
-	k, secret, err := s.AddKey(kv.Operator(), c.spec(t))
+func (c caller) login(t *rapid.T, s *kv.Store) auth.Principal {
+	k, secret, err := s.Keys.AddKey(auth.Operator(), c.spec(t))
 	if err != nil {
 		t.Fatalf("add key %v: %v", c, err)
 	}
-	p, err := s.Login(k.Key, secret)
+	p, err := s.Keys.Login(k.Key, secret)
 	if err != nil {
 		t.Fatalf("log in: %v", err)
 	}
 	return p
 }
 
-func (c caller) spec(t *rapid.T) kv.KeySpec {
-	spec := kv.KeySpec{Name: "a key", Level: c.level}
+func (c caller) spec(t *rapid.T) keys.KeySpec {
+	spec := keys.KeySpec{Name: "a key", Level: c.level}
 	for _, text := range c.permissions {
-		g, err := kv.ParsePermission(text)
+		g, err := auth.ParsePermission(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +79,7 @@ func TestKeysReadWhatTheContractSays(t *testing.T) {
 // asked is who asks for a kind, and where.
 type asked struct {
 	c       caller
-	p       kv.Principal
+	p       auth.Principal
 	surface record.Surface
 	kind    *record.Kind
 }
@@ -97,11 +100,11 @@ func (w world) checkRetrieve(t *rapid.T, s *kv.Store, a asked) {
 		case w.sees(a.c, a.kind, id):
 			want = "ok"
 		}
-		_, err := s.Retrieve(a.p, kv.Target{Surface: a.surface, Kind: a.kind, ID: record.Int(id)})
+		_, err := s.Desk.Retrieve(a.p, desk.Target{Surface: a.surface, Kind: a.kind, ID: record.Int(id)})
 		if kindOf(err) != want {
 			t.Errorf("%v retrieves %s %d %v: %v, want %s", a.c, a.kind.Name, id, w[a.kind][id], err, want)
 		}
-		if scope := s.Sees(a.p, a.kind, record.Int(id)); (scope == nil) != w.sees(a.c, a.kind, id) {
+		if scope := s.Desk.Sees(a.p, a.kind, record.Int(id)); (scope == nil) != w.sees(a.c, a.kind, id) {
 			t.Errorf("Sees(%v, %s %d) = %v", a.c, a.kind.Name, id, scope)
 		}
 	}
@@ -116,12 +119,12 @@ var filters = map[*record.Kind][]string{
 
 // checkList compares one drawn list, all its pages.
 func (w world) checkList(t *rapid.T, s *kv.Store, a asked) {
-	q := kv.Query{Surface: a.surface, Kind: a.kind}
+	q := desk.Query{Surface: a.surface, Kind: a.kind}
 	wanted := map[string][]int64{}
 	for _, name := range filters[a.kind] {
 		if rapid.Bool().Draw(t, "filtered") {
 			wanted[name] = rapid.SliceOfNDistinct(rapid.Int64Range(0, 5), 1, 3, rapid.ID[int64]).Draw(t, name)
-			in := kv.Where{Field: name}
+			in := desk.Where{Field: name}
 			for _, n := range wanted[name] {
 				if n == 0 {
 					in.In = append(in.In, nil)
@@ -151,7 +154,7 @@ func (w world) checkList(t *rapid.T, s *kv.Store, a asked) {
 	}
 	for q.Limit = 1; q.Limit <= 16; q.Limit *= 4 {
 		for q.Offset = 0; q.Offset <= len(ids)+1; q.Offset++ {
-			page, err := s.List(a.p, q)
+			page, err := s.Desk.List(a.p, q)
 			if kindOf(err) != want {
 				t.Fatalf("%v lists %s where %v: %v, want %s", a.c, a.kind.Name, wanted, err, want)
 			}
@@ -184,7 +187,7 @@ func (w world) choosable(c caller, wanted map[string][]int64) bool {
 			case id == 0:
 			case !there, !w.sees(c, k, id):
 				return false
-			case k == record.Church && c.level.Name != kv.EventOf && !w.owns(c, id):
+			case k == record.Church && c.level.Name != auth.EventOf && !w.owns(c, id):
 				return false
 			}
 		}
@@ -193,8 +196,8 @@ func (w world) choosable(c caller, wanted map[string][]int64) bool {
 }
 
 // checkFacts compares what a caller sees of the admissions: those of the events that it sees.
-func (w world) checkFacts(t *rapid.T, s *kv.Store, c caller, p kv.Principal) {
-	all, err := s.List(kv.Operator(), kv.Query{Kind: record.Checkin, Limit: 100})
+func (w world) checkFacts(t *rapid.T, s *kv.Store, c caller, p auth.Principal) {
+	all, err := s.Desk.List(auth.Operator(), desk.Query{Kind: record.Checkin, Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,12 +208,12 @@ func (w world) checkFacts(t *rapid.T, s *kv.Store, c caller, p kv.Principal) {
 		if sees {
 			want = append(want, record.Checkin.FormatID(all.IDs[i]))
 		}
-		_, err := s.Retrieve(p, kv.Target{Kind: record.Checkin, ID: id})
+		_, err := s.Desk.Retrieve(p, desk.Target{Kind: record.Checkin, ID: id})
 		if c.allows("checkin", "GET") && (err == nil) != sees || !c.allows("checkin", "GET") && kindOf(err) != "forbidden" {
 			t.Errorf("%v retrieves an admission at event %d: %v", c, event, err)
 		}
 	}
-	page, err := s.List(p, kv.Query{Kind: record.Checkin, Limit: 100})
+	page, err := s.Desk.List(p, desk.Query{Kind: record.Checkin, Limit: 100})
 	if !c.allows("checkin", "GET") {
 		if kindOf(err) != "forbidden" {
 			t.Errorf("%v lists admissions: %v, want forbidden", c, err)
@@ -227,7 +230,7 @@ func (w world) checkFacts(t *rapid.T, s *kv.Store, c caller, p kv.Principal) {
 }
 
 func ticketOf(t *rapid.T, s *kv.Store, id record.ID) (ticket int64) {
-	r, err := s.Retrieve(kv.Operator(), kv.Target{Kind: record.Checkin, ID: id})
+	r, err := s.Desk.Retrieve(auth.Operator(), desk.Target{Kind: record.Checkin, ID: id})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,12 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/door"
+	"doorward/kv/entry"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 func TestNonceAnswersOnce(t *testing.T) {
@@ -20,32 +24,32 @@ func TestNonceAnswersOnce(t *testing.T) {
 	newTicket(t, s, event, "K2", "")
 	newTicket(t, s, other, "K1", "")
 	p := kvtest.Login(t, s, fmt.Sprintf("event:%d,%d", event, other), "checkin:*")
-	a := kv.Attempt{Event: event, Code: "K1", Door: "north", Nonce: "n1"}
-	first := scanned(t, s, p, a, kv.Admitted)
+	a := door.Attempt{Event: event, Code: "K1", Door: "north", Nonce: "n1"}
+	first := scanned(t, s, p, a, table.Admitted)
 	if first.Replayed {
 		t.Errorf("first answer = %+v, want no replay", first)
 	}
-	same := scanned(t, s, p, kv.Attempt{Event: event, Code: "https://x.example/k1", Door: "south", Nonce: "n1"}, kv.Admitted)
+	same := scanned(t, s, p, door.Attempt{Event: event, Code: "https://x.example/k1", Door: "south", Nonce: "n1"}, table.Admitted)
 	if !same.Replayed || same.CheckinID != first.CheckinID || !same.AdmittedAt.Equal(first.AdmittedAt) || same.Door != "north" {
 		t.Errorf("replay = %+v, want the answer %+v", same, first)
 	}
 	for _, code := range []string{"K2", "nonsense"} {
-		if _, err := s.CheckIn(p, kv.Attempt{Event: event, Code: code, Nonce: "n1"}); !errors.Is(err, kv.ErrKeyReused) {
+		if _, err := s.Door.CheckIn(p, door.Attempt{Event: event, Code: code, Nonce: "n1"}); !errors.Is(err, table.ErrKeyReused) {
 			t.Errorf("CheckIn(%s) with a used nonce = %v, want ErrKeyReused", code, err)
 		}
 	}
-	scanned(t, s, p, kv.Attempt{Event: event, Code: "K1", Nonce: "n2"}, kv.AlreadyAdmitted)
-	scanned(t, s, p, kv.Attempt{Event: event, Code: "K2", Nonce: "n2"}, kv.Admitted) // a refusal keeps no nonce
-	scanned(t, s, p, kv.Attempt{Event: other, Code: "K1", Nonce: "n1"}, kv.Admitted) // another event, another nonce
-	scanned(t, s, door(t, s, event), a, kv.AlreadyAdmitted)                          // and so is another key's
+	scanned(t, s, p, door.Attempt{Event: event, Code: "K1", Nonce: "n2"}, door.AlreadyAdmitted)
+	scanned(t, s, p, door.Attempt{Event: event, Code: "K2", Nonce: "n2"}, table.Admitted) // a refusal keeps no nonce
+	scanned(t, s, p, door.Attempt{Event: other, Code: "K1", Nonce: "n1"}, table.Admitted) // another event, another nonce
+	scanned(t, s, gate(t, s, event), a, door.AlreadyAdmitted)                             // and so is another key's
 	patched(t, s, record.Event, event, `{"active":false}`)
-	if d := scanned(t, s, p, a, kv.Admitted); !d.Replayed {
+	if d := scanned(t, s, p, a, table.Admitted); !d.Replayed {
 		t.Errorf("replay at a closed event = %+v, want the first answer before anything is judged", d)
 	}
 	patched(t, s, record.Event, event, `{"active":true}`)
 	closed(t, s)
 	s = kvtest.OpenConfig(t, c)
-	if d := scanned(t, s, p, a, kv.Admitted); !d.Replayed || d.CheckinID != first.CheckinID {
+	if d := scanned(t, s, p, a, table.Admitted); !d.Replayed || d.CheckinID != first.CheckinID {
 		t.Errorf("replay after a restart = %+v, want %+v", d, first)
 	}
 	if n := pageOf(t, s, record.Checkin).Count; n != 3 {
@@ -59,31 +63,31 @@ func TestUndoneNonceIsJudgedAfresh(t *testing.T) {
 	event := newEvent(t, s, "")
 	ticket := newTicket(t, s, event, "K1", "")
 	newTicket(t, s, event, "K2", "")
-	p := door(t, s, event)
-	a := kv.Attempt{Event: event, Code: "K1", Nonce: "n1"}
-	first := scanned(t, s, p, a, kv.Admitted)
+	p := gate(t, s, event)
+	a := door.Attempt{Event: event, Code: "K1", Nonce: "n1"}
+	first := scanned(t, s, p, a, table.Admitted)
 	undone(t, s, p, event, first.CheckinID)
-	if _, err := s.CheckIn(p, kv.Attempt{Event: event, Code: "K2", Nonce: "n1"}); !errors.Is(err, kv.ErrKeyReused) {
+	if _, err := s.Door.CheckIn(p, door.Attempt{Event: event, Code: "K2", Nonce: "n1"}); !errors.Is(err, table.ErrKeyReused) {
 		t.Errorf("another code under an undone nonce = %v, want ErrKeyReused", err)
 	}
 	patched(t, s, record.Ticket, ticket, `{"state":"blocked"}`)
-	scanned(t, s, p, a, kv.Blocked)
+	scanned(t, s, p, a, door.Blocked)
 	patched(t, s, record.Ticket, ticket, `{"state":"valid"}`)
-	second := scanned(t, s, p, a, kv.Admitted)
+	second := scanned(t, s, p, a, table.Admitted)
 	if second.Replayed || second.CheckinID == first.CheckinID {
 		t.Errorf("check-in after the undo = %+v, want a new admission", second)
 	}
-	if d := scanned(t, s, p, a, kv.Admitted); !d.Replayed || d.CheckinID != second.CheckinID {
+	if d := scanned(t, s, p, a, table.Admitted); !d.Replayed || d.CheckinID != second.CheckinID {
 		t.Errorf("replay = %+v, want the second admission %s", d, second.CheckinID)
 	}
-	scanned(t, s, p, kv.Attempt{Event: event, Code: "K1"}, kv.AlreadyAdmitted)
+	scanned(t, s, p, door.Attempt{Event: event, Code: "K1"}, door.AlreadyAdmitted)
 	healthy(t, s)
 }
 
-func undone(t testing.TB, s *kv.Store, p kv.Principal, event int64, id string) kv.Decision {
+func undone(t testing.TB, s *kv.Store, p auth.Principal, event int64, id string) door.Decision {
 	t.Helper()
-	d, err := s.Undo(p, kv.Undoing{Event: event, CheckinID: id, Door: "north", Reason: "mistake"})
-	if err != nil || d.Outcome != kv.Undone || d.CheckinID != id {
+	d, err := s.Door.Undo(p, door.Undoing{Event: event, CheckinID: id, Door: "north", Reason: "mistake"})
+	if err != nil || d.Outcome != door.Undone || d.CheckinID != id {
 		t.Fatalf("Undo(%s) = %+v, %v", id, d, err)
 	}
 	return d
@@ -93,33 +97,33 @@ func TestUndoTakesAnAdmissionBackOnce(t *testing.T) {
 	s, _ := opened(t)
 	event, other := newEvent(t, s, ""), newEvent(t, s, "")
 	newTicket(t, s, event, "K1", "")
-	p := door(t, s, event)
+	p := gate(t, s, event)
 	both := kvtest.Login(t, s, fmt.Sprintf("event:%d,%d", event, other), "checkin:*")
-	first := scanned(t, s, p, kv.Attempt{Event: event, Code: "K1"}, kv.Admitted)
+	first := scanned(t, s, p, door.Attempt{Event: event, Code: "K1"}, table.Admitted)
 	for _, c := range []struct {
 		name string
-		p    kv.Principal
-		u    kv.Undoing
+		p    auth.Principal
+		u    door.Undoing
 		want error
 	}{
-		{"an event out of scope", p, kv.Undoing{Event: other, CheckinID: first.CheckinID}, kv.ErrNotFound},
-		{"a check-in of another event", both, kv.Undoing{Event: other, CheckinID: first.CheckinID}, kv.ErrNoCheckin},
-		{"no id at all", p, kv.Undoing{Event: event, CheckinID: "x"}, kv.ErrNoCheckin},
-		{"an id that nobody has", p, kv.Undoing{Event: event, CheckinID: "01HZX3Q0000000000000000000"}, kv.ErrNoCheckin},
-		{"without the permission", kvtest.Login(t, s, "denomination", "people:*"), kv.Undoing{Event: event, CheckinID: first.CheckinID}, kv.ErrForbidden},
+		{"an event out of scope", p, door.Undoing{Event: other, CheckinID: first.CheckinID}, table.ErrNotFound},
+		{"a check-in of another event", both, door.Undoing{Event: other, CheckinID: first.CheckinID}, door.ErrNoCheckin},
+		{"no id at all", p, door.Undoing{Event: event, CheckinID: "x"}, door.ErrNoCheckin},
+		{"an id that nobody has", p, door.Undoing{Event: event, CheckinID: "01HZX3Q0000000000000000000"}, door.ErrNoCheckin},
+		{"without the permission", kvtest.Login(t, s, "denomination", "people:*"), door.Undoing{Event: event, CheckinID: first.CheckinID}, auth.ErrForbidden},
 	} {
-		if _, err := s.Undo(c.p, c.u); !errors.Is(err, c.want) {
+		if _, err := s.Door.Undo(c.p, c.u); !errors.Is(err, c.want) {
 			t.Errorf("Undo of %s = %v, want %v", c.name, err, c.want)
 		}
 	}
 	undone(t, s, p, event, first.CheckinID)
-	if _, err := s.Undo(p, kv.Undoing{Event: event, CheckinID: first.CheckinID}); !errors.Is(err, kv.ErrNoCheckin) {
+	if _, err := s.Door.Undo(p, door.Undoing{Event: event, CheckinID: first.CheckinID}); !errors.Is(err, door.ErrNoCheckin) {
 		t.Errorf("second Undo = %v, want ErrNoCheckin", err)
 	}
-	second := scanned(t, s, p, kv.Attempt{Event: event, Code: "K1"}, kv.Admitted)
+	second := scanned(t, s, p, door.Attempt{Event: event, Code: "K1"}, table.Admitted)
 	undone(t, s, p, event, second.CheckinID)
-	scanned(t, s, p, kv.Attempt{Event: event, Code: "K1"}, kv.Admitted)
-	again := scanned(t, s, p, kv.Attempt{Event: event, Code: "K1"}, kv.AlreadyAdmitted)
+	scanned(t, s, p, door.Attempt{Event: event, Code: "K1"}, table.Admitted)
+	again := scanned(t, s, p, door.Attempt{Event: event, Code: "K1"}, door.AlreadyAdmitted)
 	if again.CheckinID == first.CheckinID || again.CheckinID == second.CheckinID {
 		t.Errorf("already admitted names an undone check-in: %+v", again)
 	}
@@ -133,46 +137,46 @@ func TestRefusalsAreWrittenOnceAMinute(t *testing.T) {
 	s, clock := opened(t)
 	event := newEvent(t, s, "")
 	newTicket(t, s, event, "K1", `,"state":"blocked"`)
-	p := door(t, s, event)
+	p := gate(t, s, event)
 	refusals := func(want int, why string) {
 		t.Helper()
 		if n := pageOf(t, s, record.Scan).Count; n != want {
 			t.Errorf("%d refusals are written, want %d: %s", n, want, why)
 		}
 	}
-	refused := func(code, door string, want kv.Outcome) {
+	refused := func(code, gate string, want table.Outcome) {
 		t.Helper()
-		scanned(t, s, p, kv.Attempt{Event: event, Code: code, Door: door}, want)
+		scanned(t, s, p, door.Attempt{Event: event, Code: code, Door: gate}, want)
 	}
-	refused("K1", "north", kv.Blocked)
-	refused("K1", "north", kv.Blocked)
-	refused("k-1", "north", kv.Blocked)
+	refused("K1", "north", door.Blocked)
+	refused("K1", "north", door.Blocked)
+	refused("k-1", "north", door.Blocked)
 	refusals(1, "equal ones within a minute count once")
-	refused("K1", "south", kv.Blocked)
+	refused("K1", "south", door.Blocked)
 	refusals(2, "another door")
-	refused("x", "north", kv.UnknownCode)
+	refused("x", "north", door.UnknownCode)
 	refusals(3, "another code")
 	patched(t, s, record.Ticket, 1, `{"state":"cancelled"}`)
-	refused("K1", "north", kv.Cancelled)
+	refused("K1", "north", door.Cancelled)
 	refusals(4, "another outcome")
 	clock.Move(time.Minute - time.Microsecond)
-	refused("K1", "north", kv.Cancelled)
+	refused("K1", "north", door.Cancelled)
 	refusals(4, "the minute is not over")
 	clock.Move(time.Microsecond)
-	refused("K1", "north", kv.Cancelled)
+	refused("K1", "north", door.Cancelled)
 	refusals(5, "the minute is over")
 	for i := range 100 {
-		refused(fmt.Sprintf("guess %d", i), "north", kv.UnknownCode)
+		refused(fmt.Sprintf("guess %d", i), "north", door.UnknownCode)
 	}
 	refusals(64, "a key writes sixty a minute") // 4 of the first minute, 60 of the second
-	scanned(t, s, door(t, s, event), kv.Attempt{Event: event, Code: "guess", Door: "north"}, kv.UnknownCode)
+	scanned(t, s, gate(t, s, event), door.Attempt{Event: event, Code: "guess", Door: "north"}, door.UnknownCode)
 	refusals(65, "another key has its own sixty")
 	clock.Move(time.Minute)
-	refused("guess 99", "north", kv.UnknownCode)
+	refused("guess 99", "north", door.UnknownCode)
 	refusals(66, "the next minute")
 	whole := kvtest.Login(t, s, "denomination", "*:*")
 	for _, event := range []int64{event, newEvent(t, s, "")} {
-		scanned(t, s, whole, kv.Attempt{Event: event, Code: "nobody's", Door: "gate"}, kv.UnknownCode)
+		scanned(t, s, whole, door.Attempt{Event: event, Code: "nobody's", Door: "gate"}, door.UnknownCode)
 	}
 	refusals(68, "another event")
 	page := pageOf(t, s, record.Scan)
@@ -190,12 +194,12 @@ func TestManyDoorsAdmitACodeOnce(t *testing.T) {
 	const doors, codes = 32, 300
 	s, _ := opened(t)
 	event := newEvent(t, s, "")
-	var rows []kv.Row
+	var rows []entry.Row
 	for i := range codes {
 		rows = append(rows, row(t, record.Ticket, 0, fmt.Sprintf(`{"event_id":%d,"code":"CODE-%d"}`, event, i)))
 	}
 	loaded(t, s, rows...)
-	p := door(t, s, event)
+	p := gate(t, s, event)
 	var mu sync.Mutex
 	admissions := map[string][]string{}
 	named := map[string]map[string]bool{}
@@ -204,13 +208,13 @@ func TestManyDoorsAdmitACodeOnce(t *testing.T) {
 		wg.Go(func() {
 			for i := range codes {
 				code := fmt.Sprintf("CODE-%d", (i+n*7)%codes)
-				d, err := s.CheckIn(p, kv.Attempt{Event: event, Code: code, Door: fmt.Sprint(n % 4)})
+				d, err := s.Door.CheckIn(p, door.Attempt{Event: event, Code: code, Door: fmt.Sprint(n % 4)})
 				if err != nil {
 					t.Errorf("CheckIn(%s): %v", code, err)
 					return
 				}
 				mu.Lock()
-				if d.Outcome == kv.Admitted {
+				if d.Outcome == table.Admitted {
 					admissions[code] = append(admissions[code], d.CheckinID)
 				}
 				if named[code] == nil {

@@ -13,6 +13,8 @@ import (
 
 	"doorward/api"
 	"doorward/kv"
+	"doorward/kv/door"
+	"doorward/kv/table"
 )
 
 // face is our HTTP face over the store, and what is asked of it.
@@ -57,7 +59,7 @@ func (s *face) checkInRequest(keyed bool) string {
 func (s *face) compareCheckIns(t *testing.T, with string) (memory float64) {
 	keyed := with != ""
 	dir := t.TempDir()
-	s.copyFile(t, kv.Path(dir))
+	s.copyFile(t, table.Path(dir))
 	copied, err := kv.Open(s.config(dir))
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +74,7 @@ func (s *face) compareCheckIns(t *testing.T, with string) (memory float64) {
 	if keyed {
 		nonce = "a key for the rows' sake"
 	}
-	d, err := recordCheckIn(copied, s.door, kv.Attempt{Event: s.event, Code: s.code(0), Door: "north", Nonce: nonce})
+	d, err := recordCheckIn(copied, s.door, door.Attempt{Event: s.event, Code: s.code(0), Door: "north", Nonce: nonce})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,11 @@ import (
 
 	"doorward/api/load"
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/door"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // How often a door scans while an import runs, how many tickets it has, and how long it is watched alone.
@@ -74,7 +77,7 @@ func importTickets(t testing.TB, s *kv.Store, event int64, prefix string, round 
 			prefix, round, i, i, i, i%10000, i/4, prefix, round, i)
 	}
 	start := time.Now()
-	rep, err := load.Import(context.Background(), s, kv.Operator(), load.Source{Reader: &csv, Kind: "ticket", Event: event}, nil)
+	rep, err := load.Import(context.Background(), s, auth.Operator(), load.Source{Reader: &csv, Kind: "ticket", Event: event}, nil)
 	took := time.Since(start)
 	if err != nil || rep.Created != benchTickets {
 		t.Fatalf("import: %d created, %d rejected, %v", rep.Created, len(rep.Rejected), err)
@@ -86,7 +89,7 @@ func importTickets(t testing.TB, s *kv.Store, event int64, prefix string, round 
 type scanner struct {
 	store *kv.Store
 	event int64
-	who   kv.Principal
+	who   auth.Principal
 	next  int
 }
 
@@ -118,8 +121,8 @@ func (d *scanner) watch(t testing.TB, run func()) (took []time.Duration) {
 			code := d.code(d.next)
 			d.next++
 			scans.Go(func() {
-				got, err := d.store.CheckIn(d.who, kv.Attempt{Event: d.event, Code: code, Door: "north"})
-				if err != nil || got.Outcome != kv.Admitted {
+				got, err := d.store.Door.CheckIn(d.who, door.Attempt{Event: d.event, Code: code, Door: "north"})
+				if err != nil || got.Outcome != table.Admitted {
 					t.Errorf("scan of %s: %s, %v", code, got.Outcome, err)
 				}
 				mu.Lock()

@@ -9,15 +9,18 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // benchIdle tells what the filled store takes in memory and on disk.
 func benchIdle(t *testing.T, b *bench) {
 	debug.FreeOSMemory()
 	b.table.tell("anonymous memory, idle", " MiB", anonymous())
-	info, err := os.Stat(kv.Path(b.dir))
+	info, err := os.Stat(table.Path(b.dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,9 +71,9 @@ func peak() (stop func() float64) {
 func jsonSize(t testing.TB, s *kv.Store) (n float64) {
 	t.Helper()
 	for _, k := range []*record.Kind{record.Church, record.Role, record.Event, record.Person} {
-		q := kv.Query{Surface: record.V1, Kind: k, Limit: 100}
+		q := desk.Query{Surface: record.V1, Kind: k, Limit: 100}
 		for {
-			page, err := s.List(kv.Operator(), q)
+			page, err := s.Desk.List(auth.Operator(), q)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -80,7 +83,7 @@ func jsonSize(t testing.TB, s *kv.Store) (n float64) {
 			}
 		}
 	}
-	err := s.Export(kv.Operator(), record.Ticket, func(json []byte) error {
+	err := s.Log.Export(auth.Operator(), record.Ticket, func(json []byte) error {
 		n += float64(len(json))
 		return nil
 	})
@@ -126,7 +129,7 @@ func benchMillion(t *testing.T, b *bench) {
 	kvtest.Fill(t, m.store, record.Person, benchMany, func(i int) string { return benchPerson(i, m.church) })
 	m.reader = kvtest.Login(t, m.store, "denomination", "people:*")
 	m.starts(t, "start with 1,000,000 people, pages cached", 3)
-	first := kv.Query{Surface: record.V1, Kind: record.Person, Limit: 50}
+	first := desk.Query{Surface: record.V1, Kind: record.Person, Limit: 50}
 	for _, offset := range []int{benchMany / 2, benchMany - 50} {
 		far := first
 		far.Offset = offset

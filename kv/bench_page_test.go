@@ -6,17 +6,18 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/desk"
 	"doorward/kv/record"
 )
 
 // benchPages compares the page of 50 people far down a list with the first one, and with the same page uncounted.
 func benchPages(t *testing.T, b *bench) {
-	all := kv.Query{Surface: record.V1, Kind: record.Person, Limit: 50}
+	all := desk.Query{Surface: record.V1, Kind: record.Person, Limit: 50}
 	church := all
-	church.Where = []kv.Where{{Field: "church_id", In: []any{b.church}}}
+	church.Where = []desk.Where{{Field: "church_id", In: []any{b.church}}}
 	for _, c := range []struct {
 		name string
-		q    kv.Query
+		q    desk.Query
 	}{{"all people", all}, {"one church's people", church}} {
 		far := c.q
 		far.Offset = 90_000
@@ -32,9 +33,9 @@ func benchPages(t *testing.T, b *bench) {
 }
 
 // page reads a page, with its count.
-func (b *bench) page(q kv.Query) func() error {
+func (b *bench) page(q desk.Query) func() error {
 	return func() error {
-		_, err := b.store.List(b.reader, q)
+		_, err := b.store.Desk.List(b.reader, q)
 		return err
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"doorward/kv"
+	"doorward/kv/door"
 	"doorward/kv/engine"
 )
 
@@ -40,7 +41,7 @@ func startRaw(t testing.TB, path string, d *drawer, s *kv.Store) *rawLoop {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &rawLoop{db: db, jobs: make(chan chan error, benchClients), draw: d, state: state, seq: s.Seq(), ended: make(chan struct{})}
+	l := &rawLoop{db: db, jobs: make(chan chan error, benchClients), draw: d, state: state, seq: s.Tables.Seq(), ended: make(chan struct{})}
 	go l.run()
 	t.Cleanup(func() {
 		close(l.jobs)
@@ -149,7 +150,7 @@ func rateOf(t testing.TB, clients int, client func(i int) func() (more bool, err
 
 // benchStore compares the store with the raw loop on a copy of its file.
 func benchStore(t *testing.T, b *bench) {
-	d, err := recordCheckIn(b.store, b.door, kv.Attempt{Event: b.event, Code: b.code(0), Door: "north"})
+	d, err := recordCheckIn(b.store, b.door, door.Attempt{Event: b.event, Code: b.code(0), Door: "north"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,9 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/door"
+	"doorward/kv/table"
 )
 
 // drawer makes rows of the shape of one recorded check-in: the same buckets, lengths of keys and sizes of values. What
@@ -43,24 +46,24 @@ type spot struct {
 }
 
 // recordCheckIn runs one check-in and makes a drawer of its rows.
-func recordCheckIn(s *kv.Store, p kv.Principal, a kv.Attempt) (*drawer, error) {
-	var d kv.Decision
+func recordCheckIn(s *kv.Store, p auth.Principal, a door.Attempt) (*drawer, error) {
+	var d door.Decision
 	rows, err := kv.BenchRows(s, func(s *kv.Store) (err error) {
-		d, err = s.CheckIn(p, a)
+		d, err = s.Door.CheckIn(p, a)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	if d.Outcome != kv.Admitted {
+	if d.Outcome != table.Admitted {
 		return nil, fmt.Errorf("the recorded check-in is %s", d.Outcome)
 	}
 	id, err := ulid.ParseStrict(d.CheckinID)
 	if err != nil {
 		return nil, err
 	}
-	w := &drawer{rows: rows, now: s.Now}
-	w.fresh = map[part][]byte{factID: id[:], sequence: binary.BigEndian.AppendUint64(nil, s.Seq())}
+	w := &drawer{rows: rows, now: s.Tables.Now}
+	w.fresh = map[part][]byte{factID: id[:], sequence: binary.BigEndian.AppendUint64(nil, s.Tables.Seq())}
 	w.learn()
 	return w, w.find()
 }

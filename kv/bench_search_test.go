@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"doorward/api"
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 	"doorward/kv/search"
@@ -36,7 +37,7 @@ func benchSearch(t *testing.T, b *bench) {
 // TestSearchForgivesSlips holds a smaller congregation to what make bench wants of a large one.
 func TestSearchForgivesSlips(t *testing.T) {
 	t.Parallel()
-	b := &bench{table: &table{}}
+	b := &bench{table: &sheet{}}
 	w := newTown(t, b, 3000)
 	w.follow(t)
 	t.Cleanup(w.unfollow)
@@ -59,9 +60,9 @@ func (w *town) compareSlips(t *testing.T, queries int) (recalls []line) {
 		for range queries {
 			i := 1 + r.IntN(len(w.people)-1)
 			text := s.make(r, w.people[i].name)
-			q := kv.Query{Surface: record.Admin, Kind: record.Person, Limit: 10, Finder: w.index, Ranked: search.ParseRanked(text)}
+			q := desk.Query{Surface: record.Admin, Kind: record.Person, Limit: 10, Finder: w.index, Ranked: search.ParseRanked(text)}
 			start := time.Now()
-			page, err := w.store.List(w.reader, q)
+			page, err := w.store.Desk.List(w.reader, q)
 			took = append(took, time.Since(start))
 			if err != nil {
 				t.Fatal(err)
@@ -83,9 +84,9 @@ func (w *town) compareSlips(t *testing.T, queries int) (recalls []line) {
 }
 
 // checkScope asks the same with the key of one church.
-func (w *town) checkScope(t *testing.T, home kv.Principal, q kv.Query) {
+func (w *town) checkScope(t *testing.T, home auth.Principal, q desk.Query) {
 	t.Helper()
-	page, err := w.store.List(home, q)
+	page, err := w.store.Desk.List(home, q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +103,7 @@ func (w *town) tellTimes(name string, took []time.Duration) {
 }
 
 // holds tells whether a page has person i, or somebody of exactly that name.
-func (w *town) holds(page kv.Page, i int) bool {
+func (w *town) holds(page desk.Page, i int) bool {
 	return slices.ContainsFunc(page.IDs, func(id record.ID) bool { return w.people[id.Int()].name == w.people[i].name })
 }
 
@@ -122,9 +123,9 @@ func (w *town) compareExact(t *testing.T) {
 		var took []time.Duration
 		for range searchQueries {
 			text := c.text(w.people[1+r.IntN(benchPeople)])
-			q := kv.Query{Surface: record.V1, Kind: record.Person, Limit: 10, Finder: w.index, Search: search.Parse(text)}
+			q := desk.Query{Surface: record.V1, Kind: record.Person, Limit: 10, Finder: w.index, Search: search.Parse(text)}
 			start := time.Now()
-			page, err := w.store.List(w.reader, q)
+			page, err := w.store.Desk.List(w.reader, q)
 			took = append(took, time.Since(start))
 			if err != nil || page.Count == 0 {
 				t.Fatalf("search %q: %d found, %v", text, page.Count, err)
@@ -148,7 +149,7 @@ func (w *town) compareDoors(t *testing.T) {
 	w.table.add(line{name: fmt.Sprintf("HTTP door search of %d tickets, 8 connections, against scanning", benchTickets), unit: "/s", pairs: pairs, atLeast: 20})
 }
 
-func (w *town) server(t testing.TB, f kv.Finder) string {
+func (w *town) server(t testing.TB, f desk.Finder) string {
 	t.Helper()
 	server, err := api.New(api.Config{Store: w.store, Finder: f})
 	if err != nil {

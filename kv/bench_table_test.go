@@ -110,16 +110,16 @@ func figure(v float64) string {
 }
 
 // table collects the lines and prints them.
-type table struct{ lines []line }
+type sheet struct{ lines []line }
 
-func (t *table) add(l line) { t.lines = append(t.lines, l) }
+func (t *sheet) add(l line) { t.lines = append(t.lines, l) }
 
 // tell adds a figure that is only told.
-func (t *table) tell(name, unit string, v float64) {
+func (t *sheet) tell(name, unit string, v float64) {
 	t.add(line{name: name, unit: unit, pairs: []pair{{ours: v}}})
 }
 
-func (t *table) missed() (names []string) {
+func (t *sheet) missed() (names []string) {
 	for _, l := range t.lines {
 		if l.missed() {
 			names = append(names, l.name)
@@ -128,7 +128,7 @@ func (t *table) missed() (names []string) {
 	return names
 }
 
-func (t *table) String() string {
+func (t *sheet) String() string {
 	var s strings.Builder
 	w := tabwriter.NewWriter(&s, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "\twhat\tours\tbaseline\tratio\tmin..max\ttarget\t")

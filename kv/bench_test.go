@@ -12,7 +12,10 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/door"
 	"doorward/kv/kvtest"
+	"doorward/kv/table"
 )
 
 // How large the store is, and how long and how often each side is measured.
@@ -29,15 +32,15 @@ const (
 // bench is the store that everything is measured on. Its event keeps a list for each day, and its clock is moved a day on for
 // each round: so every ticket admits again, and the file stays the same one.
 type bench struct {
-	table  *table
+	table  *sheet
 	store  *kv.Store
 	dir    string
 	ahead  atomic.Int64 // of the real clock, nanoseconds
 	event  int64
 	church int64
-	door   kv.Principal
+	door   auth.Principal
 	key    [2]string // of the door
-	reader kv.Principal
+	reader auth.Principal
 	read   [2]string // key and secret of the reader
 }
 
@@ -86,7 +89,7 @@ func profile(t *testing.T, part string) {
 }
 
 func newBench(t *testing.T) *bench {
-	b := &bench{table: &table{}, dir: t.TempDir()}
+	b := &bench{table: &sheet{}, dir: t.TempDir()}
 	s, err := kv.Open(b.config(b.dir))
 	if err != nil {
 		t.Fatal(err)
@@ -100,11 +103,11 @@ func newBench(t *testing.T) *bench {
 	b.fill(t)
 	b.key[0], b.key[1] = kvtest.Key(t, s, fmt.Sprintf("event:%d", b.event), "checkin:*")
 	b.read[0], b.read[1] = kvtest.Key(t, s, "denomination", "people:*")
-	b.door, err = s.Login(b.key[0], b.key[1])
+	b.door, err = s.Keys.Login(b.key[0], b.key[1])
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b.reader, err = s.Login(b.read[0], b.read[1]); err != nil {
+	if b.reader, err = s.Keys.Login(b.read[0], b.read[1]); err != nil {
 		t.Fatal(err)
 	}
 	return b
@@ -122,8 +125,8 @@ func (b *bench) code(i int) string { return fmt.Sprintf("BENCH%011d", i) }
 
 // admit checks one ticket in.
 func (b *bench) admit(i int) error {
-	d, err := b.store.CheckIn(b.door, kv.Attempt{Event: b.event, Code: b.code(i), Door: "north"})
-	if err == nil && d.Outcome != kv.Admitted {
+	d, err := b.store.Door.CheckIn(b.door, door.Attempt{Event: b.event, Code: b.code(i), Door: "north"})
+	if err == nil && d.Outcome != table.Admitted {
 		err = fmt.Errorf("ticket %d is %s", i, d.Outcome)
 	}
 	return err
@@ -132,7 +135,7 @@ func (b *bench) admit(i int) error {
 // copyFile copies the store's file as it is on disk, which no commit may change meanwhile.
 func (b *bench) copyFile(t testing.TB, to string) string {
 	t.Helper()
-	if err := copyFile(kv.Path(b.dir), to); err != nil {
+	if err := copyFile(table.Path(b.dir), to); err != nil {
 		t.Fatal(err)
 	}
 	return to

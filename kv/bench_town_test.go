@@ -15,6 +15,8 @@ import (
 
 	"doorward/index"
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/feed"
 	"doorward/kv/kvtest"
 	"doorward/kv/names"
 	"doorward/kv/record"
@@ -62,7 +64,7 @@ func newTown(t *testing.T, b *bench, people int) *town {
 			names[i], []int64{w.church, other}[i%2], local, i%1000, phoneOf(i), i)
 	})
 	w.people = make([]citizen, people+1)
-	page, _, err := s.Replay(kv.Operator(), 0, 1<<20, record.Person)
+	page, _, err := s.Log.Replay(auth.Operator(), 0, 1<<20, record.Person)
 	if err != nil || len(page) != people {
 		t.Fatalf("%d people, %v", len(page), err)
 	}
@@ -79,7 +81,7 @@ func newTown(t *testing.T, b *bench, people int) *town {
 func phoneOf(i int) string { return fmt.Sprintf("+55 11 9%08d", i*7919%100_000_000) }
 
 // textOf is a stored text.
-func textOf(t testing.TB, r kv.Replayed, field string) (text string) {
+func textOf(t testing.TB, r feed.Replayed, field string) (text string) {
 	t.Helper()
 	if err := json.Unmarshal(r.Body.Member(field), &text); err != nil {
 		t.Fatal(err)
@@ -95,7 +97,7 @@ func (w *town) sellTickets(t *testing.T) {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := w.index.Await(ctx, w.store.Seq()); err != nil {
+	if err := w.index.Await(ctx, w.store.Tables.Seq()); err != nil {
 		t.Fatal(err)
 	}
 }

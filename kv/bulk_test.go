@@ -10,20 +10,23 @@ import (
 	"pgregory.net/rapid"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/entry"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 )
 
 // fates is what became of rows, as one text.
-func fates(t testing.TB, s *kv.Store, dryRun bool, rows ...kv.Row) string {
+func fates(t testing.TB, s *kv.Store, dryRun bool, rows ...entry.Row) string {
 	t.Helper()
-	results, err := s.Upsert(kv.Operator(), rows, dryRun)
+	results, err := s.Desk.Upsert(auth.Operator(), rows, dryRun)
 	if err != nil {
 		t.Fatalf("upsert: %v", err)
 	}
 	var all []string
 	for _, r := range results {
-		if (r.Err != nil) != (r.Fate == kv.Rejected) {
+		if (r.Err != nil) != (r.Fate == desk.Rejected) {
 			t.Errorf("fate %s with error %v", r.Fate, r.Err)
 		}
 		all = append(all, string(r.Fate))
@@ -37,7 +40,7 @@ func TestRowsFindTheirRecord(t *testing.T) {
 		row(t, record.Event, 8, `{"name":"F","start_datetime":"2026-11-22T19:00:00Z"}`))
 	for _, c := range []struct {
 		name string
-		row  kv.Row
+		row  entry.Row
 		want string
 		id   int64 // of the record that the row must have found or made; 0 = any
 	}{
@@ -60,7 +63,7 @@ func TestRowsFindTheirRecord(t *testing.T) {
 		{"a kind that is not imported", row(t, record.Holder, 0, `{"event_id":7,"code":"Q"}`), "rejected", 0},
 		{"a fact", row(t, record.Checkin, 0, `{"event_id":7,"hlc":"0000000000000001","at":"2026-01-01T00:00:00Z"}`), "rejected", 0},
 	} {
-		results, err := s.Upsert(kv.Operator(), []kv.Row{c.row}, false)
+		results, err := s.Desk.Upsert(auth.Operator(), []entry.Row{c.row}, false)
 		if err != nil || string(results[0].Fate) != c.want || c.id != 0 && results[0].ID.Int() != c.id {
 			t.Errorf("%s: %+v, %v, want %s of %d", c.name, results, err, c.want, c.id)
 		}
@@ -75,7 +78,7 @@ func TestGivenIdsRaiseTheMark(t *testing.T) {
 	if id := kvtest.Create(t, s, record.Church, `{"name":"C"}`); id != 41 {
 		t.Errorf("the next id = %d, want 41", id)
 	}
-	if err := s.Delete(kv.Operator(), target(record.Church, 41)); err != nil {
+	if err := s.Desk.Delete(auth.Operator(), target(record.Church, 41)); err != nil {
 		t.Fatal(err)
 	}
 	closed(t, s)
@@ -83,18 +86,18 @@ func TestGivenIdsRaiseTheMark(t *testing.T) {
 	if id := kvtest.Create(t, s, record.Church, `{"name":"D"}`); id != 42 {
 		t.Errorf("the next id after a delete and a restart = %d, want 42", id)
 	}
-	if got := fates(t, s, false, row(t, record.Church, 41, `{"name":"back"}`), row(t, record.Church, kv.MaxGivenID, `{"name":"E"}`),
-		row(t, record.Church, kv.MaxGivenID+1, `{"name":"F"}`), row(t, record.Church, record.MaxID, `{"name":"G"}`)); got != "created created rejected rejected" {
+	if got := fates(t, s, false, row(t, record.Church, 41, `{"name":"back"}`), row(t, record.Church, desk.MaxGivenID, `{"name":"E"}`),
+		row(t, record.Church, desk.MaxGivenID+1, `{"name":"F"}`), row(t, record.Church, record.MaxID, `{"name":"G"}`)); got != "created created rejected rejected" {
 		t.Errorf("fates of given ids = %s", got)
 	}
-	results, err := s.Upsert(kv.Operator(), []kv.Row{row(t, record.Church, kv.MaxGivenID+1, `{"name":"F"}`)}, false)
+	results, err := s.Desk.Upsert(auth.Operator(), []entry.Row{row(t, record.Church, desk.MaxGivenID+1, `{"name":"F"}`)}, false)
 	if err != nil || kindOf(results[0].Err) != "faults" {
 		t.Errorf("an id beyond 2^31-1 = %+v, %v, want faults", results, err)
 	}
-	if id := kvtest.Create(t, s, record.Church, `{"name":"H"}`); id != kv.MaxGivenID+1 {
-		t.Errorf("the id after the largest given one = %d, want %d", id, int64(kv.MaxGivenID)+1)
+	if id := kvtest.Create(t, s, record.Church, `{"name":"H"}`); id != desk.MaxGivenID+1 {
+		t.Errorf("the id after the largest given one = %d, want %d", id, int64(desk.MaxGivenID)+1)
 	}
-	r, err := s.Retrieve(kv.Operator(), target(record.Church, 41))
+	r, err := s.Desk.Retrieve(auth.Operator(), target(record.Church, 41))
 	if err != nil || !strings.HasPrefix(r.Revision, "3-") {
 		t.Errorf("revision of a record made again = %s, %v, want the third generation", r.Revision, err)
 	}
@@ -118,29 +121,29 @@ func TestMintingSkipsIdsInUse(t *testing.T) {
 
 func TestBadRowBlocksNone(t *testing.T) {
 	s, _ := opened(t)
-	rows := []kv.Row{
+	rows := []entry.Row{
 		row(t, record.Church, 0, `{"name":"A"}`), row(t, record.Church, 0, `{"name":"B","regional_id":9}`),
 		row(t, record.Church, 0, `{}`), row(t, record.Church, 0, `{"name":7.5e3000}`), row(t, record.Church, 0, `{"name":"C"}`),
 	}
 	if got := fates(t, s, false, rows...); !strings.HasPrefix(got, "created rejected rejected") || !strings.HasSuffix(got, "created") {
 		t.Errorf("fates = %s", got)
 	}
-	if _, err := s.Upsert(kv.Operator(), slices.Repeat(rows, 21), false); err == nil {
+	if _, err := s.Desk.Upsert(auth.Operator(), slices.Repeat(rows, 21), false); err == nil {
 		t.Error("more than a hundred rows are taken")
 	}
 	reader := kvtest.Login(t, s, "denomination", "admin:GET")
-	if _, err := s.Upsert(reader, rows, false); kindOf(err) != "forbidden" {
+	if _, err := s.Desk.Upsert(reader, rows, false); kindOf(err) != "forbidden" {
 		t.Errorf("Upsert without admin:POST = %v, want forbidden", err)
 	}
 	church := kvtest.Login(t, s, "church:1", "*:*")
-	results, err := s.Upsert(church, []kv.Row{
+	results, err := s.Desk.Upsert(church, []entry.Row{
 		row(t, record.Person, 0, `{"full_name":"Ana","church_id":1}`), row(t, record.Person, 0, `{"full_name":"Eva","church_id":2}`),
 		row(t, record.Church, 0, `{"name":"mine"}`),
 	}, false)
-	if err != nil || results[0].Fate != kv.Created || kindOf(results[1].Err) != "faults" || kindOf(results[2].Err) != "forbidden" {
+	if err != nil || results[0].Fate != desk.Created || kindOf(results[1].Err) != "faults" || kindOf(results[2].Err) != "forbidden" {
 		t.Errorf("a church's import = %+v, %v", results, err)
 	}
-	r, err := s.Retrieve(kv.Operator(), target(record.Person, results[0].ID.Int()))
+	r, err := s.Desk.Retrieve(auth.Operator(), target(record.Person, results[0].ID.Int()))
 	if by := member(r.JSON, "created_by") + member(r.JSON, "updated_by"); err != nil || by != "nullnull" {
 		t.Errorf("author of an imported record = %s, %v, want none", by, err)
 	}
@@ -154,28 +157,28 @@ func TestUpsertLaw(t *testing.T) {
 		defer closed(t, s)
 		drawnWorld(r).fill(t, s)
 		rows := drawnRows(r, t)
-		before, seq := exported(t, s), s.Seq()
+		before, seq := exported(t, s), s.Tables.Seq()
 		dry := fates(t, s, true, rows...)
-		if got := exported(t, s); !slices.Equal(got, before) || s.Seq() != seq {
+		if got := exported(t, s); !slices.Equal(got, before) || s.Tables.Seq() != seq {
 			r.Fatalf("a dry run changed something")
 		}
 		first := fates(t, s, false, rows...)
 		if first != dry {
 			r.Fatalf("a run makes %s, the dry run foretold %s", first, dry)
 		}
-		after, seq := exported(t, s), s.Seq()
+		after, seq := exported(t, s), s.Tables.Seq()
 		want := strings.NewReplacer("created", "unchanged", "updated", "unchanged").Replace(first)
-		if got := fates(t, s, false, rows...); got != want || s.Seq() != seq || !slices.Equal(exported(t, s), after) {
+		if got := fates(t, s, false, rows...); got != want || s.Tables.Seq() != seq || !slices.Equal(exported(t, s), after) {
 			r.Fatalf("the same rows again are %s, want %s and nothing changed", got, want)
 		}
-		if report, err := s.Verify(kv.Operator(), nil); err != nil || report.Damaged > 0 {
+		if report, err := s.Files.Verify(auth.Operator(), nil); err != nil || report.Damaged > 0 {
 			r.Errorf("Verify = %+v, %v", report, err)
 		}
 	})
 }
 
 // drawnRows are rows that do not fight over a record: those of one kind name theirs in one way.
-func drawnRows(r *rapid.T, t *testing.T) (rows []kv.Row) {
+func drawnRows(r *rapid.T, t *testing.T) (rows []entry.Row) {
 	w := drawnWorld(r)
 	for _, k := range []*record.Kind{record.Person, record.Group, record.FinancialEntry, record.Ticket} {
 		by := rapid.SampledFrom([]string{"id", "external_id", "code"}).Draw(r, "key")
@@ -202,10 +205,10 @@ func TestAnImportChangesOnlyWithThePermissionToChange(t *testing.T) {
 	s := kvtest.Open(t)
 	kvtest.Create(t, s, record.Church, `{"name":"Old","external_id":"x"}`)
 	p := kvtest.Login(t, s, "denomination", "admin:POST")
-	results, err := s.Upsert(p, []kv.Row{
+	results, err := s.Desk.Upsert(p, []entry.Row{
 		row(t, record.Church, 0, `{"name":"New","external_id":"x"}`), row(t, record.Church, 0, `{"name":"Another","external_id":"y"}`),
 	}, false)
-	if err != nil || !errors.Is(results[0].Err, kv.ErrForbidden) || results[1].Fate != kv.Created {
+	if err != nil || !errors.Is(results[0].Err, auth.ErrForbidden) || results[1].Fate != desk.Created {
 		t.Errorf("Upsert with admin:POST alone = %+v, %v, want a change forbidden and a create done", results, err)
 	}
 }

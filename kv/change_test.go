@@ -10,6 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
 	"doorward/kv/record"
 )
 
@@ -41,7 +43,7 @@ func TestKeysChangeWhatTheContractSays(t *testing.T) {
 			}
 			checkUnwritten(t, s, c, p)
 		}
-		if r, err := s.Verify(kv.Operator(), nil); err != nil || r.Damaged > 0 {
+		if r, err := s.Files.Verify(auth.Operator(), nil); err != nil || r.Damaged > 0 {
 			t.Errorf("Verify = %+v, %v", r, err)
 		}
 		w.checkAll(t, s)
@@ -51,7 +53,7 @@ func TestKeysChangeWhatTheContractSays(t *testing.T) {
 // checkAll compares all records with the model.
 func (w world) checkAll(t *rapid.T, s *kv.Store) {
 	for _, k := range tables {
-		page, err := s.List(kv.Operator(), kv.Query{Surface: record.Admin, Kind: k, Limit: 1000})
+		page, err := s.Desk.List(auth.Operator(), desk.Query{Surface: record.Admin, Kind: k, Limit: 1000})
 		if want := slices.Sorted(maps.Keys(w[k])); err != nil || !slices.Equal(ints(page.IDs), want) {
 			t.Errorf("%ss in the end are %v, %v, want %v", k.Name, ints(page.IDs), err, want)
 		}
@@ -94,7 +96,7 @@ func (w world) checkTouch(t *rapid.T, s *kv.Store, a asked) {
 		want = "ok"
 	}
 	patch := parsed(t, a.kind, fmt.Sprintf(written[a.kind], rapid.IntRange(0, 59).Draw(t, "n")), false)
-	_, err := s.Update(a.p, target(a.kind, id), patch)
+	_, err := s.Desk.Update(a.p, target(a.kind, id), patch)
 	if kindOf(err) != want {
 		t.Fatalf("%v changes %s %d %v: %v, want %s", a.c, a.kind.Name, id, w[a.kind][id], err, want)
 	}
@@ -126,7 +128,7 @@ func (w world) checkMove(t *rapid.T, s *kv.Store, a asked) {
 		want = "ok"
 	}
 	body := fields{name: to}.body(record.Ticket, true)
-	_, err := s.Update(a.p, target(a.kind, id), parsed(t, a.kind, body, false))
+	_, err := s.Desk.Update(a.p, target(a.kind, id), parsed(t, a.kind, body, false))
 	if want == "ok" && name == "event_id" && to != w[a.kind][id][name] && kindOf(err) == "conflict" {
 		return // a ticket that was let in stays at its event
 	}
@@ -162,7 +164,7 @@ func (w world) checkDelete(t *rapid.T, s *kv.Store, a asked) {
 	default:
 		want = "ok"
 	}
-	err := s.Delete(a.p, target(a.kind, id))
+	err := s.Desk.Delete(a.p, target(a.kind, id))
 	if kindOf(err) != want {
 		t.Fatalf("%v deletes %s %d %v: %v, want %s", a.c, a.kind.Name, id, w[a.kind][id], err, want)
 	}
@@ -181,7 +183,7 @@ func (w world) checkCreate(t *rapid.T, s *kv.Store, a asked) {
 		}
 	}
 	want := w.fate(a, f)
-	r, err := s.Create(a.p, target(a.kind, 0), parsed(t, a.kind, f.body(a.kind, false), true))
+	r, err := s.Desk.Create(a.p, target(a.kind, 0), parsed(t, a.kind, f.body(a.kind, false), true))
 	if kindOf(err) != want {
 		t.Fatalf("%v makes a %s of %v: %v, want %s", a.c, a.kind.Name, f, err, want)
 	}
@@ -189,7 +191,7 @@ func (w world) checkCreate(t *rapid.T, s *kv.Store, a asked) {
 		w[a.kind][r.ID.Int()] = f
 		if a.kind == record.Ticket && r.ID.Int()%2 == 1 { // the model takes odd ones for admitted
 			delete(w[a.kind], r.ID.Int())
-			if err := s.Delete(kv.Operator(), target(a.kind, r.ID.Int())); err != nil {
+			if err := s.Desk.Delete(auth.Operator(), target(a.kind, r.ID.Int())); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -203,7 +205,7 @@ func (w world) fate(a asked, f fields) string {
 		return "forbidden"
 	case slices.Contains([]*record.Kind{record.Regional, record.Church, record.Role, record.Supplier}, a.kind) && !a.c.whole():
 		return "forbidden"
-	case a.c.level.Name == kv.EventOf && a.kind != record.Ticket:
+	case a.c.level.Name == auth.EventOf && a.kind != record.Ticket:
 		return "forbidden"
 	}
 	if church, named := f["church_id"]; named && church == 0 {
@@ -211,7 +213,7 @@ func (w world) fate(a asked, f fields) string {
 		case a.kind == record.FinancialEntry:
 			return "faults"
 		case a.c.whole():
-		case a.c.level.Name == kv.ChurchOf && len(a.c.level.IDs) == 1:
+		case a.c.level.Name == auth.ChurchOf && len(a.c.level.IDs) == 1:
 			f["church_id"] = a.c.level.IDs[0]
 			if _, there := w[record.Church][f["church_id"]]; !there {
 				return "faults"
@@ -232,16 +234,16 @@ func (w world) fate(a asked, f fields) string {
 }
 
 // checkUnwritten tries to write by hand what only the store writes.
-func checkUnwritten(t *rapid.T, s *kv.Store, c caller, p kv.Principal) {
+func checkUnwritten(t *rapid.T, s *kv.Store, c caller, p auth.Principal) {
 	for k, body := range map[*record.Kind]string{
 		record.APIKey: `{"name":"x","level":"denomination"}`, record.HolderName: `{"event_id":1,"full_name":"x"}`,
 		record.Holder: `{"event_id":1,"code":"x"}`, record.Checkin: `{"event_id":1,"hlc":"0000000000000001","at":"2026-01-01T00:00:00Z"}`,
 		record.Undo: `{"event_id":1,"checkin_id":"01HZX3Q0000000000000000000","hlc":"0000000000000001","at":"2026-01-01T00:00:00Z"}`,
 	} {
 		for _, surface := range []record.Surface{record.V1, record.Admin} {
-			_, created := s.Create(p, kv.Target{Surface: surface, Kind: k}, parsed(t, k, body, true))
-			_, updated := s.Update(p, kv.Target{Surface: surface, Kind: k, ID: record.Int(1)}, parsed(t, k, body, false))
-			deleted := s.Delete(p, kv.Target{Surface: surface, Kind: k, ID: record.Int(1)})
+			_, created := s.Desk.Create(p, desk.Target{Surface: surface, Kind: k}, parsed(t, k, body, true))
+			_, updated := s.Desk.Update(p, desk.Target{Surface: surface, Kind: k, ID: record.Int(1)}, parsed(t, k, body, false))
+			deleted := s.Desk.Delete(p, desk.Target{Surface: surface, Kind: k, ID: record.Int(1)})
 			for _, err := range []error{created, updated, deleted} {
 				if kindOf(err) != "not found" && kindOf(err) != "forbidden" {
 					t.Errorf("%v writes a %s by hand: %v", c, k.Name, err)
@@ -254,7 +256,7 @@ func checkUnwritten(t *rapid.T, s *kv.Store, c caller, p kv.Principal) {
 // happened tells whether anything was decided at an event's doors. The model has no facts, and a ticket may have moved on.
 func happened(t *rapid.T, s *kv.Store, event int64) bool {
 	for _, k := range []*record.Kind{record.Checkin, record.Scan, record.Undo} {
-		page, err := s.List(kv.Operator(), kv.Query{Kind: k, Where: []kv.Where{{Field: "event_id", In: []any{event}}}, Limit: 1})
+		page, err := s.Desk.List(auth.Operator(), desk.Query{Kind: k, Where: []desk.Where{{Field: "event_id", In: []any{event}}}, Limit: 1})
 		if err != nil {
 			t.Fatalf("list of an event's facts: %v", err)
 		}

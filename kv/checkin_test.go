@@ -7,12 +7,16 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/door"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // door makes a door's key for an event and logs it in.
-func door(t testing.TB, s *kv.Store, event int64) kv.Principal {
+func gate(t testing.TB, s *kv.Store, event int64) auth.Principal {
 	t.Helper()
 	return kvtest.Login(t, s, fmt.Sprintf("event:%d", event), "checkin:*")
 }
@@ -28,9 +32,9 @@ func newTicket(t testing.TB, s *kv.Store, event int64, code, more string) int64 
 }
 
 // scanned wants an attempt to have an outcome, and answers the decision.
-func scanned(t testing.TB, s *kv.Store, p kv.Principal, a kv.Attempt, want kv.Outcome) kv.Decision {
+func scanned(t testing.TB, s *kv.Store, p auth.Principal, a door.Attempt, want table.Outcome) door.Decision {
 	t.Helper()
-	d, err := s.CheckIn(p, a)
+	d, err := s.Door.CheckIn(p, a)
 	if err != nil || d.Outcome != want {
 		t.Fatalf("CheckIn(%+v) = %+v, %v, want %s", a, d, err, want)
 	}
@@ -45,11 +49,11 @@ func TestCheckInReadsCodes(t *testing.T) {
 		newTicket(t, s, event, code, "")
 	}
 	both := kvtest.Login(t, s, fmt.Sprintf("event:%d,%d", event, other), "checkin:*")
-	here := door(t, s, event)
+	here := gate(t, s, event)
 	for _, c := range []struct {
 		name, code string
 		ticket     string // the code of the ticket that is meant; "" = none
-		want       kv.Outcome
+		want       table.Outcome
 	}{
 		{"exact", "K7QP-2M", "K7QP-2M", ""},
 		{"spaces around are trimmed", " \tK7QP-2M\n", "K7QP-2M", ""},
@@ -63,32 +67,32 @@ func TestCheckInReadsCodes(t *testing.T) {
 		{"the normal form of a URL's segment", "https://tickets.example/k7qp2m", "K7QP-2M", ""},
 		{"the exact form goes before the normal one", "twin-1", "twin-1", ""},
 		{"and so does the other exact form", "TWIN1", "TWIN1", ""},
-		{"a normal form that two exact forms share means neither", "Twin 1", "", kv.UnknownCode},
-		{"what is no code", "nonsense", "", kv.UnknownCode},
-		{"a path that is no URL has no segments", "x/a", "", kv.UnknownCode},
-		{"blank", "  ", "", kv.UnknownCode},
+		{"a normal form that two exact forms share means neither", "Twin 1", "", door.UnknownCode},
+		{"what is no code", "nonsense", "", door.UnknownCode},
+		{"a path that is no URL has no segments", "x/a", "", door.UnknownCode},
+		{"blank", "  ", "", door.UnknownCode},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.ticket == "" {
-				scanned(t, s, here, kv.Attempt{Event: event, Code: c.code}, c.want)
-				scanned(t, s, both, kv.Attempt{Event: event, Code: c.code}, c.want)
+				scanned(t, s, here, door.Attempt{Event: event, Code: c.code}, c.want)
+				scanned(t, s, both, door.Attempt{Event: event, Code: c.code}, c.want)
 				return
 			}
-			d, err := s.CheckIn(here, kv.Attempt{Event: event, Code: c.code})
+			d, err := s.Door.CheckIn(here, door.Attempt{Event: event, Code: c.code})
 			if err != nil || d.CheckinID == "" {
 				t.Fatalf("CheckIn(%q) = %+v, %v, want an admission", c.code, d, err)
 			}
-			again := scanned(t, s, here, kv.Attempt{Event: event, Code: c.ticket}, kv.AlreadyAdmitted)
+			again := scanned(t, s, here, door.Attempt{Event: event, Code: c.ticket}, door.AlreadyAdmitted)
 			if again.CheckinID != d.CheckinID {
 				t.Errorf("CheckIn(%q) admitted another ticket than %q", c.code, c.ticket)
 			}
 		})
 	}
 	for _, code := range []string{"ELSEWHERE-1", "elsewhere1", "https://x.example/ELSEWHERE-1"} {
-		scanned(t, s, both, kv.Attempt{Event: event, Code: code}, kv.WrongEvent)
-		scanned(t, s, here, kv.Attempt{Event: event, Code: code}, kv.UnknownCode)
+		scanned(t, s, both, door.Attempt{Event: event, Code: code}, door.WrongEvent)
+		scanned(t, s, here, door.Attempt{Event: event, Code: code}, door.UnknownCode)
 	}
-	if _, err := s.CheckIn(here, kv.Attempt{Event: other, Code: "ELSEWHERE-1"}); !errors.Is(err, kv.ErrNotFound) {
+	if _, err := s.Door.CheckIn(here, door.Attempt{Event: other, Code: "ELSEWHERE-1"}); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("CheckIn at an event out of scope = %v, want ErrNotFound", err)
 	}
 	healthy(t, s)
@@ -97,34 +101,34 @@ func TestCheckInReadsCodes(t *testing.T) {
 func TestCheckInJudgesValidityBeforeDuplication(t *testing.T) {
 	s, clock := opened(t)
 	event := newEvent(t, s, "")
-	p := door(t, s, event)
-	for state, want := range map[string]kv.Outcome{"cancelled": kv.Cancelled, "refunded": kv.Refunded, "unpaid": kv.Unpaid, "blocked": kv.Blocked} {
+	p := gate(t, s, event)
+	for state, want := range map[string]table.Outcome{"cancelled": door.Cancelled, "refunded": door.Refunded, "unpaid": door.Unpaid, "blocked": door.Blocked} {
 		id := newTicket(t, s, event, state, "")
-		scanned(t, s, p, kv.Attempt{Event: event, Code: state}, kv.Admitted)
+		scanned(t, s, p, door.Attempt{Event: event, Code: state}, table.Admitted)
 		patched(t, s, record.Ticket, id, `{"state":"`+state+`"}`)
-		scanned(t, s, p, kv.Attempt{Event: event, Code: state}, want)
+		scanned(t, s, p, door.Attempt{Event: event, Code: state}, want)
 		patched(t, s, record.Event, event, `{"active":false}`)
-		scanned(t, s, p, kv.Attempt{Event: event, Code: state}, kv.EventClosed)
+		scanned(t, s, p, door.Attempt{Event: event, Code: state}, door.EventClosed)
 		patched(t, s, record.Event, event, `{"active":true,"enabled":false}`)
-		scanned(t, s, p, kv.Attempt{Event: event, Code: state}, kv.EventClosed)
+		scanned(t, s, p, door.Attempt{Event: event, Code: state}, door.EventClosed)
 		patched(t, s, record.Event, event, `{"enabled":true}`)
 		patched(t, s, record.Ticket, id, `{"state":"valid"}`)
-		scanned(t, s, p, kv.Attempt{Event: event, Code: state}, kv.AlreadyAdmitted)
+		scanned(t, s, p, door.Attempt{Event: event, Code: state}, door.AlreadyAdmitted)
 	}
 	newTicket(t, s, event, "window", `,"valid_from":"2026-11-22T20:00:00Z","valid_until":"2026-11-22T21:00:00Z"`)
 	newTicket(t, s, event, "used", `,"valid_until":"2026-11-22T21:00:00Z"`)
-	scanned(t, s, p, kv.Attempt{Event: event, Code: "used"}, kv.Admitted)
+	scanned(t, s, p, door.Attempt{Event: event, Code: "used"}, table.Admitted)
 	for _, step := range []struct {
 		move time.Duration
-		want kv.Outcome
+		want table.Outcome
 	}{
-		{time.Hour - time.Microsecond, kv.NotYetValid}, {time.Microsecond, kv.Admitted}, {time.Hour, kv.AlreadyAdmitted},
-		{time.Microsecond, kv.NoLongerValid},
+		{time.Hour - time.Microsecond, door.NotYetValid}, {time.Microsecond, table.Admitted}, {time.Hour, door.AlreadyAdmitted},
+		{time.Microsecond, door.NoLongerValid},
 	} {
 		clock.Move(step.move)
-		scanned(t, s, p, kv.Attempt{Event: event, Code: "window"}, step.want)
+		scanned(t, s, p, door.Attempt{Event: event, Code: "window"}, step.want)
 	}
-	scanned(t, s, p, kv.Attempt{Event: event, Code: "used"}, kv.NoLongerValid)
+	scanned(t, s, p, door.Attempt{Event: event, Code: "used"}, door.NoLongerValid)
 	healthy(t, s)
 }
 
@@ -132,22 +136,22 @@ func TestCheckInUnderADoubtedClockJudgesNoWindows(t *testing.T) {
 	clock := kvtest.NewClock(sunday)
 	s := kvtest.OpenConfig(t, kv.Config{Clock: clock.Now, Built: sunday.Add(time.Hour)})
 	event := newEvent(t, s, "")
-	p := door(t, s, event)
+	p := gate(t, s, event)
 	newTicket(t, s, event, "late", `,"valid_until":"2020-01-01T00:00:00Z"`)
 	newTicket(t, s, event, "early", `,"valid_from":"2030-01-01T00:00:00Z"`)
 	newTicket(t, s, event, "early2", `,"valid_from":"2030-01-01T00:00:00Z"`)
 	cancelled := newTicket(t, s, event, "gone", `,"state":"cancelled"`)
 	for _, code := range []string{"late", "early"} {
-		d := scanned(t, s, p, kv.Attempt{Event: event, Code: code}, kv.Admitted)
+		d := scanned(t, s, p, door.Attempt{Event: event, Code: code}, table.Admitted)
 		if got := fact(t, s, record.Checkin, d.CheckinID, "flags"); got != `["clock_suspect"]` {
 			t.Errorf("flags of an admission under a doubted clock = %s", got)
 		}
 	}
-	scanned(t, s, p, kv.Attempt{Event: event, Code: "gone"}, kv.Cancelled)
+	scanned(t, s, p, door.Attempt{Event: event, Code: "gone"}, door.Cancelled)
 	clock.Move(time.Hour)
-	scanned(t, s, p, kv.Attempt{Event: event, Code: "early2"}, kv.NotYetValid)
+	scanned(t, s, p, door.Attempt{Event: event, Code: "early2"}, door.NotYetValid)
 	patched(t, s, record.Ticket, cancelled, `{"state":"valid"}`)
-	d := scanned(t, s, p, kv.Attempt{Event: event, Code: "gone"}, kv.Admitted)
+	d := scanned(t, s, p, door.Attempt{Event: event, Code: "gone"}, table.Admitted)
 	if got := fact(t, s, record.Checkin, d.CheckinID, "flags"); got != `[]` {
 		t.Errorf("flags of an admission under a good clock = %s", got)
 	}
@@ -160,7 +164,7 @@ func fact(t testing.TB, s *kv.Store, k *record.Kind, id, name string) string {
 	if !ok {
 		t.Fatalf("%s is no id of a %s", id, k.Name)
 	}
-	r, err := s.Retrieve(kv.Operator(), kv.Target{Surface: record.Admin, Kind: k, ID: at})
+	r, err := s.Desk.Retrieve(auth.Operator(), desk.Target{Surface: record.Admin, Kind: k, ID: at})
 	if err != nil {
 		t.Fatalf("retrieve %s %s: %v", k.Name, id, err)
 	}
@@ -172,22 +176,22 @@ func TestCheckInTellsOfTheFirstAdmission(t *testing.T) {
 	church := kvtest.Create(t, s, record.Church, `{"name":"North"}`)
 	event := newEvent(t, s, fmt.Sprintf(`,"church_id":%d`, church))
 	newTicket(t, s, event, "K1", `,"holder_name":"Ana Souza","type":"Adult","order":"h-1"`)
-	north := door(t, s, event)
-	first := scanned(t, s, north, kv.Attempt{Event: event, Code: "K1", Door: "north"}, kv.Admitted)
+	north := gate(t, s, event)
+	first := scanned(t, s, north, door.Attempt{Event: event, Code: "K1", Door: "north"}, table.Admitted)
 	if first.Label != "Ana S." || first.Type != "Adult" || first.Order != "h-1" || first.Holder != nil || !first.AdmittedAt.Equal(sunday) {
 		t.Errorf("admission = %+v", first)
 	}
 	clock.Move(90 * time.Second)
-	again := scanned(t, s, north, kv.Attempt{Event: event, Code: "k1", Door: "south"}, kv.AlreadyAdmitted)
+	again := scanned(t, s, north, door.Attempt{Event: event, Code: "k1", Door: "south"}, door.AlreadyAdmitted)
 	if again.CheckinID != first.CheckinID || again.SecondsAgo != 90 || again.SameDoor || again.Door != "north" || !again.AdmittedAt.Equal(sunday) {
 		t.Errorf("second scan = %+v, want the facts of %+v", again, first)
 	}
 	office := kvtest.Login(t, s, fmt.Sprintf("church:%d", church))
-	seen := scanned(t, s, office, kv.Attempt{Event: event, Code: "K1", Door: "north"}, kv.AlreadyAdmitted)
+	seen := scanned(t, s, office, door.Attempt{Event: event, Code: "K1", Door: "north"}, door.AlreadyAdmitted)
 	if seen.Holder == nil || *seen.Holder != "Ana Souza" || !seen.SameDoor {
 		t.Errorf("second scan by the office = %+v, want the holder's name", seen)
 	}
-	unnamed := scanned(t, s, office, kv.Attempt{Event: event, Code: "no such code"}, kv.UnknownCode)
+	unnamed := scanned(t, s, office, door.Attempt{Event: event, Code: "no such code"}, door.UnknownCode)
 	if unnamed.Label != "" || unnamed.CheckinID != "" {
 		t.Errorf("unknown code = %+v, want nothing told", unnamed)
 	}
@@ -199,20 +203,20 @@ func TestDailyListAdmitsOnceADayOfTheZone(t *testing.T) {
 	s := kvtest.OpenConfig(t, kv.Config{Clock: clock.Now, Zone: zone})
 	event := newEvent(t, s, `,"list_rule":"daily"`)
 	newTicket(t, s, event, "K1", "")
-	p := door(t, s, event)
+	p := gate(t, s, event)
 	for _, step := range []struct {
 		move time.Duration
-		want kv.Outcome
+		want table.Outcome
 		list string
 	}{
-		{0, kv.Admitted, `"2026-11-22"`},
-		{6 * time.Hour, kv.AlreadyAdmitted, ""}, // the next day in UTC, the same in the zone
-		{2 * time.Hour, kv.Admitted, `"2026-11-23"`},
-		{time.Hour, kv.AlreadyAdmitted, ""},
-		{23 * time.Hour, kv.Admitted, `"2026-11-24"`},
+		{0, table.Admitted, `"2026-11-22"`},
+		{6 * time.Hour, door.AlreadyAdmitted, ""}, // the next day in UTC, the same in the zone
+		{2 * time.Hour, table.Admitted, `"2026-11-23"`},
+		{time.Hour, door.AlreadyAdmitted, ""},
+		{23 * time.Hour, table.Admitted, `"2026-11-24"`},
 	} {
 		clock.Move(step.move)
-		d := scanned(t, s, p, kv.Attempt{Event: event, Code: "K1"}, step.want)
+		d := scanned(t, s, p, door.Attempt{Event: event, Code: "K1"}, step.want)
 		if step.list != "" && fact(t, s, record.Checkin, d.CheckinID, "list") != step.list {
 			t.Errorf("list of %s = %s, want %s", d.CheckinID, fact(t, s, record.Checkin, d.CheckinID, "list"), step.list)
 		}
@@ -229,16 +233,16 @@ func TestTwoTicketsOfOneCodeAdmitOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := door(t, s, event)
+	p := gate(t, s, event)
 	for _, code := range []string{"K-1", "k1"} {
-		d, err := s.CheckIn(p, kv.Attempt{Event: event, Code: code})
+		d, err := s.Door.CheckIn(p, door.Attempt{Event: event, Code: code})
 		if err != nil || d.CheckinID == "" || d.Type != "low" && code == "K-1" {
 			t.Fatalf("CheckIn(%s) = %+v, %v, want the lowest ticket", code, d, err)
 		}
 	}
 	patched(t, s, record.Ticket, low, `{"code":"K-2"}`)
-	scanned(t, s, p, kv.Attempt{Event: event, Code: "K-2"}, kv.AlreadyAdmitted) // by the ticket
-	d := scanned(t, s, p, kv.Attempt{Event: event, Code: "K-1"}, kv.AlreadyAdmitted)
+	scanned(t, s, p, door.Attempt{Event: event, Code: "K-2"}, door.AlreadyAdmitted) // by the ticket
+	d := scanned(t, s, p, door.Attempt{Event: event, Code: "K-1"}, door.AlreadyAdmitted)
 	if d.Type != "high" {
 		t.Errorf("the other ticket of the code (%d) answers %+v", high.Int(), d)
 	}

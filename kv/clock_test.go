@@ -13,12 +13,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/door"
+	"doorward/kv/keys"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // laptop is a store whose clock, log and restarts a test has in hand.
-type laptop struct {
+type venueLaptop struct {
 	*testing.T
 	*kv.Store
 	clock  *kvtest.Clock
@@ -27,42 +31,42 @@ type laptop struct {
 }
 
 // newLaptop opens one that was built a month before sunday.
-func newLaptop(t *testing.T) *laptop {
+func newLaptop(t *testing.T) *venueLaptop {
 	t.Helper()
-	l := &laptop{T: t, clock: kvtest.NewClock(sunday)}
+	l := &venueLaptop{T: t, clock: kvtest.NewClock(sunday)}
 	l.config = kv.Config{Dir: folder(t), Clock: l.clock.Now, Built: sunday.AddDate(0, -1, 0), Logger: slog.New(slog.NewTextHandler(&l.log, nil))}
 	l.Store = reopenable(t, l.config)
 	t.Cleanup(func() { closed(t, l.Store) })
 	return l
 }
 
-func (l *laptop) restart() {
+func (l *venueLaptop) restart() {
 	l.Helper()
 	closed(l.T, l.Store)
 	l.Store = reopenable(l.T, l.config)
 }
 
-func (l *laptop) measure(offset time.Duration) {
+func (l *venueLaptop) measure(offset time.Duration) {
 	l.Helper()
-	if err := l.MeasureClock("centre", offset, l.Now()); err != nil {
+	if err := l.Store.Tables.MeasureClock("centre", offset, l.Store.Tables.Now()); err != nil {
 		l.Fatal(err)
 	}
 }
 
-func (l *laptop) trust() {
+func (l *venueLaptop) trust() {
 	l.Helper()
-	if _, err := l.TrustClock(kv.Operator()); err != nil {
+	if _, err := l.Store.Tables.TrustClock(auth.Operator()); err != nil {
 		l.Fatal(err)
 	}
 }
 
 // set sets the wall clock.
-func (l *laptop) set(to time.Time) { l.clock.Move(to.Sub(l.clock.Now())) }
+func (l *venueLaptop) set(to time.Time) { l.clock.Move(to.Sub(l.clock.Now())) }
 
-func (l *laptop) wantDoubt(when string, want kv.Doubt) {
+func (l *venueLaptop) wantDoubt(when string, want table.Doubt) {
 	l.Helper()
 	for _, then := range []string{"", " and a restart"} {
-		if got := l.Clock().Doubt; got != want {
+		if got := l.Store.Tables.Clock().Doubt; got != want {
 			l.Errorf("doubt of the clock %s%s = %q, want %q", when, then, got, want)
 		}
 		l.restart()
@@ -77,17 +81,17 @@ func TestClockIsBelievedUnlessDoubted(t *testing.T) {
 	l.measure(2 * time.Minute)
 	l.wantDoubt("two minutes behind a peer's", "")
 	l.measure(-2*time.Minute - time.Second)
-	l.wantDoubt("over two minutes ahead of a peer's", kv.OffPeer)
+	l.wantDoubt("over two minutes ahead of a peer's", table.OffPeer)
 	l.clock.Move(90 * 24 * time.Hour)
-	l.wantDoubt("that is still measured so", kv.OffPeer)
+	l.wantDoubt("that is still measured so", table.OffPeer)
 	l.measure(time.Second)
 	l.wantDoubt("after a good measure", "")
 	l.clock.Move(-time.Minute)
 	l.wantDoubt("a minute before the good measure", "")
 	l.clock.Move(-2 * time.Minute)
-	l.wantDoubt("three minutes before the good measure", kv.WentBack)
+	l.wantDoubt("three minutes before the good measure", table.WentBack)
 	l.set(l.config.Built.Add(-time.Second))
-	l.wantDoubt("before the build", kv.BeforeBuild)
+	l.wantDoubt("before the build", table.BeforeBuild)
 	l.set(sunday.AddDate(1, 0, 0))
 	l.wantDoubt("that is past all it was", "")
 }
@@ -96,41 +100,41 @@ func TestTrustOfAPersonLastsUntilTheClockIsAnother(t *testing.T) {
 	l := newLaptop(t)
 	l.set(in2035)
 	l.measure(sunday.Sub(in2035))
-	l.wantDoubt("in 2035", kv.OffPeer)
+	l.wantDoubt("in 2035", table.OffPeer)
 	l.trust()
 	l.wantDoubt("that is trusted", "")
 	l.measure(sunday.Sub(in2035) + time.Minute)
 	l.wantDoubt("of which the peer says the same as before", "")
 	l.measure(sunday.Sub(in2035) + time.Hour)
-	l.wantDoubt("of which the peer says something else", kv.OffPeer)
+	l.wantDoubt("of which the peer says something else", table.OffPeer)
 	l.trust()
 	l.set(sunday)
-	l.wantDoubt("put right after it was trusted", kv.WentBack)
+	l.wantDoubt("put right after it was trusted", table.WentBack)
 	l.measure(0)
 	l.wantDoubt("after a good measure", "")
 	l.measure(sunday.Sub(in2035))
-	l.wantDoubt("that differs as it did when it was trusted", kv.OffPeer)
+	l.wantDoubt("that differs as it did when it was trusted", table.OffPeer)
 }
 
 // TestTrustOfAClockBeforeTheBuild: the build's date was the wrong one. Another program asks again.
 func TestTrustOfAClockBeforeTheBuild(t *testing.T) {
-	for _, confirm := range []func(*laptop){(*laptop).trust, func(l *laptop) { l.measure(0) }} {
+	for _, confirm := range []func(*venueLaptop){(*venueLaptop).trust, func(l *venueLaptop) { l.measure(0) }} {
 		l := newLaptop(t)
 		l.config.Built = sunday.Add(time.Hour)
 		l.restart()
-		l.wantDoubt("before the build", kv.BeforeBuild)
+		l.wantDoubt("before the build", table.BeforeBuild)
 		confirm(l)
 		l.wantDoubt("that was confirmed before the build", "")
 		l.config.Built = sunday.Add(2 * time.Hour)
 		l.restart()
-		l.wantDoubt("before another build", kv.BeforeBuild)
+		l.wantDoubt("before another build", table.BeforeBuild)
 	}
 }
 
 func TestTrustIsForWhoRulesTheStore(t *testing.T) {
 	s, _ := opened(t)
-	for _, p := range []kv.Principal{{}, kvtest.Login(t, s, "denomination", "people:GET"), kvtest.Login(t, s, "church:1", "*:*")} {
-		if _, err := s.TrustClock(p); !errors.Is(err, kv.ErrForbidden) {
+	for _, p := range []auth.Principal{{}, kvtest.Login(t, s, "denomination", "people:GET"), kvtest.Login(t, s, "church:1", "*:*")} {
+		if _, err := s.Tables.TrustClock(p); !errors.Is(err, auth.ErrForbidden) {
 			t.Errorf("TrustClock by %v = %v, want ErrForbidden", p, err)
 		}
 	}
@@ -138,18 +142,18 @@ func TestTrustIsForWhoRulesTheStore(t *testing.T) {
 
 func TestClockTellsWhatWasMeasured(t *testing.T) {
 	l := newLaptop(t)
-	if got := l.Clock(); got != (kv.Clock{}) {
+	if got := l.Store.Tables.Clock(); got != (table.Clock{}) {
 		t.Errorf("Clock() of a new store = %+v, want nothing known", got)
 	}
 	l.measure(-90 * time.Millisecond)
-	want := kv.Clock{Measured: sunday, Peer: "centre", Offset: -90 * time.Millisecond}
-	if got := l.Clock(); got != want {
+	want := table.Clock{Measured: sunday, Peer: "centre", Offset: -90 * time.Millisecond}
+	if got := l.Store.Tables.Clock(); got != want {
 		t.Errorf("Clock() = %+v, want %+v", got, want)
 	}
-	if err := l.MeasureClock(strings.Repeat("é", 1000), math.MinInt64, sunday); err != nil {
+	if err := l.Store.Tables.MeasureClock(strings.Repeat("é", 1000), math.MinInt64, sunday); err != nil {
 		t.Errorf("MeasureClock of nonsense: %v", err)
 	}
-	l.wantDoubt("that nonsense was measured of", kv.OffPeer)
+	l.wantDoubt("that nonsense was measured of", table.OffPeer)
 }
 
 // TestDoubtIsSaidOnce: in the log when it begins and ends, in a metric all the while.
@@ -190,21 +194,21 @@ func TestLaptopIn2035(t *testing.T) {
 	for _, code := range []string{"past", "past2", "past3", "past4"} {
 		newTicket(t, l.Store, event, code, `,"valid_until":"2026-11-23T00:00:00Z"`)
 	}
-	level, _ := kv.ParseLevel("denomination")
-	k, secret, err := l.AddKey(kv.Operator(), kv.KeySpec{Name: "until 2030", Level: level, Expires: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)})
+	level, _ := auth.ParseLevel("denomination")
+	k, secret, err := l.Store.Keys.AddKey(auth.Operator(), keys.KeySpec{Name: "until 2030", Level: level, Expires: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := scanned(t, l.Store, kv.Operator(), kv.Attempt{Event: event, Code: "past"}, kv.Admitted)
+	first := scanned(t, l.Store, auth.Operator(), door.Attempt{Event: event, Code: "past"}, table.Admitted)
 	l.wantFact(first, `[]`, "null")
 	church := kvtest.Create(t, l.Store, record.Church, `{"name":"A"}`)
 
 	l.set(in2035)
-	scanned(t, l.Store, kv.Operator(), kv.Attempt{Event: event, Code: "past2"}, kv.NoLongerValid)
+	scanned(t, l.Store, auth.Operator(), door.Attempt{Event: event, Code: "past2"}, door.NoLongerValid)
 	l.measure(sunday.Sub(in2035))
-	second := scanned(t, l.Store, kv.Operator(), kv.Attempt{Event: event, Code: "past2"}, kv.Admitted)
+	second := scanned(t, l.Store, auth.Operator(), door.Attempt{Event: event, Code: "past2"}, table.Admitted)
 	l.wantFact(second, `["clock_suspect"]`, fmt.Sprint(sunday.Sub(in2035).Milliseconds()))
-	if _, err := l.Login(k.Key, secret); !errors.Is(err, kv.ErrBadLogin) {
+	if _, err := l.Store.Keys.Login(k.Key, secret); !errors.Is(err, table.ErrBadLogin) {
 		t.Errorf("Login in 2035 with a key until 2030 = %v, want ErrBadLogin: key expiry always counts", err)
 	}
 	if at := updatedAt(t, patched(t, l.Store, record.Church, church, `{"name":"B"}`)); !at.Equal(in2035) {
@@ -212,33 +216,33 @@ func TestLaptopIn2035(t *testing.T) {
 	}
 
 	l.set(sunday.Add(time.Hour)) // a person puts the clock right; what was measured of it is not yet
-	third := scanned(t, l.Store, kv.Operator(), kv.Attempt{Event: event, Code: "past3"}, kv.Admitted)
+	third := scanned(t, l.Store, auth.Operator(), door.Attempt{Event: event, Code: "past3"}, table.Admitted)
 	l.wantFact(third, `["clock_suspect"]`, fmt.Sprint(sunday.Sub(in2035).Milliseconds()))
 	if at := updatedAt(t, patched(t, l.Store, record.Church, church, `{"name":"C"}`)); !at.Equal(in2035) {
 		t.Errorf("updated_at under a doubted clock that went back = %v, want %v still", at, in2035)
 	}
-	if _, err := l.Login(k.Key, secret); err != nil {
+	if _, err := l.Store.Keys.Login(k.Key, secret); err != nil {
 		t.Errorf("Login in 2026: %v", err)
 	}
 	l.measure(20 * time.Millisecond)
-	fourth := scanned(t, l.Store, kv.Operator(), kv.Attempt{Event: event, Code: "past4"}, kv.Admitted)
+	fourth := scanned(t, l.Store, auth.Operator(), door.Attempt{Event: event, Code: "past4"}, table.Admitted)
 	l.wantFact(fourth, `[]`, "20")
 	if at := updatedAt(t, patched(t, l.Store, record.Church, church, `{"name":"D"}`)); !at.Equal(l.clock.Now()) {
 		t.Errorf("updated_at under a believed clock = %v, want %v", at, l.clock.Now())
 	}
-	for i, d := range []kv.Decision{first, second, third} {
-		if a, b := l.hlc(d), l.hlc([]kv.Decision{second, third, fourth}[i]); a >= b {
+	for i, d := range []door.Decision{first, second, third} {
+		if a, b := l.hlc(d), l.hlc([]door.Decision{second, third, fourth}[i]); a >= b {
 			t.Errorf("hlc of admission %d = %s, not before %s", i, a, b)
 		}
 	}
 	healthy(t, l.Store)
 }
 
-func (l *laptop) hlc(d kv.Decision) string {
+func (l *venueLaptop) hlc(d door.Decision) string {
 	return fact(l.T, l.Store, record.Checkin, d.CheckinID, "hlc")
 }
 
-func (l *laptop) wantFact(d kv.Decision, flags, offset string) {
+func (l *venueLaptop) wantFact(d door.Decision, flags, offset string) {
 	l.Helper()
 	if got := fact(l.T, l.Store, record.Checkin, d.CheckinID, "flags"); got != flags {
 		l.Errorf("flags = %s, want %s", got, flags)
@@ -270,7 +274,7 @@ func TestStampsOfOthersMoveTheHybridClock(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.restart()
-		d := scanned(t, l.Store, kv.Operator(), kv.Attempt{Event: event, Code: "K1"}, kv.Admitted)
+		d := scanned(t, l.Store, auth.Operator(), door.Attempt{Event: event, Code: "K1"}, table.Admitted)
 		if got, want := l.hlc(d), fmt.Sprintf(`"%016x"`, c.want); got != want {
 			t.Errorf("hlc after a stamp %s = %s, want %s", c.name, got, want)
 		}
@@ -285,7 +289,7 @@ func TestClockBefore1970(t *testing.T) {
 	var last string
 	for _, code := range []string{"K1", "K2"} {
 		newTicket(t, l.Store, event, code, "")
-		d := scanned(t, l.Store, kv.Operator(), kv.Attempt{Event: event, Code: code}, kv.Admitted)
+		d := scanned(t, l.Store, auth.Operator(), door.Attempt{Event: event, Code: code}, table.Admitted)
 		if hlc := l.hlc(d); hlc <= last || hlc > `"0000000000001000"` {
 			t.Errorf("hlc in 1969 = %s, after %s", hlc, last)
 		} else {

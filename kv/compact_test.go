@@ -13,8 +13,13 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/disk"
+	"doorward/kv/door"
+	"doorward/kv/engine"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // A compacted store is the same store: its records, its epoch, its sequences.
@@ -24,14 +29,14 @@ func TestCompactingChangesNothing(t *testing.T) {
 	for range 50 {
 		kvtest.Create(t, s, record.Person, `{"full_name":"Ana"}`)
 	}
-	before, epoch, seq := exported(t, s), s.Epoch(), s.Seq()
+	before, epoch, seq := exported(t, s), s.Tables.Epoch(), s.Tables.Seq()
 	same := func(when string) {
 		t.Helper()
-		if after := exported(t, s); strings.Join(after, "\n") != strings.Join(before, "\n") || s.Epoch() != epoch || s.Seq() != seq {
-			t.Errorf("%s: %d records, epoch %s, seq %d", when, len(after), s.Epoch(), s.Seq())
+		if after := exported(t, s); strings.Join(after, "\n") != strings.Join(before, "\n") || s.Tables.Epoch() != epoch || s.Tables.Seq() != seq {
+			t.Errorf("%s: %d records, epoch %s, seq %d", when, len(after), s.Tables.Epoch(), s.Tables.Seq())
 		}
 		healthy(t, s)
-		if info, err := os.Stat(kv.Path(dir)); err != nil || info.Mode().Perm() != 0o600 {
+		if info, err := os.Stat(table.Path(dir)); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: mode = %v, %v", when, info.Mode(), err)
 		}
 		if left, err := filepath.Glob(filepath.Join(dir, "compact*")); err != nil || left != nil {
@@ -41,26 +46,26 @@ func TestCompactingChangesNothing(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "compact.db"), []byte("half of one"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Compact(t.Context(), kvtest.Login(t, s, "church:1", "*:*")); kindOf(err) != "forbidden" {
+	if _, err := s.Files.Compact(t.Context(), kvtest.Login(t, s, "church:1", "*:*")); kindOf(err) != "forbidden" {
 		t.Errorf("Compact by a church's key = %v, want forbidden", err)
 	}
-	before, seq = exported(t, s), s.Seq() // with the key
-	c, err := s.Compact(t.Context(), kv.Operator())
-	if info, failed := os.Stat(kv.Path(dir)); err != nil || failed != nil || c.Bytes != info.Size() || c.Before == 0 {
+	before, seq = exported(t, s), s.Tables.Seq() // with the key
+	c, err := s.Files.Compact(t.Context(), auth.Operator())
+	if info, failed := os.Stat(table.Path(dir)); err != nil || failed != nil || c.Bytes != info.Size() || c.Before == 0 {
 		t.Errorf("Compact = %+v, %v, want the size of %v", c, err, info)
 	}
 	same("after compacting")
-	if _, err := kv.Open(kv.Config{Dir: dir}); !errors.Is(err, kv.ErrInUse) {
+	if _, err := kv.Open(kv.Config{Dir: dir}); !errors.Is(err, disk.ErrInUse) {
 		t.Errorf("Open of a store that was compacted = %v, want ErrInUse", err)
 	}
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	if _, err := s.Compact(stopped, kv.Operator()); !errors.Is(err, context.Canceled) {
+	if _, err := s.Files.Compact(stopped, auth.Operator()); !errors.Is(err, context.Canceled) {
 		t.Errorf("Compact that was stopped = %v", err)
 	}
 	same("stopped")
 	closed(t, s)
-	if _, err := s.Compact(t.Context(), kv.Operator()); err == nil {
+	if _, err := s.Files.Compact(t.Context(), auth.Operator()); err == nil {
 		t.Error("a store that is closed is compacted")
 	}
 	if err := os.WriteFile(filepath.Join(dir, "compact.db"), []byte("left by a crash"), 0o600); err != nil {
@@ -93,22 +98,22 @@ func TestCompactingBesideWriters(t *testing.T) {
 				names[w][id] = name
 				if i%3 == 0 {
 					delete(names[w], id)
-					if err := s.Delete(kv.Operator(), target(record.Person, id)); err != nil {
+					if err := s.Desk.Delete(auth.Operator(), target(record.Person, id)); err != nil {
 						t.Error(err)
 					}
 				}
 				if code := i*writers + w; code < 600 {
-					scanned(t, s, kv.Operator(), kv.Attempt{Event: event, Code: fmt.Sprintf("OLD-%d", code)}, "admitted")
+					scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: fmt.Sprintf("OLD-%d", code)}, "admitted")
 					admitted[w]++
 				}
-				if r, err := s.Retrieve(kv.Operator(), target(record.Event, event)); err != nil || member(r.JSON, "id") != fmt.Sprint(event) {
+				if r, err := s.Desk.Retrieve(auth.Operator(), target(record.Event, event)); err != nil || member(r.JSON, "id") != fmt.Sprint(event) {
 					t.Errorf("Retrieve = %s, %v", r.JSON, err)
 				}
 			}
 		})
 	}
 	for range 3 {
-		if _, err := s.Compact(t.Context(), kv.Operator()); err != nil {
+		if _, err := s.Files.Compact(t.Context(), auth.Operator()); err != nil {
 			t.Errorf("Compact = %v", err)
 		}
 	}
@@ -121,7 +126,7 @@ func TestCompactingBesideWriters(t *testing.T) {
 		for w := range writers {
 			persons, entered = persons+len(names[w]), entered+admitted[w]
 			for id, name := range names[w] {
-				if r, err := s.Retrieve(kv.Operator(), target(record.Person, id)); err != nil || member(r.JSON, "full_name") != strconv.Quote(name) {
+				if r, err := s.Desk.Retrieve(auth.Operator(), target(record.Person, id)); err != nil || member(r.JSON, "full_name") != strconv.Quote(name) {
 					t.Errorf("person %d = %s, %v, want %s", id, r.JSON, err, name)
 				}
 			}
@@ -146,19 +151,19 @@ func TestWhenAStoreWantsCompacting(t *testing.T) {
 	id := kvtest.Create(t, s, record.Person, `{"full_name":"Ana"}`)
 	wants := func(want bool) {
 		t.Helper()
-		if got, err := s.WantsCompacting(); err != nil || got != want {
+		if got, err := s.Erasures.WantsCompacting(); err != nil || got != want {
 			t.Errorf("WantsCompacting = %t, %v, want %t", got, err, want)
 		}
 	}
 	wants(false)
-	if _, err := s.Erase(kv.Operator(), record.Person, record.Int(id)); err != nil {
+	if _, err := s.Erasures.Erase(auth.Operator(), record.Person, record.Int(id)); err != nil {
 		t.Fatal(err)
 	}
 	wants(false)
 	clock.Move(13 * time.Hour)
 	wants(true)
 	event := newEvent(t, s, "")
-	scanned(t, s, kv.Operator(), kv.Attempt{Event: event, Code: "X"}, "unknown_code")
+	scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "X"}, "unknown_code")
 	wants(false)
 	clock.Move(11 * time.Hour)
 	wants(true)
@@ -169,25 +174,25 @@ func TestDamageIsNotCompacted(t *testing.T) {
 	dir := folder(t)
 	s := reopenable(t, kv.Config{Dir: dir})
 	id := newTicket(t, s, newEvent(t, s, ""), "USED", "")
-	if err := s.NoteBackup(kv.Operator(), filepath.Join(dir, "monday.db")); err != nil {
+	if err := s.Tables.NoteBackup(auth.Operator(), filepath.Join(dir, "monday.db")); err != nil {
 		t.Fatal(err)
 	}
 	closed(t, s)
 	misplaced(t, dir, "code", 0x01)
 	s = reopenable(t, kv.Config{Dir: dir})
-	before, err := os.Stat(kv.Path(dir))
+	before, err := os.Stat(table.Path(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.Compact(t.Context(), kv.Operator())
-	bad := (*kv.BadFile)(nil)
-	if !errors.As(err, &bad) || bad.Path != kv.Path(dir) || !strings.Contains(bad.Reason, "bucket code") || !strings.Contains(bad.Backup, "monday.db") {
+	_, err = s.Files.Compact(t.Context(), auth.Operator())
+	bad := (*engine.BadFile)(nil)
+	if !errors.As(err, &bad) || bad.Path != table.Path(dir) || !strings.Contains(bad.Reason, "bucket code") || !strings.Contains(bad.Backup, "monday.db") {
 		t.Errorf("Compact of a damaged store = %v, want the file, the bucket and the backup", err)
 	}
-	if now, err := os.Stat(kv.Path(dir)); err != nil || !os.SameFile(before, now) {
+	if now, err := os.Stat(table.Path(dir)); err != nil || !os.SameFile(before, now) {
 		t.Errorf("Compact of a damaged store puts another in its place: %v", err)
 	}
-	if _, err := s.Retrieve(kv.Operator(), target(record.Ticket, id)); err != nil {
+	if _, err := s.Desk.Retrieve(auth.Operator(), target(record.Ticket, id)); err != nil {
 		t.Errorf("Retrieve after it = %v", err)
 	}
 	kvtest.Create(t, s, record.Church, `{"name":"North"}`)
@@ -202,12 +207,12 @@ func TestCompactingASmallFileMakesItNoLarger(t *testing.T) {
 	s, _ := opened(t)
 	churches(t, s, 50)
 	dir := t.TempDir()
-	if _, err := s.CopyTo(kv.Operator(), kv.Path(dir)); err != nil { // no larger than it must be
+	if _, err := s.Files.CopyTo(auth.Operator(), table.Path(dir)); err != nil { // no larger than it must be
 		t.Fatal(err)
 	}
 	copied := kvtest.OpenConfig(t, kv.Config{Dir: dir})
 	growth := kv.Growth(copied)
-	if c, err := copied.Compact(t.Context(), kv.Operator()); err != nil || c.Bytes > c.Before+c.Before/8 {
+	if c, err := copied.Files.Compact(t.Context(), auth.Operator()); err != nil || c.Bytes > c.Before+c.Before/8 {
 		t.Errorf("Compact = %+v, %v, want no more bytes than before", c, err)
 	}
 	if now := kv.Growth(copied); now != growth {

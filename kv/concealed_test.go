@@ -15,16 +15,22 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/docs"
+	"doorward/kv/door"
+	"doorward/kv/erase"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 	"doorward/kv/search"
+	"doorward/kv/table"
 )
 
 // backup is what the store holds now.
 func (k *known) backup(t testing.TB) (file []byte) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "backup.db")
-	_, err := k.CopyTo(kv.Operator(), path)
+	_, err := k.Store.Files.CopyTo(auth.Operator(), path)
 	if err == nil {
 		file, err = os.ReadFile(path)
 	}
@@ -38,7 +44,7 @@ func (k *known) backup(t testing.TB) (file []byte) {
 func (k *known) putBack(t testing.TB, backup []byte) {
 	t.Helper()
 	closed(t, k.Store)
-	if err := os.WriteFile(kv.Path(k.dir), backup, 0o600); err != nil {
+	if err := os.WriteFile(table.Path(k.dir), backup, 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -47,15 +53,15 @@ func (k *known) putBack(t testing.TB, backup []byte) {
 func (k *known) shown(t testing.TB) string {
 	t.Helper()
 	var all strings.Builder
-	op := kv.Operator()
+	op := auth.Operator()
 	for _, kind := range record.Kinds() {
 		for _, line := range pageOf(t, k.Store, kind).IDs {
 			at := target(kind, 0)
 			at.ID = line
-			if r, err := k.Retrieve(op, at); err == nil {
+			if r, err := k.Store.Desk.Retrieve(op, at); err == nil {
 				fmt.Fprintf(&all, "%s\n", r.JSON)
 			}
-			if past, err := k.History(op, at, true); err == nil {
+			if past, err := k.Store.Desk.History(op, at, true); err == nil {
 				for _, then := range past {
 					fmt.Fprintf(&all, "%s\n", then.Body)
 				}
@@ -69,7 +75,7 @@ func (k *known) shown(t testing.TB) string {
 	for _, name := range []string{"records", "church-1", "event-1", "event-1-names", "event-1-holders"} {
 		k.feed(t, name, &all)
 	}
-	replayed, _, err := k.Replay(op, 0, 1000, record.Kinds()...)
+	replayed, _, err := k.Store.Log.Replay(op, 0, 1000, record.Kinds()...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +83,7 @@ func (k *known) shown(t testing.TB) string {
 		fmt.Fprintf(&all, "%s%s\n", r.Body.Shown, r.Body.Hidden)
 	}
 	for _, q := range []string{"zulmira", "zacarias", "quintela"} {
-		hits, err := k.FindTickets(op, 1, search.ParseRanked(q), nil)
+		hits, err := k.Store.Door.FindTickets(op, 1, search.ParseRanked(q), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,14 +95,14 @@ func (k *known) shown(t testing.TB) string {
 // feed adds the documents of a database with all bodies that are held.
 func (k *known) feed(t testing.TB, name string, all *strings.Builder) {
 	t.Helper()
-	db := opens(t, k.Store, kv.Operator(), name)
-	page, _, err := db.Changes(kv.Feed{Limit: kv.DocPage, Bodies: true})
+	db := opens(t, k.Store, auth.Operator(), name)
+	page, _, err := db.Changes(docs.Feed{Limit: docs.DocPage, Bodies: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range page {
 		fmt.Fprintf(all, "%s\n", c.Winner.Body)
-		doc, err := db.Read(c.ID, kv.Ask{Leaves: true})
+		doc, err := db.Read(c.ID, docs.Ask{Leaves: true})
 		if err != nil && kindOf(err) != "not found" {
 			t.Fatal(err)
 		}
@@ -133,7 +139,7 @@ func TestAnErasureThatCannotBeFinishedHidesThePerson(t *testing.T) {
 		registry := prometheus.NewRegistry()
 		k.Store = reopenable(t, kv.Config{Dir: k.dir, Free: left.free, Registerer: registry})
 		defer func() { closed(t, k.Store) }()
-		if n := k.ErasuresUnfinished(); n != 3 || gauge(t, registry, "doorward_erasures_unfinished") != 3 {
+		if n := k.Store.Erasures.ErasuresUnfinished(); n != 3 || gauge(t, registry, "doorward_erasures_unfinished") != 3 {
 			t.Errorf("%d erasures are unfinished, want 3", n)
 		}
 		wantHidden(t, k.shown(t))
@@ -141,24 +147,24 @@ func TestAnErasureThatCannotBeFinishedHidesThePerson(t *testing.T) {
 
 		left.Store(1 << 40) // what is asked now is asked before erasing is tried again
 		body := `{"full_name":"Zulmira First","email":"zulmira@example.org","church_id":1}`
-		at := kv.Target{Surface: record.Admin, Kind: record.Person, Once: &kv.Once{Key: sha256.Sum256([]byte(body))}}
-		r, err := k.Create(kv.Operator(), at, kvtest.Parse(t, record.Person, body, true))
+		at := desk.Target{Surface: record.Admin, Kind: record.Person, Once: &desk.Once{Key: sha256.Sum256([]byte(body))}}
+		r, err := k.Store.Desk.Create(auth.Operator(), at, kvtest.Parse(t, record.Person, body, true))
 		if err != nil || !r.Replayed {
 			t.Fatalf("asked again: %+v, %v", r, err)
 		}
 		wantHidden(t, string(r.JSON))
 		r = patched(t, k.Store, record.Ticket, k.ticket, `{"state":"valid","type":"Adult"}`)
 		wantHidden(t, string(r.JSON))
-		d := scanned(t, k.Store, kv.Operator(), kv.Attempt{Event: 1, Code: "KEEP"}, kv.Admitted)
+		d := scanned(t, k.Store, auth.Operator(), door.Attempt{Event: 1, Code: "KEEP"}, table.Admitted)
 		if d.Label != "" || d.Holder != nil {
 			t.Errorf("the door is told %q, %v", d.Label, d.Holder)
 		}
 		time.Sleep(2 * time.Minute) // of the bubble's clock
 		synctest.Wait()
-		if n := k.ErasuresUnfinished(); n != 0 || gauge(t, registry, "doorward_erasures_unfinished") != 0 {
+		if n := k.Store.Erasures.ErasuresUnfinished(); n != 0 || gauge(t, registry, "doorward_erasures_unfinished") != 0 {
 			t.Errorf("%d erasures are unfinished once there is room", n)
 		}
-		if _, err := k.Retrieve(kv.Operator(), target(record.Person, k.person)); kindOf(err) != "not found" {
+		if _, err := k.Store.Desk.Retrieve(auth.Operator(), target(record.Person, k.person)); kindOf(err) != "not found" {
 			t.Errorf("the person: %v, want not found", err)
 		}
 		wantHidden(t, k.shown(t))
@@ -178,10 +184,10 @@ func TestAnErasureThatFailsHidesThePersonAtOnce(t *testing.T) {
 			}
 			return nil
 		})
-		if _, err := k.Erase(kv.Operator(), record.Person, record.Int(k.person)); !errors.Is(err, kv.ErrErasureNoted) || !errors.Is(err, os.ErrDeadlineExceeded) {
+		if _, err := k.Store.Erasures.Erase(auth.Operator(), record.Person, record.Int(k.person)); !errors.Is(err, erase.ErrErasureNoted) || !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Fatalf("the erasure = %v, want that it is noted, and the cause", err)
 		}
-		if k.ErasuresUnfinished() == 0 {
+		if k.Store.Erasures.ErasuresUnfinished() == 0 {
 			t.Error("no erasure is unfinished")
 		}
 		wantHidden(t, k.shown(t))
@@ -189,7 +195,7 @@ func TestAnErasureThatFailsHidesThePersonAtOnce(t *testing.T) {
 		whole.Store(true)
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		if n := k.ErasuresUnfinished(); n != 0 {
+		if n := k.Store.Erasures.ErasuresUnfinished(); n != 0 {
 			t.Errorf("%d erasures are unfinished", n)
 		}
 		k.compacted(t)
@@ -206,10 +212,10 @@ func TestAnErasureIsHiddenWhoeverFinishesBeforeIt(t *testing.T) {
 	defer closed(t, k.Store)
 	finish := kv.BeginErasures(t, k.Store)
 	kv.StopErasing(k.Store, func(string) error { return os.ErrDeadlineExceeded })
-	if _, err := k.Erase(kv.Operator(), record.Person, record.Int(k.person)); err == nil {
+	if _, err := k.Store.Erasures.Erase(auth.Operator(), record.Person, record.Int(k.person)); err == nil {
 		t.Fatal("the erasure does not fail")
 	}
-	if finish() || k.ErasuresUnfinished() == 0 {
+	if finish() || k.Store.Erasures.ErasuresUnfinished() == 0 {
 		t.Error("all is said to be erased")
 	}
 	wantHidden(t, k.shown(t))
@@ -225,7 +231,7 @@ func TestDamageElsewhereKeepsNoStoreShut(t *testing.T) {
 		k.putBack(t, backup)
 		kv.SpoilRows(t, k.dir, bucket)
 		k.Store = reopenable(t, kv.Config{Dir: k.dir})
-		if k.ErasuresUnfinished() == 0 {
+		if k.Store.Erasures.ErasuresUnfinished() == 0 {
 			t.Errorf("%s damaged: no erasure is unfinished", bucket)
 		}
 		for _, kind := range []*record.Kind{record.Person, record.Ticket, record.Membership, record.Holder, record.HolderName, record.Refusal} {
@@ -244,7 +250,7 @@ func TestAnErasureThatIsNotNotedIsNotSaidToBe(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, kv.LedgerName), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Erase(kv.Operator(), record.Person, record.Int(id)); err == nil || errors.Is(err, kv.ErrErasureNoted) {
+	if _, err := s.Erasures.Erase(auth.Operator(), record.Person, record.Int(id)); err == nil || errors.Is(err, erase.ErrErasureNoted) {
 		t.Errorf("Erase = %v, want an error, and not that it is noted", err)
 	}
 }

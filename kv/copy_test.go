@@ -9,9 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/backup"
+	"doorward/kv/disk"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // TestCopyOfAStoreThatIsWritten holds all that was answered before it was begun, and is sound.
@@ -33,18 +36,18 @@ func TestCopyOfAStoreThatIsWritten(t *testing.T) {
 	}()
 	for range 5 {
 		dir := t.TempDir()
-		before := s.Seq()
-		c, err := s.CopyTo(kv.Operator(), kv.Path(dir))
+		before := s.Tables.Seq()
+		c, err := s.Files.CopyTo(auth.Operator(), table.Path(dir))
 		if err != nil {
 			t.Fatal(err)
 		}
-		info, err := os.Stat(kv.Path(dir))
+		info, err := os.Stat(table.Path(dir))
 		if err != nil || info.Mode().Perm() != 0o600 || info.Size() != c.Bytes {
 			t.Errorf("the copy is %v, %v, want mode 600 and %d bytes", info, err, c.Bytes)
 		}
-		other := kvtest.OpenConfig(t, kv.Config{Dir: dir, Aside: true})
-		want := kv.Copy{Realm: s.Realm(), Node: s.Node(), Epoch: s.Epoch(), Seq: other.Seq(), At: sunday, Bytes: info.Size()}
-		if c != want || other.Seq() < before || other.Node() != s.Node() || other.Epoch() != s.Epoch() {
+		other := kvtest.OpenConfig(t, table.Config{Dir: dir, Aside: true})
+		want := backup.Copied{Realm: s.Tables.Realm(), Node: s.Tables.Node(), Epoch: s.Tables.Epoch(), Seq: other.Tables.Seq(), At: sunday, Bytes: info.Size()}
+		if c != want || other.Tables.Seq() < before || other.Tables.Node() != s.Tables.Node() || other.Tables.Epoch() != s.Tables.Epoch() {
 			t.Errorf("CopyTo = %+v, want %+v from sequence %d on", c, want, before)
 		}
 		healthy(t, other)
@@ -56,15 +59,15 @@ func TestCopyOfAStoreThatIsWritten(t *testing.T) {
 func TestCopiesAreForWhoRulesTheStoreAndReplaceNothing(t *testing.T) {
 	s, _ := opened(t)
 	path := filepath.Join(t.TempDir(), "there")
-	for _, p := range []kv.Principal{{}, kvtest.Login(t, s, "denomination", "people:GET"), kvtest.Login(t, s, "church:1", "*:*")} {
-		if _, err := s.CopyTo(p, path); !errors.Is(err, kv.ErrForbidden) {
+	for _, p := range []auth.Principal{{}, kvtest.Login(t, s, "denomination", "people:GET"), kvtest.Login(t, s, "church:1", "*:*")} {
+		if _, err := s.Files.CopyTo(p, path); !errors.Is(err, auth.ErrForbidden) {
 			t.Errorf("CopyTo by %v = %v, want ErrForbidden", p, err)
 		}
 	}
 	if err := os.WriteFile(path, []byte("theirs"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.CopyTo(kv.Operator(), path); !errors.Is(err, fs.ErrExist) {
+	if _, err := s.Files.CopyTo(auth.Operator(), path); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("CopyTo over a file = %v, want ErrExist", err)
 	}
 	if text, err := os.ReadFile(path); err != nil || string(text) != "theirs" {
@@ -75,24 +78,24 @@ func TestCopiesAreForWhoRulesTheStoreAndReplaceNothing(t *testing.T) {
 // TestReplacedStoreIsKept beside the one that is in its place now.
 func TestReplacedStoreIsKept(t *testing.T) {
 	dir := folder(t)
-	s := reopenable(t, kv.Config{Dir: dir})
+	s := reopenable(t, table.Config{Dir: dir})
 	churches(t, s, 1)
-	if _, err := kv.Replace(dir, "nowhere", sunday, slog.New(slog.DiscardHandler)); !errors.Is(err, kv.ErrInUse) {
+	if _, err := backup.ReplaceStore(dir, "nowhere", sunday, slog.New(slog.DiscardHandler)); !errors.Is(err, disk.ErrInUse) {
 		t.Errorf("Replace of an open store = %v, want ErrInUse", err)
 	}
 	put := func() (kept string) {
 		t.Helper()
 		file := filepath.Join(t.TempDir(), "copy")
-		if _, err := s.CopyTo(kv.Operator(), file); err != nil {
+		if _, err := s.Files.CopyTo(auth.Operator(), file); err != nil {
 			t.Fatal(err)
 		}
 		churches(t, s, 1)
 		closed(t, s)
-		kept, err := kv.Replace(dir, file, sunday.Add(time.Millisecond), slog.New(slog.DiscardHandler))
+		kept, err := backup.ReplaceStore(dir, file, sunday.Add(time.Millisecond), slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
-		s = reopenable(t, kv.Config{Dir: dir})
+		s = reopenable(t, table.Config{Dir: dir})
 		return kept
 	}
 	first, second := put(), put()
@@ -104,10 +107,10 @@ func TestReplacedStoreIsKept(t *testing.T) {
 	}
 	closed(t, s)
 	for _, kept := range []string{second, first} {
-		if last, err := kv.Replace(dir, kept, sunday, slog.New(slog.DiscardHandler)); err != nil || last == "" {
+		if last, err := backup.ReplaceStore(dir, kept, sunday, slog.New(slog.DiscardHandler)); err != nil || last == "" {
 			t.Fatalf("Replace by %s = %q, %v", kept, last, err)
 		}
-		s = reopenable(t, kv.Config{Dir: dir})
+		s = reopenable(t, table.Config{Dir: dir})
 		if n := pageOf(t, s, record.Church).Count; n != 2 {
 			t.Errorf("%s holds %d churches, want 2", kept, n)
 		}
@@ -119,22 +122,22 @@ func TestReplaceWhereThereIsNoStore(t *testing.T) {
 	s, _ := opened(t)
 	churches(t, s, 1)
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "copy")
-	if _, err := s.CopyTo(kv.Operator(), file); err != nil {
+	if _, err := s.Files.CopyTo(auth.Operator(), file); err != nil {
 		t.Fatal(err)
 	}
-	if kept, err := kv.Replace(dir, file, sunday, slog.New(slog.DiscardHandler)); err != nil || kept != "" {
+	if kept, err := backup.ReplaceStore(dir, file, sunday, slog.New(slog.DiscardHandler)); err != nil || kept != "" {
 		t.Errorf("Replace in an empty folder = %q, %v", kept, err)
 	}
-	healthy(t, kvtest.OpenConfig(t, kv.Config{Dir: dir}))
+	healthy(t, kvtest.OpenConfig(t, table.Config{Dir: dir}))
 }
 
 // TestReplaceOfAStoreThatIsNotTheOneSeen: what came or was written since somebody found that it may be replaced, stays.
 func TestReplaceOfAStoreThatIsNotTheOneSeen(t *testing.T) {
 	dir := folder(t)
-	s := reopenable(t, kv.Config{Dir: dir})
+	s := reopenable(t, table.Config{Dir: dir})
 	churches(t, s, 1)
 	file := backedUp(t, s)
-	seen, err := os.Stat(kv.Path(dir))
+	seen, err := os.Stat(table.Path(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,11 +145,11 @@ func TestReplaceOfAStoreThatIsNotTheOneSeen(t *testing.T) {
 	churches(t, s, 1)
 	closed(t, s)
 	for name, seen := range map[string]fs.FileInfo{"none was there": nil, "it was not written yet": seen} {
-		if kept, err := kv.ReplaceSeen(dir, file, seen, sunday, slog.New(slog.DiscardHandler)); !errors.Is(err, kv.ErrInUse) {
+		if kept, err := backup.ReplaceSeen(dir, file, seen, sunday, slog.New(slog.DiscardHandler)); !errors.Is(err, disk.ErrInUse) {
 			t.Errorf("ReplaceSeen where %s = %q, %v, want ErrInUse", name, kept, err)
 		}
 	}
-	s = reopenable(t, kv.Config{Dir: dir})
+	s = reopenable(t, table.Config{Dir: dir})
 	if n := pageOf(t, s, record.Church).Count; n != 2 {
 		t.Errorf("the store holds %d churches, want 2", n)
 	}

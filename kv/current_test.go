@@ -10,8 +10,11 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/door"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/table"
 	"doorward/kv/value"
 )
 
@@ -28,7 +31,7 @@ func TestCurrentEventsAreThoseThatDoorsAreBusyWith(t *testing.T) {
 	}
 	want := func(names ...string) {
 		t.Helper()
-		all, err := s.CurrentEvents(kv.Operator())
+		all, err := s.Door.CurrentEvents(auth.Operator())
 		var got []string
 		for _, e := range all {
 			got = append(got, e.Name)
@@ -44,20 +47,20 @@ func TestCurrentEventsAreThoseThatDoorsAreBusyWith(t *testing.T) {
 	want("Friday")
 	clock.Move(24 * time.Hour) // Friday
 	want("Friday", "Saturday")
-	scanned(t, s, kv.Operator(), kv.Attempt{Event: 1, Code: "none"}, kv.UnknownCode)
+	scanned(t, s, auth.Operator(), door.Attempt{Event: 1, Code: "none"}, door.UnknownCode)
 	want("Past", "Friday", "Saturday")
-	if e, err := s.CurrentEvent(kv.Operator(), 1); err != nil || e.Name != "Past" || !e.Scanned.Equal(clock.Now()) {
+	if e, err := s.Door.CurrentEvent(auth.Operator(), 1); err != nil || e.Name != "Past" || !e.Scanned.Equal(clock.Now()) {
 		t.Errorf("CurrentEvent = %+v, %v, want it as scanned now", e, err)
 	}
 	clock.Move(13 * time.Hour) // Saturday, 8:00
 	want("Friday", "Saturday")
 	clock.Move(90 * 24 * time.Hour)
 	want()
-	if _, err := s.CurrentEvent(kv.Operator(), 99); !errors.Is(err, kv.ErrNotFound) {
+	if _, err := s.Door.CurrentEvent(auth.Operator(), 99); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("CurrentEvent of none: %v, want ErrNotFound", err)
 	}
 	door := kvtest.Login(t, s, "event:1", "checkin:*")
-	if _, err := s.CurrentEvents(door); !errors.Is(err, kv.ErrForbidden) {
+	if _, err := s.Door.CurrentEvents(door); !errors.Is(err, auth.ErrForbidden) {
 		t.Errorf("CurrentEvents for a door: %v, want ErrForbidden", err)
 	}
 }
@@ -70,15 +73,15 @@ func TestAStatusTellsWhenADoorScannedLast(t *testing.T) {
 	newTicket(t, s, event, "K1", "")
 	want := func(door string, at time.Time) {
 		t.Helper()
-		st, err := s.Status(kv.Operator(), event)
+		st, err := s.Door.Status(auth.Operator(), event)
 		if got := st.Scanned[door]; err != nil || !got.Equal(at) {
 			t.Errorf("Scanned[%s] = %v, %v, want %v", door, got, err, at)
 		}
 	}
-	scanned(t, s, kv.Operator(), kv.Attempt{Event: event, Code: "K1", Door: "North"}, kv.Admitted)
+	scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "K1", Door: "North"}, table.Admitted)
 	want("North", sunday)
 	clock.Move(time.Minute)
-	scanned(t, s, kv.Operator(), kv.Attempt{Event: event, Code: "none", Door: "North"}, kv.UnknownCode)
+	scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "none", Door: "North"}, door.UnknownCode)
 	want("North", sunday.Add(time.Minute))
 	clock.Move(time.Hour)
 	for i, c := range []struct {
@@ -122,17 +125,17 @@ func TestTicketsAreCountedByState(t *testing.T) {
 		first:  {"valid": 3, "unpaid": 1, "cancelled": 0, "refunded": 0, "blocked": 0},
 		second: {"valid": 0, "unpaid": 0, "cancelled": 1, "refunded": 0, "blocked": 0},
 	} {
-		got, err := s.TicketStates(kv.Operator(), event)
+		got, err := s.Figures.TicketStates(auth.Operator(), event)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("TicketStates(%d), %v: %s", event, err, diff)
 		}
 	}
-	counts, err := s.RecordCounts(kv.Operator())
+	counts, err := s.Figures.RecordCounts(auth.Operator())
 	if err != nil || counts["ticket"] != 5 || counts["event"] != 2 || counts["person"] != 0 {
 		t.Errorf("RecordCounts = %v, %v, want 5 tickets and 2 events", counts, err)
 	}
 	church := kvtest.Login(t, s, "event:1", "*:*")
-	if _, err := s.RecordCounts(church); !errors.Is(err, kv.ErrForbidden) {
+	if _, err := s.Figures.RecordCounts(church); !errors.Is(err, auth.ErrForbidden) {
 		t.Errorf("RecordCounts for a key of an event: %v, want ErrForbidden", err)
 	}
 }

@@ -1,203 +1,32 @@
 package kv
 
 import (
-	"bytes"
-	"errors"
-	"fmt"
-	"hash/crc32"
-	"log/slog"
-
+	"doorward/kv/backup"
 	"doorward/kv/engine"
-	"doorward/kv/record"
+	"doorward/kv/table"
 )
-
-// Damage is a place of the file that cannot be used: a page, or a row of a bucket. It tells nothing of what is stored there.
-type Damage struct {
-	Page   uint64 // 0 = it is a row
-	Bucket string // of a row
-	Row    string // which row of the bucket, as "person 12"
-	Reason string
-}
-
-// String is one sentence without its full stop.
-func (d Damage) String() string {
-	switch {
-	case d.Page != 0:
-		return fmt.Sprintf("page %d %s", d.Page, d.Reason)
-	case d.Bucket == "":
-		return d.Reason
-	}
-	return fmt.Sprintf("bucket %s: %s (%s)", d.Bucket, d.Reason, d.Row)
-}
-
-// failsChecksum is the reason of a row whose value, key or place in a bucket is not what its checksum covers.
-const failsChecksum = "a value fails its checksum"
-
-// damagedRow is a row that fails its checksum.
-func damagedRow(b bucket, key []byte) Damage {
-	return Damage{Bucket: string(schema[b].Name), Row: rowName(b, key), Reason: failsChecksum}
-}
-
-// rowName says which row of a bucket a key is, by numbers, ids of records and names of fields. A key that holds what people have
-// written, as a lookup's does, is named by the record that it leads to, or by a sum of its bytes.
-func rowName(b bucket, key []byte) string {
-	c := cutter{rest: key}
-	var name string
-	switch {
-	case b == metaBucket && isMetaKey(key):
-		name = string(key)
-	case b >= firstKindBucket:
-		if k, ok := record.ByNumber(byte(b - firstKindBucket)); ok {
-			name = recordName(k, key)
-		}
-	case b == logBucket:
-		name = fmt.Sprint("sequence ", c.uint64())
-	case b == scopeLogBucket:
-		s, rest, err := cutScope(key)
-		seq := cutter{rest: rest}
-		name = fmt.Sprintf("%s, sequence %d", s, seq.uint64())
-		c.short = seq.short || err != nil
-	case b == leftBucket || b == treeBucket || b == bodyBucket:
-		if k, id, _, err := cutRecord(key); err == nil {
-			name = k.Name + " " + k.FormatID(id)
-		}
-	case b == lookupBucket:
-		if k, ok := record.ByNumber(c.byte()); ok && len(key) >= k.IDSize() {
-			name = recordName(k, key[len(key)-k.IDSize():])
-		}
-	case b == codeBucket && len(key) >= 8:
-		name = recordName(record.Ticket, key[len(key)-8:])
-	case b == admissionBucket && len(key) >= 16:
-		name = recordName(record.Checkin, key[len(key)-16:])
-	case b == formerBucket:
-		name = fmt.Sprint("ticket ", c.uint64())
-	case b == leaseBucket && len(key) >= 2:
-		if k, ok := record.ByNumber(key[1]); ok {
-			name = fmt.Sprintf("lease of %s ids %x", k.Name, key[2:])
-		}
-	case b > freeBucket && b <= freeLooseBucket:
-		name = fmt.Sprintf("free database %d, key %08x", c.uvarint(), keySum(key))
-	}
-	if name == "" || c.short {
-		return fmt.Sprintf("key %08x", keySum(key))
-	}
-	return name
-}
-
-// keySum stands for a key that may hold what people have written.
-func keySum(key []byte) uint32 { return crc32.Checksum(key, castagnoli) }
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// recordName names the record with an id as it lies in keys; "" where it is none.
-func recordName(k *record.Kind, key []byte) string {
-	if id, ok := k.KeyID(key); ok {
-		return k.Name + " " + k.FormatID(id)
-	}
-	return ""
-}
-
-// maxDamage is how many damaged places are named. The others are counted.
-const maxDamage = 100
-
-// damages are the places found so far.
-type damages struct {
-	named []Damage // at most maxDamage
-	count int
-}
-
-func (f *damages) add(d Damage) {
-	if f.count++; f.count <= maxDamage {
-		f.named = append(f.named, d)
-	}
-}
-
-// join adds what was found elsewhere.
-func (f *damages) join(o damages) {
-	f.count += o.count
-	f.named = append(f.named, o.named[:min(len(o.named), maxDamage-len(f.named))]...)
-}
-
-// sound calls fn with each row of a bucket whose key starts with prefix and that is not damaged, in order of the keys, and bad, if not
-// nil, with the key of each that is.
-func sound(r *engine.View, b bucket, prefix []byte, fn func(key, value []byte), bad func(key []byte)) {
-	c := r.Cursor(b)
-	for row := c.Seek(prefix); row.Key != nil && bytes.HasPrefix(row.Key, prefix); row = c.Next() {
-		value, err := row.Value()
-		switch {
-		case err == nil:
-			fn(row.Key, value)
-		case bad != nil:
-			bad(row.Key)
-		}
-	}
-}
-
-// hasRow tells whether a row lies under a key, damaged or not.
-func hasRow(r *engine.View, b bucket, key []byte) bool {
-	return bytes.Equal(r.Cursor(b).Seek(key).Key, key)
-}
-
-// tellDamage reports what was found damaged when the store was opened.
-func (s *tables) tellDamage(f damages) {
-	s.damaged = f.count
-	for _, d := range f.named {
-		s.log.Error("a stored value is damaged: it is served to nobody", slog.String("bucket", d.Bucket), slog.String("row", d.Row), slog.String("cause", d.Reason))
-	}
-	if more := f.count - len(f.named); more > 0 {
-		s.log.Error("further stored values are damaged: verify counts them", slog.Int("values", more))
-	}
-}
-
-// Damaged is how many damaged values the store met when it was opened. It serves none of them.
-func (s *tables) Damaged() int { return s.damaged }
-
-// errDoubtful is what answers instead of a list by home, where a damaged record may belong to any home.
-func errDoubtful(k *record.Kind) error {
-	return fmt.Errorf("%w: nobody knows where a damaged %s belongs", ErrCorrupt, k.Name)
-}
-
-// errIdentity is damage to what a store must know of itself before it gives an id or a sequence.
-type errIdentity struct {
-	row   string // of meta
-	cause error
-}
-
-func (e *errIdentity) Error() string {
-	return fmt.Sprintf("meta row %s, by which it knows which store it is and which ids and sequences it has given, cannot be read, and it could give some twice: restore a backup in its place", e.row)
-}
-
-func (e *errIdentity) Unwrap() error { return e.cause }
-
-// identified is an error of reading a row of meta without which no store may be opened.
-func identified(key []byte, err error) error {
-	if errors.Is(err, ErrCorrupt) {
-		return &errIdentity{string(key), err}
-	}
-	return err
-}
 
 // Inspect looks at a file that cannot be opened, page by page, and names every page and row that is damaged as far as sound pages lead to
 // them. It trusts nothing that it reads, and never maps the file. Nobody writes to a file that Open refuses, so it takes no lock.
 // A *BadFile is a file that holds no pages of a store.
-func Inspect(dir string) (Report, error) {
-	var rep Report
-	reason, err := engine.Walk(Path(dir), &schema, engine.Findings{
-		Page: func(page uint64, reason string) { rep.damage(Damage{Page: page, Reason: reason}) },
-		Row: func(b bucket, key, value []byte, err error) {
+func Inspect(dir string) (backup.Report, error) {
+	var rep backup.Report
+	reason, err := engine.Walk(table.Path(dir), &table.Schema, engine.Findings{
+		Page: func(page uint64, reason string) { rep.AddDamage(table.Damage{Page: page, Reason: reason}) },
+		Row: func(b engine.Bucket, key, value []byte, err error) {
 			rep.Rows++
 			if err != nil {
-				rep.damage(damagedRow(b, key))
+				rep.AddDamage(table.DamagedRow(b, key))
 				return
 			}
-			var st stored
-			if b >= firstKindBucket && st.parse(value) == nil && !st.deleted {
+			var st table.Stored
+			if b >= table.FirstKindBucket && st.Parse(value) == nil && !st.Deleted {
 				rep.Records++
 			}
 		},
 	})
 	if reason != "" {
-		rep.damage(Damage{Reason: "the file " + reason})
+		rep.AddDamage(table.Damage{Reason: "the file " + reason})
 	}
 	return rep, err
 }

@@ -11,9 +11,13 @@ import (
 	"go.etcd.io/bbolt"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/door"
+	"doorward/kv/engine"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 	"doorward/kv/scopes"
+	"doorward/kv/table"
 )
 
 func TestAFileThatWasCutShortIsSaidToBeDamaged(t *testing.T) {
@@ -28,13 +32,13 @@ func TestAFileThatWasCutShortIsSaidToBeDamaged(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	whole, err := os.ReadFile(kv.Path(dir))
+	whole, err := os.ReadFile(table.Path(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, size := range []int{100_000, 40_000, 16_384, 8_192, 100, 0} {
 		cut := t.TempDir()
-		if err := os.WriteFile(kv.Path(cut), whole[:size], 0o600); err != nil {
+		if err := os.WriteFile(table.Path(cut), whole[:size], 0o600); err != nil {
 			t.Fatal(err)
 		}
 		s, err := kv.Open(kv.Config{Dir: cut})
@@ -43,7 +47,7 @@ func TestAFileThatWasCutShortIsSaidToBeDamaged(t *testing.T) {
 			_ = s.Close() // it should not have opened
 			continue
 		}
-		if size > 8_192 && !errors.Is(err, kv.ErrCorrupt) {
+		if size > 8_192 && !errors.Is(err, engine.ErrCorrupt) {
 			t.Errorf("Open of the first %d bytes = %v, want ErrCorrupt", size, err)
 		}
 	}
@@ -56,7 +60,7 @@ func TestADamagedHeadIsNoEarlierStore(t *testing.T) {
 	s := reopenable(t, c)
 	id := kvtest.Create(t, s, record.Church, `{"name":"Acknowledged"}`)
 	closed(t, s)
-	file, err := os.OpenFile(kv.Path(c.Dir), os.O_RDWR, 0)
+	file, err := os.OpenFile(table.Path(c.Dir), os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,11 +77,11 @@ func TestADamagedHeadIsNoEarlierStore(t *testing.T) {
 		at, bit := int64(i/head*page+16+i%head), i%8
 		flip(at, bit)
 		s, err := kv.Open(c)
-		if bad := (*kv.BadFile)(nil); err == nil {
-			_, err = s.Retrieve(kv.Operator(), target(record.Church, id))
+		if bad := (*engine.BadFile)(nil); err == nil {
+			_, err = s.Desk.Retrieve(auth.Operator(), target(record.Church, id))
 			t.Errorf("with bit %d of byte %d flipped the store opens, and Retrieve = %v", bit, at, err)
 			closed(t, s)
-		} else if !errors.As(err, &bad) || bad.Path != kv.Path(c.Dir) {
+		} else if !errors.As(err, &bad) || bad.Path != table.Path(c.Dir) {
 			t.Errorf("Open with bit %d of byte %d flipped = %v, want a BadFile", bit, at, err)
 		}
 		flip(at, bit)
@@ -98,12 +102,12 @@ func TestADoorIsToldOfDamageNotThatThereIsNothing(t *testing.T) {
 			s := reopenable(t, c)
 			event := newEvent(t, s, "")
 			newTicket(t, s, event, "USED", "")
-			scanned(t, s, kv.Operator(), kv.Attempt{Event: event, Code: "USED"}, kv.Admitted)
+			scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "USED"}, table.Admitted)
 			closed(t, s)
 			misplaced(t, c.Dir, bucket, bit)
 			s = kvtest.OpenConfig(t, c)
-			d, err := s.CheckIn(kv.Operator(), kv.Attempt{Event: event, Code: "USED"})
-			if !errors.Is(err, kv.ErrCorrupt) {
+			d, err := s.Door.CheckIn(auth.Operator(), door.Attempt{Event: event, Code: "USED"})
+			if !errors.Is(err, engine.ErrCorrupt) {
 				t.Errorf("check-in with keys of bucket %s damaged = %v, %v, want ErrCorrupt", bucket, d.Outcome, err)
 			}
 			if n := gauge(t, registry, "doorward_store_corrupt_reads_total"); n == 0 {
@@ -127,11 +131,11 @@ func TestALogEndsNotBeforeADamagedKey(t *testing.T) {
 	bad[1] ^= 0x40 // of the scope's id
 	rewrite(t, dir, func(file []byte) []byte { return bytes.ReplaceAll(file, last, bad) })
 	s = kvtest.OpenConfig(t, kv.Config{Dir: dir})
-	db, err := s.Database(kv.Operator(), scopes.Scope{Sort: scopes.Sort(last[0]), ID: int64(last[1])}.String())
+	db, err := s.Docs.Database(auth.Operator(), scopes.Scope{Sort: scopes.Sort(last[0]), ID: int64(last[1])}.String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info, err := db.Info(); !errors.Is(err, kv.ErrCorrupt) {
+	if info, err := db.Info(); !errors.Is(err, engine.ErrCorrupt) {
 		t.Errorf("Info = %+v, %v, want ErrCorrupt", info, err)
 	}
 }
@@ -153,7 +157,7 @@ func misplaced(t *testing.T, dir, bucket string, bit byte) {
 // keysOf are a bucket's keys in the file of a folder.
 func keysOf(t *testing.T, dir, bucket string) (keys [][]byte) {
 	t.Helper()
-	db, err := bbolt.Open(kv.Path(dir), 0o600, &bbolt.Options{ReadOnly: true})
+	db, err := bbolt.Open(table.Path(dir), 0o600, &bbolt.Options{ReadOnly: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,9 +176,9 @@ func keysOf(t *testing.T, dir, bucket string) (keys [][]byte) {
 // rewrite changes bytes of a folder's file.
 func rewrite(t *testing.T, dir string, change func([]byte) []byte) {
 	t.Helper()
-	file, err := os.ReadFile(kv.Path(dir))
+	file, err := os.ReadFile(table.Path(dir))
 	if err == nil {
-		err = os.WriteFile(kv.Path(dir), change(file), 0o600)
+		err = os.WriteFile(table.Path(dir), change(file), 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -187,15 +191,15 @@ func TestADamagedNameIsNoBucketToMakeAnew(t *testing.T) {
 	s := reopenable(t, kv.Config{Dir: dir})
 	kvtest.Create(t, s, record.Person, `{"full_name":"Ana"}`)
 	closed(t, s)
-	file, err := os.ReadFile(kv.Path(dir))
+	file, err := os.ReadFile(table.Path(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
 	file = bytes.ReplaceAll(file, []byte("kind:person"), []byte("kind:persoo")) // in the same place among the others
-	if err := os.WriteFile(kv.Path(dir), file, 0o600); err != nil {
+	if err := os.WriteFile(table.Path(dir), file, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := kv.Open(kv.Config{Dir: dir}); !errors.Is(err, kv.ErrCorrupt) {
+	if s, err := kv.Open(kv.Config{Dir: dir}); !errors.Is(err, engine.ErrCorrupt) {
 		t.Errorf("Open = %v, want ErrCorrupt", err)
 		if err == nil {
 			closed(t, s)

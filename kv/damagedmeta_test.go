@@ -9,8 +9,13 @@ import (
 	"testing"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/engine"
 	"doorward/kv/kvtest"
+	"doorward/kv/office"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // TestDamageToWhatAStoreIsKeepsItShut: of the rows of meta those that say which store it is, and what it has given, are not guessed. One
@@ -19,15 +24,15 @@ func TestDamageToWhatAStoreIsKeepsItShut(t *testing.T) {
 	dir := folder(t)
 	s := reopenable(t, kv.Config{Dir: dir})
 	kvtest.Create(t, s, record.Person, `{"full_name":"Ana"}`)
-	if _, err := s.TrustClock(kv.Operator()); err != nil {
+	if _, err := s.Tables.TrustClock(auth.Operator()); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.BeginEpoch("of a test"); err != nil {
+	if err := s.Tables.BeginEpoch("of a test"); err != nil {
 		t.Fatal(err)
 	}
-	epoch := s.Epoch()
+	epoch := s.Tables.Epoch()
 	closed(t, s)
-	sound, err := os.ReadFile(kv.Path(dir))
+	sound, err := os.ReadFile(table.Path(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +57,7 @@ func TestDamageToWhatAStoreIsKeepsItShut(t *testing.T) {
 					closed(t, s)
 				}
 				want := "meta row " + row + ", by which it knows which store it is and which ids and sequences it has given, cannot be read, and it could give some twice: restore a backup"
-				if !errors.Is(err, kv.ErrCorrupt) || !strings.Contains(err.Error(), want) {
+				if !errors.Is(err, engine.ErrCorrupt) || !strings.Contains(err.Error(), want) {
 					t.Errorf("Open = %v, want %q", err, want)
 				}
 				rep, err := kv.Inspect(dir)
@@ -67,15 +72,15 @@ func TestDamageToWhatAStoreIsKeepsItShut(t *testing.T) {
 			defer closed(t, s)
 			switch name {
 			case "marker", "marker_times":
-				if s.Epoch() == epoch {
+				if s.Tables.Epoch() == epoch {
 					t.Error("a folder that may be a copy goes on in its epoch")
 				}
 			case "clock":
-				if d := s.Clock().Doubt; d != kv.Unknown {
-					t.Errorf("the clock is doubted because %q, want %q", d, kv.Unknown)
+				if d := s.Tables.Clock().Doubt; d != table.Unknown {
+					t.Errorf("the clock is doubted because %q, want %q", d, table.Unknown)
 				}
-				if _, err := s.TrustClock(kv.Operator()); err != nil || s.Clock().Doubt != "" {
-					t.Errorf("trusted, it is doubted because %q, %v", s.Clock().Doubt, err)
+				if _, err := s.Tables.TrustClock(auth.Operator()); err != nil || s.Tables.Clock().Doubt != "" {
+					t.Errorf("trusted, it is doubted because %q, %v", s.Tables.Clock().Doubt, err)
 				}
 			}
 			if log.Len() == 0 && name != "compacted" && name != "free" && name != "restored" {
@@ -90,11 +95,11 @@ func TestDamageToWhatAStoreIsKeepsItShut(t *testing.T) {
 func TestABurntLeaseIsBurntBeyondADamagedOne(t *testing.T) {
 	dir := folder(t)
 	s := reopenable(t, kv.Config{Dir: dir})
-	if err := s.Join(kv.Operator(), kv.Upstream{URL: "https://centre.example", Node: anotherNode}, kv.Credential{Realm: s.Realm()}); err != nil {
+	if err := s.Laptop.Join(auth.Operator(), table.Upstream{URL: "https://centre.example", Node: anotherNode}, office.Credential{Realm: s.Tables.Realm()}); err != nil {
 		t.Fatal(err)
 	}
 	for _, from := range []int64{1, 1001, 2001} {
-		if err := s.TakeLease(kv.Operator(), kv.Lease{Kind: record.Person, From: from, To: from + 999}); err != nil {
+		if err := s.Laptop.TakeLease(auth.Operator(), office.Lease{Kind: record.Person, From: from, To: from + 999}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -102,7 +107,7 @@ func TestABurntLeaseIsBurntBeyondADamagedOne(t *testing.T) {
 	rows := keysOf(t, dir, "lease")
 	turned(t, dir, rowAt{"lease", rows[len(rows)-2]})
 	s = kvtest.OpenConfig(t, kv.Config{Dir: dir})
-	if err := s.BeginEpoch("of a test"); err != nil {
+	if err := s.Tables.BeginEpoch("of a test"); err != nil {
 		t.Fatal(err)
 	}
 	id := kvtest.Create(t, s, record.Person, `{"full_name":"Rui"}`)
@@ -115,24 +120,24 @@ func TestABurntLeaseIsBurntBeyondADamagedOne(t *testing.T) {
 func TestAReadOnlyStoreShowsNobodyWhoIsToBeErased(t *testing.T) {
 	k := knowing(t)
 	backup := filepath.Join(t.TempDir(), "before.db")
-	if _, err := k.CopyTo(kv.Operator(), backup); err != nil {
+	if _, err := k.Store.Files.CopyTo(auth.Operator(), backup); err != nil {
 		t.Fatal(err)
 	}
 	k.erase(t)
 	closed(t, k.Store)
 	whole, err := os.ReadFile(backup)
-	if err := errors.Join(err, os.WriteFile(kv.Path(k.dir), whole, 0o600)); err != nil {
+	if err := errors.Join(err, os.WriteFile(table.Path(k.dir), whole, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	before, err := os.Stat(kv.Path(k.dir))
+	before, err := os.Stat(table.Path(k.dir))
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := kvtest.OpenConfig(t, kv.Config{Dir: k.dir, ReadOnly: true})
-	if s.ErasuresUnfinished() == 0 {
+	if s.Erasures.ErasuresUnfinished() == 0 {
 		t.Error("nothing is to be erased")
 	}
-	if err := s.Export(kv.Operator(), record.Person, func(text []byte) error {
+	if err := s.Log.Export(auth.Operator(), record.Person, func(text []byte) error {
 		if strings.Contains(string(text), "Zacarias") {
 			t.Errorf("the export shows %s", text)
 		}
@@ -140,11 +145,11 @@ func TestAReadOnlyStoreShowsNobodyWhoIsToBeErased(t *testing.T) {
 	}); err != nil {
 		t.Error(err)
 	}
-	if _, err := s.Create(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Church}, kvtest.Parse(t, record.Church, `{"name":"A"}`, true)); !errors.Is(err, kv.ErrReadOnly) {
+	if _, err := s.Desk.Create(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Church}, kvtest.Parse(t, record.Church, `{"name":"A"}`, true)); !errors.Is(err, engine.ErrReadOnly) {
 		t.Errorf("Create = %v, want ErrReadOnly", err)
 	}
 	closed(t, s)
-	if after, err := os.Stat(kv.Path(k.dir)); err != nil || !after.ModTime().Equal(before.ModTime()) {
+	if after, err := os.Stat(table.Path(k.dir)); err != nil || !after.ModTime().Equal(before.ModTime()) {
 		t.Errorf("the file was written: %v", err)
 	}
 }

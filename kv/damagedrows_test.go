@@ -15,9 +15,15 @@ import (
 	"go.etcd.io/bbolt"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/door"
+	"doorward/kv/engine"
+	"doorward/kv/feed"
 	"doorward/kv/kvtest"
 	"doorward/kv/kvtest/proof"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // rowAt is a row of a bucket.
@@ -90,7 +96,7 @@ func recordRows(t *testing.T, dir string, k *record.Kind, id record.ID) (rows []
 func placed(t *testing.T, file []byte) (dir string) {
 	t.Helper()
 	dir = folder(t)
-	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(kv.Path(dir), file, 0o600)); err != nil {
+	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(table.Path(dir), file, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -125,7 +131,7 @@ func TestDamagedValuesKeepNoStoreShut(t *testing.T) {
 			}
 		}
 		turned(t, dir, bad...)
-		image, err := os.ReadFile(kv.Path(dir))
+		image, err := os.ReadFile(table.Path(dir))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,8 +150,8 @@ func TestDamagedValuesKeepNoStoreShut(t *testing.T) {
 			t.Fatal(err)
 		}
 		opened := counted(registry)
-		if s.Damaged() > int(opened) {
-			t.Errorf("the store says that it met %d damaged values, and counts %v", s.Damaged(), opened)
+		if s.Tables.Damaged() > int(opened) {
+			t.Errorf("the store says that it met %d damaged values, and counts %v", s.Tables.Damaged(), opened)
 		}
 		if said := r.ask(s, func() bool { return opened > 0 || counted(registry) > opened }); said != "right" {
 			t.Errorf("%s, with %v damaged", said, bad)
@@ -158,7 +164,7 @@ func TestDamagedValuesKeepNoStoreShut(t *testing.T) {
 // wantNamed wants verify to name the bucket of each damaged row, and to say of no more than 100 places.
 func wantNamed(t *testing.T, s *kv.Store, bad []rowAt) {
 	t.Helper()
-	rep, err := s.Verify(kv.Operator(), nil)
+	rep, err := s.Files.Verify(auth.Operator(), nil)
 	if err != nil || rep.Damaged < len(bad) || len(rep.Damage) > 100 || len(rep.Places) > 100 {
 		t.Errorf("Verify of %d damaged values finds %d, names %d, %v", len(bad), rep.Damaged, len(rep.Damage), err)
 	}
@@ -166,7 +172,7 @@ func wantNamed(t *testing.T, s *kv.Store, bad []rowAt) {
 		return
 	}
 	for _, r := range bad {
-		if !slices.ContainsFunc(rep.Places, func(d kv.Damage) bool { return d.Bucket == r.bucket && d.Reason == "a value fails its checksum" }) {
+		if !slices.ContainsFunc(rep.Places, func(d table.Damage) bool { return d.Bucket == r.bucket && d.Reason == "a value fails its checksum" }) {
 			t.Errorf("Verify names no value of bucket %s: %v", r.bucket, rep.Damage)
 		}
 	}
@@ -183,18 +189,18 @@ func TestARecordIsListedByWhicheverOfItsRowsIsSound(t *testing.T) {
 	lost := kvtest.Create(t, s, record.Person, `{"full_name":"Lost","church_id":1}`)
 	kept := kvtest.Create(t, s, record.Person, `{"full_name":"Kept","church_id":1}`)
 	gone := kvtest.Create(t, s, record.Person, `{"full_name":"Gone","church_id":1}`)
-	if err := s.Delete(kv.Operator(), target(record.Person, gone)); err != nil {
+	if err := s.Desk.Delete(auth.Operator(), target(record.Person, gone)); err != nil {
 		t.Fatal(err)
 	}
 	closed(t, s)
-	sound, err := os.ReadFile(kv.Path(dir))
+	sound, err := os.ReadFile(table.Path(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
 	own := map[int64][]rowAt{lost: recordRows(t, dir, record.Person, record.Int(lost)), gone: recordRows(t, dir, record.Person, record.Int(gone))}
 	count := func(s *kv.Store, church int64) (int, error) {
-		where := []kv.Where{{Field: "church_id", In: []any{church}}}
-		page, err := s.List(kv.Operator(), kv.Query{Surface: record.V1, Kind: record.Person, Where: where})
+		where := []desk.Where{{Field: "church_id", In: []any{church}}}
+		page, err := s.Desk.List(auth.Operator(), desk.Query{Surface: record.V1, Kind: record.Person, Where: where})
 		return page.Count, err
 	}
 	for _, c := range []struct {
@@ -215,18 +221,18 @@ func TestARecordIsListedByWhicheverOfItsRowsIsSound(t *testing.T) {
 			turned(t, dir, slices.DeleteFunc(slices.Clone(own[c.id]), func(r rowAt) bool { return !slices.Contains(c.damage, r.bucket) })...)
 			registry := prometheus.NewRegistry()
 			s := kvtest.OpenConfig(t, kv.Config{Dir: dir, Registerer: registry})
-			if n := gauge(t, registry, "doorward_store_damaged_values"); n != 1 || s.Damaged() != 1 {
-				t.Errorf("the store met %d damaged values, and its metric says %v, want 1: the lists are made of people alone", s.Damaged(), n)
+			if n := gauge(t, registry, "doorward_store_damaged_values"); n != 1 || s.Tables.Damaged() != 1 {
+				t.Errorf("the store met %d damaged values, and its metric says %v, want 1: the lists are made of people alone", s.Tables.Damaged(), n)
 			}
-			got, err := s.Retrieve(kv.Operator(), target(record.Person, kept))
+			got, err := s.Desk.Retrieve(auth.Operator(), target(record.Person, kept))
 			if err != nil || !bytes.Contains(got.JSON, []byte("Kept")) {
 				t.Errorf("Retrieve of a sound record = %s, %v", got.JSON, err)
 			}
-			if _, err := s.Retrieve(kv.Operator(), target(record.Person, c.id)); !errors.Is(err, kv.ErrCorrupt) {
+			if _, err := s.Desk.Retrieve(auth.Operator(), target(record.Person, c.id)); !errors.Is(err, engine.ErrCorrupt) {
 				t.Errorf("Retrieve of the damaged record = %v, want ErrCorrupt", err)
 			}
 			// A count and its page are one answer: it is right, or it is that something is damaged.
-			n, err := s.IDs(kv.Operator(), record.Person)
+			n, err := s.Desk.IDs(auth.Operator(), record.Person)
 			want := 2
 			if c.doubt && c.id == gone {
 				want = 3
@@ -234,7 +240,7 @@ func TestARecordIsListedByWhicheverOfItsRowsIsSound(t *testing.T) {
 			if err != nil || len(n) != want {
 				t.Errorf("%d people are listed, %v, want %d", len(n), err, want)
 			}
-			if n, err := count(s, 2); c.doubt != errors.Is(err, kv.ErrCorrupt) || n != 0 {
+			if n, err := count(s, 2); c.doubt != errors.Is(err, engine.ErrCorrupt) || n != 0 {
 				t.Errorf("people of another church = %d, %v; nobody knows where the damaged one belongs: %v", n, err, c.doubt)
 			}
 			wantUnused(t, s, lost, kept, gone)
@@ -246,10 +252,10 @@ func TestARecordIsListedByWhicheverOfItsRowsIsSound(t *testing.T) {
 // guard both, and a look at what lies under the id: no list is asked.
 func wantUnused(t *testing.T, s *kv.Store, had ...int64) {
 	t.Helper()
-	before := s.Seq()
+	before := s.Tables.Seq()
 	id := kvtest.Create(t, s, record.Person, `{"full_name":"New","church_id":2}`)
-	if slices.Contains(had, id) || s.Seq() <= before {
-		t.Errorf("a new record has id %d, of %v that were given, and sequence %d after %d", id, had, s.Seq(), before)
+	if slices.Contains(had, id) || s.Tables.Seq() <= before {
+		t.Errorf("a new record has id %d, of %v that were given, and sequence %d after %d", id, had, s.Tables.Seq(), before)
 	}
 }
 
@@ -265,14 +271,14 @@ func TestTheLastRowsOfALogAndAKindStopNoWrite(t *testing.T) {
 		newTicket(t, s, event, fmt.Sprintf("SEAT-%d", i), `,"holder_name":"Bia Lima"`)
 	}
 	for i := range 20 {
-		scanned(t, s, kv.Operator(), kv.Attempt{Event: event, Code: fmt.Sprintf("SEAT-%d", i)}, kv.Admitted)
+		scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: fmt.Sprintf("SEAT-%d", i)}, table.Admitted)
 	}
 	person := kvtest.Create(t, s, record.Person, `{"full_name":"Last","church_id":1}`)
 	for range 2 {
 		kvtest.Create(t, s, record.Church, `{"name":"North"}`)
 	}
 	newEvent(t, s, "")
-	before := s.Seq()
+	before := s.Tables.Seq()
 	closed(t, s)
 	var bad []rowAt
 	for _, r := range rowsAt(t, dir) {
@@ -285,15 +291,15 @@ func TestTheLastRowsOfALogAndAKindStopNoWrite(t *testing.T) {
 	bad = slices.DeleteFunc(bad, func(r rowAt) bool { return r.bucket == "code" || r.bucket == "admission" || r.bucket == "lookup" }) // in the order of hashes
 	turned(t, dir, bad...)
 	s = kvtest.OpenConfig(t, kv.Config{Dir: dir})
-	if s.Damaged() == 0 || s.Seq() != before {
-		t.Errorf("the store met %d damaged values, and stands at %d, want %d", s.Damaged(), s.Seq(), before)
+	if s.Tables.Damaged() == 0 || s.Tables.Seq() != before {
+		t.Errorf("the store met %d damaged values, and stands at %d, want %d", s.Tables.Damaged(), s.Tables.Seq(), before)
 	}
 	in := 0
 	for i := 20; i < 40; i++ {
-		d, err := s.CheckIn(kv.Operator(), kv.Attempt{Event: event, Code: fmt.Sprintf("SEAT-%d", i)})
-		if err == nil && d.Outcome == kv.Admitted {
+		d, err := s.Door.CheckIn(auth.Operator(), door.Attempt{Event: event, Code: fmt.Sprintf("SEAT-%d", i)})
+		if err == nil && d.Outcome == table.Admitted {
 			in++
-		} else if !errors.Is(err, kv.ErrCorrupt) {
+		} else if !errors.Is(err, engine.ErrCorrupt) {
 			t.Errorf("check-in = %v, %v", d.Outcome, err)
 		}
 	}
@@ -302,7 +308,7 @@ func TestTheLastRowsOfALogAndAKindStopNoWrite(t *testing.T) {
 	}
 	wantUnused(t, s, person)
 	newTicket(t, s, event, "NEW", `,"holder_name":"Rui"`)
-	scanned(t, s, kv.Operator(), kv.Attempt{Event: event, Code: "NEW"}, kv.Admitted)
+	scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "NEW"}, table.Admitted)
 }
 
 // TestExportSaysWhichRowOfATicketIsDamaged: its own, or the one that holds its holder's name, without which a ticket is not whole.
@@ -315,8 +321,8 @@ func TestExportSaysWhichRowOfATicketIsDamaged(t *testing.T) {
 		closed(t, s)
 		flipped(t, c.Dir, bucket, key8(1), -1)
 		s = kvtest.OpenConfig(t, c)
-		err := s.Export(kv.Operator(), record.Ticket, func([]byte) error { return nil })
-		var out *kv.LeftOut
+		err := s.Log.Export(auth.Operator(), record.Ticket, func([]byte) error { return nil })
+		var out *feed.LeftOut
 		if !errors.As(err, &out) || out.Count != 1 || out.Records[0] != want {
 			t.Errorf("with damage in %s Export = %v, want that it leaves out %q", bucket, err, want)
 		}

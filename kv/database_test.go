@@ -8,40 +8,44 @@ import (
 	"testing"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/docs"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
+	"doorward/kv/table"
 )
 
 func TestAHandleEndsWithItsKey(t *testing.T) {
 	t.Parallel()
 	s := withNotes(t)
 	key, secret := kvtest.Key(t, s, "denomination", "sync:*")
-	p, err := s.Login(key, secret)
+	p, err := s.Keys.Login(key, secret)
 	if err != nil {
 		t.Fatal(err)
 	}
 	db := by(s, p, "notes")
 	told := make(chan error)
 	go func() { told <- db.Await(t.Context(), 0) }()
-	if err := s.RevokeKey(kv.Operator(), p.Key()); err != nil {
+	if err := s.Keys.RevokeKey(auth.Operator(), p.Key()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Login(key, secret); !errors.Is(err, kv.ErrRevoked) || !errors.Is(err, kv.ErrBadLogin) {
+	if _, err := s.Keys.Login(key, secret); !errors.Is(err, table.ErrRevoked) || !errors.Is(err, table.ErrBadLogin) {
 		t.Errorf("Login of a revoked key = %v", err)
 	}
-	if _, err := s.Login(key, secret+"x"); errors.Is(err, kv.ErrRevoked) || !errors.Is(err, kv.ErrBadLogin) {
+	if _, err := s.Keys.Login(key, secret+"x"); errors.Is(err, table.ErrRevoked) || !errors.Is(err, table.ErrBadLogin) {
 		t.Errorf("Login of a revoked key with another secret = %v", err)
 	}
 	for name, err := range map[string]error{
 		"Info":  second(db.Info()),
-		"Write": second(db.Write([]kv.DocWrite{{ID: "x"}})),
-		"Local": second(db.PutLocal("x", []byte(`{}`), kv.Whatever)),
+		"Write": second(db.Write([]merge.DocWrite{{ID: "x"}})),
+		"Local": second(db.PutLocal("x", []byte(`{}`), docs.Whatever)),
 	} {
-		if !errors.Is(err, kv.ErrRevoked) {
+		if !errors.Is(err, table.ErrRevoked) {
 			t.Errorf("%s by a revoked key = %v", name, err)
 		}
 	}
 	noted(t, s, "a", `{}`) // what is awaited happens, and is not for this key
-	if err := <-told; !errors.Is(err, kv.ErrRevoked) {
+	if err := <-told; !errors.Is(err, table.ErrRevoked) {
 		t.Errorf("Await by a revoked key = %v", err)
 	}
 }
@@ -51,28 +55,28 @@ func TestALocalDocumentIsItsKeysOwn(t *testing.T) {
 	s := withNotes(t)
 	ana, bia := kvtest.Login(t, s, "denomination", "sync:*"), kvtest.Login(t, s, "denomination", "sync:*")
 	for want := range uint64(3) {
-		if n, err := by(s, ana, "notes").PutLocal("checkpoint", fmt.Appendf(nil, `{"n":%d}`, want), kv.Whatever); err != nil || n != want+1 {
+		if n, err := by(s, ana, "notes").PutLocal("checkpoint", fmt.Appendf(nil, `{"n":%d}`, want), docs.Whatever); err != nil || n != want+1 {
 			t.Fatalf("PutLocal = %d, %v", n, err)
 		}
 	}
 	if body, n, err := by(s, ana, "notes").Local("checkpoint"); err != nil || string(body) != `{"n":2}` || n != 3 {
 		t.Errorf("Local = %s, %d, %v", body, n, err)
 	}
-	if _, _, err := by(s, bia, "notes").Local("checkpoint"); !errors.Is(err, kv.ErrNotFound) {
+	if _, _, err := by(s, bia, "notes").Local("checkpoint"); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("Local of another key = %v", err)
 	}
-	if _, err := by(s, bia, "notes").PutLocal("checkpoint", nil, kv.Whatever); !errors.Is(err, kv.ErrNotFound) {
+	if _, err := by(s, bia, "notes").PutLocal("checkpoint", nil, docs.Whatever); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("deleting another key's = %v", err)
 	}
-	if _, err := by(s, ana, "notes").PutLocal("checkpoint", nil, kv.Whatever); err != nil {
+	if _, err := by(s, ana, "notes").PutLocal("checkpoint", nil, docs.Whatever); err != nil {
 		t.Errorf("deleting one's own = %v", err)
 	}
-	for id, want := range map[string]error{"_PaHYpGTpn47T1TUJTYVTg==": nil, "a/b": nil, "": kv.ErrDocument, "a\x00": kv.ErrDocument} {
-		if _, err := by(s, ana, "notes").PutLocal(id, []byte(`{}`), kv.Whatever); !errors.Is(err, want) {
+	for id, want := range map[string]error{"_PaHYpGTpn47T1TUJTYVTg==": nil, "a/b": nil, "": merge.ErrDocument, "a\x00": merge.ErrDocument} {
+		if _, err := by(s, ana, "notes").PutLocal(id, []byte(`{}`), docs.Whatever); !errors.Is(err, want) {
 			t.Errorf("PutLocal(%q) = %v, want %v", id, err, want)
 		}
 	}
-	if _, _, err := by(s, ana, "notes").Local("checkpoint"); !errors.Is(err, kv.ErrNotFound) {
+	if _, _, err := by(s, ana, "notes").Local("checkpoint"); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("Local of a deleted one = %v", err)
 	}
 	if db, err := infoOf(s, ana, "notes"); err != nil || db.Seq != 0 || db.Docs != 0 {
@@ -95,10 +99,10 @@ func TestAwaitingAChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	go func() { told <- notes.Await(context.Background(), db.Seq) }()
-	if err := s.DeleteDatabase(kv.Operator(), "notes"); err != nil {
+	if err := s.Docs.DeleteDatabase(auth.Operator(), "notes"); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-told; !errors.Is(err, kv.ErrNotFound) {
+	if err := <-told; !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("Await of a database that goes = %v", err)
 	}
 	ended, end := context.WithCancel(t.Context())
@@ -132,11 +136,11 @@ func TestAPageOfLargeBodiesIsShort(t *testing.T) {
 		ids = append(ids, fmt.Sprint("doc", i))
 		noted(t, s, ids[i], fmt.Sprintf(`{"a":%q}`, bytes.Repeat([]byte{'a' + byte(i)}, 1<<20)))
 	}
-	for name, f := range map[string]kv.Feed{"up": {}, "down": {Descending: true}, "named": {IDs: ids}} {
+	for name, f := range map[string]docs.Feed{"up": {}, "down": {Descending: true}, "named": {IDs: ids}} {
 		f.Limit, f.Bodies = 100, true
 		pages, read := 0, 0
 		for more := true; more; pages++ {
-			var page []kv.DocChange
+			var page []docs.DocChange
 			var err error
 			if page, more, err = of(s).Changes(f); err != nil || len(page) == 0 {
 				t.Fatalf("%s: Changes(%+v) = %d, %v", name, f, len(page), err)
@@ -163,7 +167,7 @@ func TestAPageOfLargeBodiesIsShort(t *testing.T) {
 func TestAWaitOfOneDatabaseSleepsThroughOthers(t *testing.T) {
 	t.Parallel()
 	s := withNotes(t)
-	if err := s.CreateDatabase(kv.Operator(), "other"); err != nil {
+	if err := s.Docs.CreateDatabase(auth.Operator(), "other"); err != nil {
 		t.Fatal(err)
 	}
 	ctx, end := context.WithCancel(t.Context())
@@ -171,7 +175,7 @@ func TestAWaitOfOneDatabaseSleepsThroughOthers(t *testing.T) {
 	go func() { told <- of(s).Await(ctx, 0) }()
 	kv.AwaitListener(s, "notes")
 	for i := range 50 {
-		if _, err := by(s, kv.Operator(), "other").Write([]kv.DocWrite{{ID: fmt.Sprint(i)}}); err != nil {
+		if _, err := by(s, auth.Operator(), "other").Write([]merge.DocWrite{{ID: fmt.Sprint(i)}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,9 +9,13 @@ import (
 	"syscall"
 	"testing"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/disk"
+	"doorward/kv/door"
+	"doorward/kv/entry"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // smallDisk is a file system of so many bytes.
@@ -48,8 +52,8 @@ func (b *ballast) grow(bytes int) {
 
 // TestADiskFillsUpAndEmpties fills a real disk to its last byte beside a store that is written to all the while.
 func TestADiskFillsUpAndEmpties(t *testing.T) {
-	disk := smallDisk(t, 96<<20)
-	c := kv.Config{Dir: filepath.Join(disk, "data"), Disk: &kv.DiskLimits{Imports: 64 << 20, Creates: 32 << 20}}
+	mounted := smallDisk(t, 96<<20)
+	c := table.Config{Dir: filepath.Join(mounted, "data"), Disk: &disk.RoomLimits{Imports: 64 << 20, Creates: 32 << 20}}
 	s := reopenable(t, c)
 	t.Cleanup(func() { _ = s.Close() })
 	event := newEvent(t, s, "")
@@ -57,7 +61,7 @@ func TestADiskFillsUpAndEmpties(t *testing.T) {
 	for i := range tickets {
 		newTicket(t, s, event, fmt.Sprintf("K%d", i), "")
 	}
-	file, err := os.Create(filepath.Join(disk, "ballast"))
+	file, err := os.Create(filepath.Join(mounted, "ballast"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,14 +74,14 @@ func TestADiskFillsUpAndEmpties(t *testing.T) {
 			use string
 			err error
 		}{
-			{"imports", second(s.Upsert(kv.Operator(), []kv.Row{row(t, record.Church, 0, `{"name":"bulk"}`)}, false))},
-			{"creates", second(s.Create(kv.Operator(), target(record.Church, 0), kvtest.Parse(t, record.Church, `{"name":"new"}`, true)))},
-			{"check-ins", second(s.CheckIn(kv.Operator(), kv.Attempt{Event: event, Code: fmt.Sprintf("K%d", i)}))},
+			{"imports", second(s.Desk.Upsert(auth.Operator(), []entry.Row{row(t, record.Church, 0, `{"name":"bulk"}`)}, false))},
+			{"creates", second(s.Desk.Create(auth.Operator(), target(record.Church, 0), kvtest.Parse(t, record.Church, `{"name":"new"}`, true)))},
+			{"check-ins", second(s.Door.CheckIn(auth.Operator(), door.Attempt{Event: event, Code: fmt.Sprintf("K%d", i)}))},
 		} {
 			switch {
 			case tried.err == nil && tried.use == "check-ins":
 				admitted = append(admitted, i)
-			case tried.err != nil && !errors.Is(tried.err, kv.ErrDiskFull):
+			case tried.err != nil && !errors.Is(tried.err, disk.ErrFull):
 				t.Fatalf("%s on a disk that fills up: %v", tried.use, tried.err)
 			case tried.err != nil && !slices.Contains(order, tried.use):
 				order = append(order, tried.use)
@@ -95,7 +99,7 @@ func TestADiskFillsUpAndEmpties(t *testing.T) {
 	if got := exported(t, s); !slices.Equal(got, acknowledged) {
 		t.Errorf("after a restart there are %d records, want the %d acknowledged", len(got), len(acknowledged))
 	}
-	if err := s.Writable(); !errors.Is(err, kv.ErrDiskFull) {
+	if err := s.Tables.Writable(); !errors.Is(err, disk.ErrFull) {
 		t.Errorf("Writable on a full disk = %v", err)
 	}
 	if err := file.Truncate(0); err != nil {
@@ -104,11 +108,11 @@ func TestADiskFillsUpAndEmpties(t *testing.T) {
 	kvtest.Create(t, s, record.Church, `{"name":"after"}`)
 	loaded(t, s, row(t, record.Church, 0, `{"name":"after too"}`))
 	for i := range tickets {
-		want := kv.Admitted
+		want := table.Admitted
 		if slices.Contains(admitted, i) {
-			want = kv.AlreadyAdmitted
+			want = door.AlreadyAdmitted
 		}
-		scanned(t, s, kv.Operator(), kv.Attempt{Event: event, Code: fmt.Sprintf("K%d", i)}, want)
+		scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: fmt.Sprintf("K%d", i)}, want)
 	}
 	healthy(t, s)
 }

@@ -12,8 +12,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/disk"
+	"doorward/kv/docs"
+	"doorward/kv/door"
+	"doorward/kv/entry"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
+	"doorward/kv/office"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // room is what a test says is free on the disk.
@@ -33,11 +41,11 @@ func TestAFullDiskRefusesInThePromisedOrder(t *testing.T) {
 		newTicket(t, s, event, fmt.Sprintf("K%d", i), "")
 	}
 	newTicket(t, s, event, "first", "")
-	scanned(t, s, kv.Operator(), kv.Attempt{Event: event, Code: "first", Nonce: "once"}, kv.Admitted)
+	scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "first", Nonce: "once"}, table.Admitted)
 	w := &writesOnFullDisk{TB: t, s: s, event: event, church: church}
-	w.laptop = opens(t, s, enrolled(t, s, fmt.Sprintf("event:%d", event), kv.Venue{Names: true}), fmt.Sprintf("event-%d", event))
-	w.centre = opens(t, s, kv.Operator(), fmt.Sprintf("event-%d", event))
-	if err := s.CreateDatabase(kv.Operator(), "notes"); err != nil {
+	w.laptop = opens(t, s, enrolled(t, s, fmt.Sprintf("event:%d", event), auth.Venue{Names: true}), fmt.Sprintf("event-%d", event))
+	w.centre = opens(t, s, auth.Operator(), fmt.Sprintf("event-%d", event))
+	if err := s.Docs.CreateDatabase(auth.Operator(), "notes"); err != nil {
 		t.Fatal(err)
 	}
 	const imports, creates, checkins = 1 << 30, 256 << 20, 16 << 20
@@ -54,7 +62,7 @@ func TestAFullDiskRefusesInThePromisedOrder(t *testing.T) {
 			t.Errorf("with %d bytes free %q are refused, want %q", step.free, refused, step.refused)
 		}
 		var named []string
-		for _, full := range s.Shortages() {
+		for _, full := range s.Tables.Shortages() {
 			named = append(named, full.What)
 		}
 		if got := strings.Join(named, " "); got != step.refused {
@@ -63,7 +71,7 @@ func TestAFullDiskRefusesInThePromisedOrder(t *testing.T) {
 		if got := gauge(t, registry, "doorward_store_disk_free_bytes"); got != float64(step.free) {
 			t.Errorf("doorward_store_disk_free_bytes = %v, want %d", got, step.free)
 		}
-		if err := s.Writable(); (err != nil) != (step.free < checkins) || err != nil && !errors.Is(err, kv.ErrDiskFull) {
+		if err := s.Tables.Writable(); (err != nil) != (step.free < checkins) || err != nil && !errors.Is(err, disk.ErrFull) {
 			t.Errorf("with %d bytes free Writable = %v", step.free, err)
 		}
 	}
@@ -74,8 +82,8 @@ func TestAFullDiskRefusesInThePromisedOrder(t *testing.T) {
 type writesOnFullDisk struct {
 	testing.TB
 	s             *kv.Store
-	laptop        *kv.Database
-	centre        *kv.Database // as this store copies from it what it pulls
+	laptop        *docs.Database
+	centre        *docs.Database // as this store copies from it what it pulls
 	event, church int64
 	n             int
 }
@@ -83,31 +91,33 @@ type writesOnFullDisk struct {
 // all tries every write, and names the uses that were refused; a use is refused as a whole or not at all.
 func (w *writesOnFullDisk) all() string {
 	w.n++
-	notes, err := w.s.Database(kv.Operator(), "notes")
+	notes, err := w.s.Docs.Database(auth.Operator(), "notes")
 	if err != nil {
 		w.Fatal(err)
 	}
-	doc := func(id string) kv.DocWrite { return kv.DocWrite{ID: id, Path: chain("a"), Body: []byte(`{"n":1}`)} }
+	doc := func(id string) merge.DocWrite {
+		return merge.DocWrite{ID: id, Path: chain("a"), Body: []byte(`{"n":1}`)}
+	}
 	fact := drawnFact{kind: record.Checkin, id: record.FromULID(ulid.Make()), ticket: 1, code: w.n, direction: "in", hlc: w.n}
 	elsewhere := drawnFact{kind: record.Checkin, id: record.FromULID(ulid.Make()), ticket: 2, code: w.n, direction: "in", hlc: w.n}
 	name := fmt.Sprint("n", w.n)
 	return w.refused("imports", map[string]error{
-		"import":     second(w.s.Upsert(kv.Operator(), []kv.Row{row(w, record.Church, 0, `{"name":"bulk"}`)}, false)),
+		"import":     second(w.s.Desk.Upsert(auth.Operator(), []entry.Row{row(w, record.Church, 0, `{"name":"bulk"}`)}, false)),
 		"attachment": second(notes.PutBlob(strings.NewReader("bytes"))),
-		"bulk":       second(notes.Write([]kv.DocWrite{doc(name + "b"), doc(name + "c")})),
+		"bulk":       second(notes.Write([]merge.DocWrite{doc(name + "b"), doc(name + "c")})),
 	}) + w.refused(" creates", map[string]error{
-		"create":   second(w.s.Create(kv.Operator(), target(record.Church, 0), kvtest.Parse(w, record.Church, `{"name":"new"}`, true))),
-		"update":   second(w.s.Update(kv.Operator(), target(record.Church, w.church), kvtest.Parse(w, record.Church, fmt.Sprintf(`{"name":%q}`, name), false))),
-		"document": second(notes.Write([]kv.DocWrite{doc(name)})),
-		"database": w.s.CreateDatabase(kv.Operator(), name),
+		"create":   second(w.s.Desk.Create(auth.Operator(), target(record.Church, 0), kvtest.Parse(w, record.Church, `{"name":"new"}`, true))),
+		"update":   second(w.s.Desk.Update(auth.Operator(), target(record.Church, w.church), kvtest.Parse(w, record.Church, fmt.Sprintf(`{"name":%q}`, name), false))),
+		"document": second(notes.Write([]merge.DocWrite{doc(name)})),
+		"database": w.s.Docs.CreateDatabase(auth.Operator(), name),
 	}) + w.refused(" checkins", map[string]error{
-		"check-in":  second(w.s.CheckIn(kv.Operator(), kv.Attempt{Event: w.event, Code: fmt.Sprint("K", w.n)})),
-		"a refusal": second(w.s.CheckIn(kv.Operator(), kv.Attempt{Event: w.event, Code: "nobody" + name})),
-		"a fact":    second(w.laptop.Write([]kv.DocWrite{fact.doc('a')})),
-		"pulled":    second(w.centre.Write([]kv.DocWrite{elsewhere.doc('b')})),
-		"a centre":  w.s.Join(kv.Operator(), kv.Upstream{}, kv.Credential{Realm: w.s.Realm()}),
+		"check-in":  second(w.s.Door.CheckIn(auth.Operator(), door.Attempt{Event: w.event, Code: fmt.Sprint("K", w.n)})),
+		"a refusal": second(w.s.Door.CheckIn(auth.Operator(), door.Attempt{Event: w.event, Code: "nobody" + name})),
+		"a fact":    second(w.laptop.Write([]merge.DocWrite{fact.doc('a')})),
+		"pulled":    second(w.centre.Write([]merge.DocWrite{elsewhere.doc('b')})),
+		"a centre":  w.s.Laptop.Join(auth.Operator(), table.Upstream{}, office.Credential{Realm: w.s.Tables.Realm()}),
 	}) + w.refused(" repeated", map[string]error{ // which write nothing, and are answered for as long as the store is open
-		"check-in": second(w.s.CheckIn(kv.Operator(), kv.Attempt{Event: w.event, Code: "first", Nonce: "once"})),
+		"check-in": second(w.s.Door.CheckIn(auth.Operator(), door.Attempt{Event: w.event, Code: "first", Nonce: "once"})),
 	})
 }
 
@@ -116,7 +126,7 @@ func (w *writesOnFullDisk) refused(use string, fates map[string]error) string {
 	w.Helper()
 	n := 0
 	for what, err := range fates {
-		if errors.Is(err, kv.ErrDiskFull) {
+		if errors.Is(err, disk.ErrFull) {
 			n++
 		} else if err != nil {
 			w.Errorf("%s: %v", what, err)
@@ -135,11 +145,11 @@ func (w *writesOnFullDisk) refused(use string, fates map[string]error) string {
 func TestLimitsOfTheDiskCanBeSet(t *testing.T) {
 	var left room
 	left.Store(50 << 20)
-	s := kvtest.OpenConfig(t, kv.Config{Free: left.free, Disk: &kv.DiskLimits{Imports: 50<<20 + 1}})
-	if err := s.Room(kv.Imports); !errors.Is(err, kv.ErrDiskFull) || !strings.Contains(err.Error(), "imports need 50.0 MiB free, and 50.0 MiB are") {
+	s := kvtest.OpenConfig(t, kv.Config{Free: left.free, Disk: &disk.RoomLimits{Imports: 50<<20 + 1}})
+	if err := s.Tables.Room(disk.Imports); !errors.Is(err, disk.ErrFull) || !strings.Contains(err.Error(), "imports need 50.0 MiB free, and 50.0 MiB are") {
 		t.Errorf("Room(imports) = %v", err)
 	}
-	if err := s.Room(kv.Creates); err != nil {
+	if err := s.Tables.Room(disk.Creates); err != nil {
 		t.Errorf("Room(creates) without a limit = %v", err)
 	}
 }
@@ -150,17 +160,17 @@ func TestNoCopyIsBegunThatWouldFillTheDisk(t *testing.T) {
 	left.Store(256<<20 + 1<<10)
 	s := kvtest.OpenConfig(t, kv.Config{Free: left.free})
 	to := filepath.Join(t.TempDir(), "copy.db")
-	if _, err := s.CopyTo(kv.Operator(), to); !errors.Is(err, kv.ErrDiskFull) {
+	if _, err := s.Files.CopyTo(auth.Operator(), to); !errors.Is(err, disk.ErrFull) {
 		t.Errorf("CopyTo = %v, want ErrDiskFull", err)
 	}
-	if _, err := s.Compact(t.Context(), kv.Operator()); !errors.Is(err, kv.ErrDiskFull) {
+	if _, err := s.Files.Compact(t.Context(), auth.Operator()); !errors.Is(err, disk.ErrFull) {
 		t.Errorf("Compact = %v, want ErrDiskFull", err)
 	}
 	left.Store(300 << 20)
-	if _, err := s.CopyTo(kv.Operator(), to); err != nil {
+	if _, err := s.Files.CopyTo(auth.Operator(), to); err != nil {
 		t.Error(err)
 	}
-	if _, err := s.Compact(t.Context(), kv.Operator()); err != nil {
+	if _, err := s.Files.Compact(t.Context(), auth.Operator()); err != nil {
 		t.Error(err)
 	}
 }

@@ -13,9 +13,11 @@ import (
 	"go.etcd.io/bbolt"
 	"pgregory.net/rapid"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/door"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // TestFactsSayTheSameInWhateverOrderTheyCome stores drawn facts of other nodes in drawn orders: what is an admission and what a
@@ -35,7 +37,7 @@ func TestFactsSayTheSameInWhateverOrderTheyCome(t *testing.T) {
 					order[i], n = states[n], n+1
 				}
 			}
-			c := kv.Config{Dir: t.TempDir(), Clock: kvtest.NewClock(sunday).Now}
+			c := table.Config{Dir: t.TempDir(), Clock: kvtest.NewClock(sunday).Now}
 			s := reopenable(t, c)
 			event := newEvent(t, s, "")
 			for i, sort := range []string{"Adult", "Adult", "Child"} {
@@ -71,11 +73,11 @@ func TestScansOfAnOfflineDoor(t *testing.T) {
 	for _, code := range []string{"K1", "K2", "K3"} {
 		newTicket(t, s, event, code, "")
 	}
-	p := door(t, s, event)
-	first := scanned(t, s, p, kv.Attempt{Event: event, Code: "K1", Door: "north"}, kv.Admitted)
+	p := gate(t, s, event)
+	first := scanned(t, s, p, door.Attempt{Event: event, Code: "K1", Door: "north"}, table.Admitted)
 	clock.Move(time.Hour)
 	seen := sunday.Add(10 * time.Minute)
-	batch := []kv.Attempt{
+	batch := []door.Attempt{
 		{Event: event, Code: "K2", Nonce: "a", At: seen},
 		{Event: event, Code: "K1", Nonce: "b", At: seen, LetIn: true},
 		{Event: event, Code: "K3", Nonce: "a", At: seen}, // another code's nonce
@@ -84,10 +86,10 @@ func TestScansOfAnOfflineDoor(t *testing.T) {
 		{Event: event, Code: "??", Nonce: "d", At: seen, LetIn: true},
 		{Event: event, Code: "K3", At: sunday.AddDate(9, 0, 0), LetIn: true},
 	}
-	want := []kv.Outcome{kv.Admitted, kv.AlreadyAdmitted, "", kv.AlreadyAdmitted, kv.Admitted, kv.UnknownCode, kv.Admitted}
-	var before []kv.Judged
+	want := []table.Outcome{table.Admitted, door.AlreadyAdmitted, "", door.AlreadyAdmitted, table.Admitted, door.UnknownCode, table.Admitted}
+	var before []door.Judged
 	for round := range 2 {
-		got, err := s.CheckInAll(p, batch)
+		got, err := s.Door.CheckInAll(p, batch)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +109,7 @@ func TestScansOfAnOfflineDoor(t *testing.T) {
 	if before[1].CheckinID != first.CheckinID || !before[0].AdmittedAt.Equal(seen) {
 		t.Errorf("scans = %+v", before)
 	}
-	page, err := s.DoubleEntries(p, kv.DoubleQuery{Event: event, Limit: 10})
+	page, err := s.Door.DoubleEntries(p, door.DoubleQuery{Event: event, Limit: 10})
 	if err != nil || page.Count != 2 || page.Entries[0].CheckinID != before[1].Double || page.Entries[0].Basis != "offline" ||
 		page.Entries[0].First.CheckinID != first.CheckinID || !page.Entries[0].At.Equal(seen) {
 		t.Errorf("double entries = %+v, %v", page, err)
@@ -123,20 +125,20 @@ func TestADayOfScansBelongsToItsDay(t *testing.T) {
 	s, clock := opened(t)
 	event := newEvent(t, s, `,"list_rule":"daily"`)
 	newTicket(t, s, event, "K1", "")
-	p := door(t, s, event)
+	p := gate(t, s, event)
 	clock.Move(24 * time.Hour)
 	for i, at := range []time.Time{sunday, sunday.AddDate(0, 0, 5)} { // yesterday's, and one of a clock that is ahead
-		got, err := s.CheckInAll(p, []kv.Attempt{{Event: event, Code: "K1", At: at}})
-		if err != nil || got[0].Outcome != kv.Admitted {
+		got, err := s.Door.CheckInAll(p, []door.Attempt{{Event: event, Code: "K1", At: at}})
+		if err != nil || got[0].Outcome != table.Admitted {
 			t.Errorf("scan %d = %+v, %v, want an admission", i, got, err)
 		}
 	}
-	scanned(t, s, p, kv.Attempt{Event: event, Code: "K1"}, kv.AlreadyAdmitted) // the second one was today's
+	scanned(t, s, p, door.Attempt{Event: event, Code: "K1"}, door.AlreadyAdmitted) // the second one was today's
 }
 
 // TestDoubleEntriesAreCounted reads the gauge over what is listed, and over a restart.
 func TestDoubleEntriesAreCounted(t *testing.T) {
-	c := kv.Config{Dir: folder(t)}
+	c := table.Config{Dir: folder(t)}
 	registry := prometheus.NewRegistry()
 	c.Registerer = registry
 	counted := func(want float64) {
@@ -155,9 +157,9 @@ func TestDoubleEntriesAreCounted(t *testing.T) {
 	event := newEvent(t, s, "")
 	ticket := newTicket(t, s, event, "K1", "")
 	counted(0)
-	first := scanned(t, s, kv.Operator(), kv.Attempt{Event: event, Code: "K1"}, kv.Admitted)
+	first := scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "K1"}, table.Admitted)
 	for range 2 {
-		scanned(t, s, kv.Operator(), kv.Attempt{Event: event, Code: "K1", LetIn: true}, kv.AlreadyAdmitted)
+		scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "K1", LetIn: true}, door.AlreadyAdmitted)
 	}
 	counted(2)
 	patched(t, s, record.Ticket, ticket, `{"state":"cancelled"}`)
@@ -165,7 +167,7 @@ func TestDoubleEntriesAreCounted(t *testing.T) {
 	closed(t, s)
 	s = reopenable(t, c)
 	counted(3)
-	undone(t, s, kv.Operator(), event, first.CheckinID)
+	undone(t, s, auth.Operator(), event, first.CheckinID)
 	counted(2)
 	patched(t, s, record.Ticket, ticket, `{"state":"refunded"}`)
 	counted(1)
@@ -191,11 +193,11 @@ func TestVerifyKnowsDoubleEntries(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := folder(t)
-			s := reopenable(t, kv.Config{Dir: dir})
+			s := reopenable(t, table.Config{Dir: dir})
 			event := newEvent(t, s, "")
 			newTicket(t, s, event, "K1", "")
-			scanned(t, s, kv.Operator(), kv.Attempt{Event: event, Code: "K1"}, kv.Admitted)
-			scanned(t, s, kv.Operator(), kv.Attempt{Event: event, Code: "K1", LetIn: true}, kv.AlreadyAdmitted)
+			scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "K1"}, table.Admitted)
+			scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "K1", LetIn: true}, door.AlreadyAdmitted)
 			healthy(t, s)
 			closed(t, s)
 			tampered(t, dir, func(tx *bbolt.Tx) error {
@@ -203,8 +205,8 @@ func TestVerifyKnowsDoubleEntries(t *testing.T) {
 				key, _ := at(b, false, is('d'))
 				return c.harm(b, key)
 			})
-			s = kvtest.OpenConfig(t, kv.Config{Dir: dir})
-			r, err := s.Verify(kv.Operator(), nil)
+			s = kvtest.OpenConfig(t, table.Config{Dir: dir})
+			r, err := s.Files.Verify(auth.Operator(), nil)
 			if err != nil || r.Damaged == 0 || !strings.Contains(strings.Join(r.Damage, "\n"), c.want) {
 				t.Errorf("Verify = %+v, %v, want a sentence with %q", r, err, c.want)
 			}

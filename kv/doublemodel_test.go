@@ -10,7 +10,10 @@ import (
 	"pgregory.net/rapid"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/door"
 	"doorward/kv/record"
+	"doorward/kv/table"
 	"doorward/kv/value"
 )
 
@@ -98,23 +101,23 @@ func (f *drawnFact) members(event int64) []value.Member {
 type told struct {
 	Doubles  []string // check-in, why, and the one before
 	Admitted int
-	Outcomes map[kv.Outcome]int
-	Types    map[string]kv.TypeCount
+	Outcomes map[table.Outcome]int
+	Types    map[string]door.TypeCount
 	Doors    map[string]int
 	Minutes  map[int][2]int
 }
 
 func toldBy(t testing.TB, s *kv.Store, event int64) told {
 	t.Helper()
-	st, err := s.Status(kv.Operator(), event)
+	st, err := s.Door.Status(auth.Operator(), event)
 	if err != nil {
 		t.Fatalf("Status: %v", err)
 	}
-	page, err := s.DoubleEntries(kv.Operator(), kv.DoubleQuery{Event: event, Limit: 100})
+	page, err := s.Door.DoubleEntries(auth.Operator(), door.DoubleQuery{Event: event, Limit: 100})
 	if err != nil || page.Count != len(page.Entries) || st.Doubles != page.Count {
 		t.Fatalf("DoubleEntries = %+v, %v, the status counts %d", page, err, st.Doubles)
 	}
-	got := told{Admitted: st.Admitted, Outcomes: map[kv.Outcome]int{}, Types: st.Types, Doors: st.Doors, Minutes: map[int][2]int{}}
+	got := told{Admitted: st.Admitted, Outcomes: map[table.Outcome]int{}, Types: st.Types, Doors: st.Doors, Minutes: map[int][2]int{}}
 	for _, e := range page.Entries {
 		line := e.CheckinID + " " + string(e.Reason)
 		if e.First != nil {
@@ -135,7 +138,7 @@ func toldBy(t testing.TB, s *kv.Store, event int64) told {
 
 // modelled is the same said in the plainest way: every check-in against every other.
 func modelled(facts []*drawnFact) told {
-	want := told{Outcomes: map[kv.Outcome]int{}, Types: map[string]kv.TypeCount{}, Doors: map[string]int{}, Minutes: map[int][2]int{}}
+	want := told{Outcomes: map[table.Outcome]int{}, Types: map[string]door.TypeCount{}, Doors: map[string]int{}, Minutes: map[int][2]int{}}
 	state, undone := map[int]string{}, map[record.ID]bool{}
 	for _, f := range facts {
 		switch f.kind {
@@ -157,10 +160,10 @@ func modelled(facts []*drawnFact) told {
 		minute := want.Minutes[f.hlc]
 		switch {
 		case f.kind == record.Scan:
-			want.Outcomes[kv.Blocked]++
+			want.Outcomes[door.Blocked]++
 			minute[1]++
 		case f.kind == record.Checkin && f.counts() && undone[f.id]:
-			want.Outcomes[kv.Undone]++
+			want.Outcomes[door.Undone]++
 		case live(f):
 			var inside *drawnFact
 			for _, o := range sorted {
@@ -174,22 +177,22 @@ func modelled(facts []*drawnFact) told {
 			}
 			if f.direction == "out" {
 				if inside == nil {
-					want.Outcomes[kv.NotInside]++
+					want.Outcomes[door.NotInside]++
 				} else {
-					want.Outcomes[kv.Left]++
+					want.Outcomes[door.Left]++
 				}
 				break
 			}
 			id := record.Checkin.FormatID(f.id)
 			if inside != nil {
-				want.Outcomes[kv.AlreadyAdmitted]++
+				want.Outcomes[door.AlreadyAdmitted]++
 				want.Doubles = append(want.Doubles, id+" already_admitted after "+record.Checkin.FormatID(inside.id))
 				break
 			}
 			if state[f.ticket] == "cancelled" {
 				want.Doubles = append(want.Doubles, id+" cancelled")
 			}
-			want.Outcomes[kv.Admitted]++
+			want.Outcomes[table.Admitted]++
 			want.Admitted++
 			want.Doors[fmt.Sprint("door ", f.code)]++
 			minute[0]++
@@ -206,6 +209,6 @@ func modelled(facts []*drawnFact) told {
 		}
 		want.Types[sort] = n
 	}
-	maps.DeleteFunc(want.Types, func(_ string, n kv.TypeCount) bool { return n == kv.TypeCount{} })
+	maps.DeleteFunc(want.Types, func(_ string, n door.TypeCount) bool { return n == door.TypeCount{} })
 	return want
 }

@@ -7,11 +7,20 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/docs"
+	"doorward/kv/door"
 	"doorward/kv/fault"
+	"doorward/kv/keys"
 	"doorward/kv/kvtest"
+	"doorward/kv/laptop"
+	"doorward/kv/merge"
+	"doorward/kv/office"
 	"doorward/kv/record"
 	"doorward/kv/rev"
 	"doorward/kv/scopes"
+	"doorward/kv/table"
 )
 
 // invited is a centre with one event, and a code for a laptop of it.
@@ -19,8 +28,8 @@ func invited(t *testing.T, clock *kvtest.Clock) (s *kv.Store, event, id int64, c
 	t.Helper()
 	s = kvtest.OpenConfig(t, kv.Config{Clock: clock.Now})
 	event = kvtest.Create(t, s, record.Event, `{"name":"Sunday","start_datetime":"2026-05-03T19:00:00Z"}`)
-	e := kv.Enrolment{Name: "north", Level: kv.Level{Name: kv.EventOf, IDs: []int64{event}}, Venue: kv.Venue{Names: true}}
-	id, code, _, err := s.Enrol(kv.Operator(), e)
+	e := office.Enrolment{Name: "north", Level: auth.Level{Name: auth.EventOf, IDs: []int64{event}}, Venue: auth.Venue{Names: true}}
+	id, code, _, err := s.Venues.Enrol(auth.Operator(), e)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,47 +44,47 @@ const (
 func TestCodeWorksOnce(t *testing.T) {
 	clock := kvtest.NewClock(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
 	s, event, id, code := invited(t, clock)
-	mine, other := kv.HashSecret("mine"), kv.HashSecret("other")
-	if _, err := s.Exchange("0000000000000000", kv.Joiner{Node: laptopNode, Secret: mine}); !errors.Is(err, kv.ErrCode) {
+	mine, other := keys.HashSecret("mine"), keys.HashSecret("other")
+	if _, err := s.Venues.Exchange("0000000000000000", office.Joiner{Node: laptopNode, Secret: mine}); !errors.Is(err, office.ErrCode) {
 		t.Errorf("Exchange(wrong code) = %v, want ErrCode", err)
 	}
-	c, err := s.Exchange(code, kv.Joiner{Node: laptopNode, Secret: mine})
-	if err != nil || c.ID != id || c.Realm != s.Realm() || c.Centre != s.Node() || len(c.CodeKey) == 0 {
+	c, err := s.Venues.Exchange(code, office.Joiner{Node: laptopNode, Secret: mine})
+	if err != nil || c.ID != id || c.Realm != s.Tables.Realm() || c.Centre != s.Tables.Node() || len(c.CodeKey) == 0 {
 		t.Fatalf("Exchange(code) = %+v, %v", c, err)
 	}
-	if again, err := s.Exchange(code, kv.Joiner{Node: laptopNode, Secret: mine}); err != nil || again.Key != c.Key {
+	if again, err := s.Venues.Exchange(code, office.Joiner{Node: laptopNode, Secret: mine}); err != nil || again.Key != c.Key {
 		t.Errorf("Exchange once more by the same laptop = %+v, %v, want the same key", again, err)
 	}
 	for name, try := range map[string]struct {
 		node   string
 		secret [32]byte
 	}{"another laptop": {anotherNode, mine}, "another secret": {laptopNode, other}} {
-		if _, err := s.Exchange(code, kv.Joiner{Node: try.node, Secret: try.secret}); !errors.Is(err, kv.ErrCode) {
+		if _, err := s.Venues.Exchange(code, office.Joiner{Node: try.node, Secret: try.secret}); !errors.Is(err, office.ErrCode) {
 			t.Errorf("Exchange by %s = %v, want ErrCode", name, err)
 		}
 	}
-	p, err := s.Login(c.Key, "mine")
+	p, err := s.Keys.Login(c.Key, "mine")
 	if err != nil || p.Node() != laptopNode {
 		t.Fatalf("Login(the laptop's key) = %v, %v", p, err)
 	}
-	all, err := s.Exchanged(p, 0)
-	if want := (kv.Exchanged{Name: scopes.Scope{Sort: scopes.EventHolders, ID: event}.String(), Push: true, Guest: true}); err != nil || len(all) != 4 || all[3] != want {
+	all, err := s.Venues.Exchanged(p, 0)
+	if want := (office.Exchanged{Name: scopes.Scope{Sort: scopes.EventHolders, ID: event}.String(), Push: true, Guest: true}); err != nil || len(all) != 4 || all[3] != want {
 		t.Errorf("Exchanged() = %v, %v, want the event's holders to push alone", all, err)
 	}
 }
 
 // letIn enrols a laptop and logs it in.
-func letIn(t testing.TB, s *kv.Store, e kv.Enrolment) (kv.Principal, kv.Credential) {
+func letIn(t testing.TB, s *kv.Store, e office.Enrolment) (auth.Principal, office.Credential) {
 	t.Helper()
-	_, code, _, err := s.Enrol(kv.Operator(), e)
+	_, code, _, err := s.Venues.Enrol(auth.Operator(), e)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := s.Exchange(code, kv.Joiner{Node: laptopNode, Secret: kv.HashSecret("mine")})
+	c, err := s.Venues.Exchange(code, office.Joiner{Node: laptopNode, Secret: keys.HashSecret("mine")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := s.Login(c.Key, "mine")
+	p, err := s.Keys.Login(c.Key, "mine")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,41 +97,41 @@ func TestNobodyJoinsUnderAnothersName(t *testing.T) {
 	s, event, id, first := invited(t, clock)
 	enrol := func() string {
 		t.Helper()
-		_, code, _, err := s.Enrol(kv.Operator(), kv.Enrolment{Name: "south", Level: kv.Level{Name: kv.EventOf, IDs: []int64{event}}})
+		_, code, _, err := s.Venues.Enrol(auth.Operator(), office.Enrolment{Name: "south", Level: auth.Level{Name: auth.EventOf, IDs: []int64{event}}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return code
 	}
-	joins := func(name, code, node, secret, proof string, want error) kv.Credential {
+	joins := func(name, code, node, secret, proof string, want error) office.Credential {
 		t.Helper()
-		j := kv.Joiner{Node: node, Secret: kv.HashSecret(secret)}
+		j := office.Joiner{Node: node, Secret: keys.HashSecret(secret)}
 		if proof != "" {
 			j.Proof = j.Prove(code, proof)
 		}
-		c, err := s.Exchange(code, j)
+		c, err := s.Venues.Exchange(code, j)
 		if !errors.Is(err, want) {
 			t.Errorf("%s: Exchange = %v, want %v", name, err, want)
 		}
 		return c
 	}
-	joins("the centre's own name", first, s.Node(), "mine", "", kv.ErrEnrolled)
+	joins("the centre's own name", first, s.Tables.Node(), "mine", "", office.ErrEnrolled)
 	mine := joins("a new laptop", first, laptopNode, "mine", "", nil)
 	second := enrol()
-	joins("a stranger", second, laptopNode, "stolen", "", kv.ErrEnrolled)
-	joins("a stranger who guesses", second, laptopNode, "stolen", "guess", kv.ErrEnrolled)
-	heard := kv.Joiner{Node: laptopNode, Secret: kv.HashSecret("new")}
-	if _, err := s.Exchange(second, kv.Joiner{Node: laptopNode, Secret: kv.HashSecret("stolen"), Proof: heard.Prove(second, "mine")}); !errors.Is(err, kv.ErrEnrolled) {
+	joins("a stranger", second, laptopNode, "stolen", "", office.ErrEnrolled)
+	joins("a stranger who guesses", second, laptopNode, "stolen", "guess", office.ErrEnrolled)
+	heard := office.Joiner{Node: laptopNode, Secret: keys.HashSecret("new")}
+	if _, err := s.Venues.Exchange(second, office.Joiner{Node: laptopNode, Secret: keys.HashSecret("stolen"), Proof: heard.Prove(second, "mine")}); !errors.Is(err, office.ErrEnrolled) {
 		t.Errorf("a proof of another secret: Exchange = %v, want ErrEnrolled", err)
 	}
-	if _, err := s.Login(mine.Key, "mine"); err != nil {
+	if _, err := s.Keys.Login(mine.Key, "mine"); err != nil {
 		t.Errorf("the laptop's key after all that: %v", err)
 	}
 	anew := joins("the laptop itself", second, laptopNode, "new", "mine", nil)
-	if _, err := s.Login(mine.Key, "mine"); !errors.Is(err, kv.ErrRevoked) {
+	if _, err := s.Keys.Login(mine.Key, "mine"); !errors.Is(err, table.ErrRevoked) {
 		t.Errorf("the laptop's first key = %v, want ErrRevoked", err)
 	}
-	if err := s.RevokeVenue(kv.Operator(), anew.ID); err != nil {
+	if err := s.Venues.RevokeVenue(auth.Operator(), anew.ID); err != nil {
 		t.Fatal(err)
 	}
 	if third := joins("a laptop that was revoked, and has lost its key", enrol(), laptopNode, "third", "", nil); third.ID == id || third.ID == anew.ID {
@@ -134,15 +143,15 @@ func TestNobodyJoinsUnderAnothersName(t *testing.T) {
 func TestALaptopEnrolsNoLaptop(t *testing.T) {
 	for _, url := range []string{"https://centre.example", ""} { // "": its records came by a file
 		s, event, _, code := invited(t, kvtest.NewClock(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)))
-		if err := s.Join(kv.Operator(), kv.Upstream{URL: url, Node: anotherNode}, kv.Credential{Realm: s.Realm()}); err != nil {
+		if err := s.Laptop.Join(auth.Operator(), table.Upstream{URL: url, Node: anotherNode}, office.Credential{Realm: s.Tables.Realm()}); err != nil {
 			t.Fatal(err)
 		}
-		e := kv.Enrolment{Name: "south", Level: kv.Level{Name: kv.EventOf, IDs: []int64{event}}}
-		var no *kv.Conflict
-		if _, _, _, err := s.Enrol(kv.Operator(), e); !errors.As(err, &no) || !strings.Contains(no.Reason, "at the centre") || !strings.Contains(no.Reason, url) {
+		e := office.Enrolment{Name: "south", Level: auth.Level{Name: auth.EventOf, IDs: []int64{event}}}
+		var no *table.Conflict
+		if _, _, _, err := s.Venues.Enrol(auth.Operator(), e); !errors.As(err, &no) || !strings.Contains(no.Reason, "at the centre") || !strings.Contains(no.Reason, url) {
 			t.Errorf("Enrol at a laptop of %q = %v, want *Conflict that names the centre", url, err)
 		}
-		if _, err := s.Exchange(code, kv.Joiner{Node: laptopNode, Secret: kv.HashSecret("mine")}); !errors.Is(err, kv.ErrCode) {
+		if _, err := s.Venues.Exchange(code, office.Joiner{Node: laptopNode, Secret: keys.HashSecret("mine")}); !errors.Is(err, office.ErrCode) {
 			t.Errorf("Exchange of a code from before it joined = %v, want ErrCode", err)
 		}
 	}
@@ -152,14 +161,14 @@ func TestCodeOfYesterdayIsOver(t *testing.T) {
 	clock := kvtest.NewClock(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
 	s, _, id, code := invited(t, clock)
 	clock.Move(24 * time.Hour)
-	if _, err := s.Exchange(code, kv.Joiner{Node: laptopNode, Secret: kv.HashSecret("mine")}); !errors.Is(err, kv.ErrCode) {
+	if _, err := s.Venues.Exchange(code, office.Joiner{Node: laptopNode, Secret: keys.HashSecret("mine")}); !errors.Is(err, office.ErrCode) {
 		t.Errorf("Exchange(a day later) = %v, want ErrCode", err)
 	}
 	clock.Move(-time.Hour)
-	if err := s.RevokeVenue(kv.Operator(), id); err != nil {
+	if err := s.Venues.RevokeVenue(auth.Operator(), id); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Exchange(code, kv.Joiner{Node: laptopNode, Secret: kv.HashSecret("mine")}); !errors.Is(err, kv.ErrCode) {
+	if _, err := s.Venues.Exchange(code, office.Joiner{Node: laptopNode, Secret: keys.HashSecret("mine")}); !errors.Is(err, office.ErrCode) {
 		t.Errorf("Exchange(of who was revoked before it came) = %v, want ErrCode", err)
 	}
 }
@@ -168,83 +177,83 @@ func TestCodeOfYesterdayIsOver(t *testing.T) {
 func TestRevokedLaptopBringsFactsAlone(t *testing.T) {
 	clock := kvtest.NewClock(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
 	s, _, id, code := invited(t, clock)
-	c, err := s.Exchange(code, kv.Joiner{Node: laptopNode, Secret: kv.HashSecret("mine")})
+	c, err := s.Venues.Exchange(code, office.Joiner{Node: laptopNode, Secret: keys.HashSecret("mine")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.RevokeVenue(kv.Operator(), id); err != nil {
+	if err := s.Venues.RevokeVenue(auth.Operator(), id); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Login(c.Key, "mine"); !errors.Is(err, kv.ErrRevoked) {
+	if _, err := s.Keys.Login(c.Key, "mine"); !errors.Is(err, table.ErrRevoked) {
 		t.Errorf("Login(revoked) = %v, want ErrRevoked", err)
 	}
-	p, err := s.RevokedNode(c.Key)
+	p, err := s.Keys.RevokedNode(c.Key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := s.Database(p, "event-1")
+	db, err := s.Docs.Database(p, "event-1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := db.Changes(kv.Feed{Limit: 1}); !errors.Is(err, kv.ErrForbidden) {
+	if _, _, err := db.Changes(docs.Feed{Limit: 1}); !errors.Is(err, auth.ErrForbidden) {
 		t.Errorf("Changes() of a revoked laptop = %v, want ErrForbidden", err)
 	}
 	fact := []byte(`{"event_id":1,"code_hash":"00112233445566778899aabbccddeeff","node":"` + laptopNode + `","hlc":"0000000000000001","at":"2026-05-01T12:00:00Z",` +
 		`"outcome":"unknown_code"}`)
 	first := rev.Next(rev.ID{}, false, fact)
-	results, err := db.Write([]kv.DocWrite{
+	results, err := db.Write([]merge.DocWrite{
 		{ID: "scan:01J0000000000000000000000A", Path: []rev.ID{first}, Body: fact},
 		{ID: "ticket:0000000000000001", Path: []rev.ID{first}, Body: []byte(`{"event_id":1}`)},
 	})
-	if err != nil || results[0].Err != nil || !errors.Is(results[1].Err, kv.ErrForbidden) {
+	if err != nil || results[0].Err != nil || !errors.Is(results[1].Err, auth.ErrForbidden) {
 		t.Fatalf("Write() = %v, %v, want the fact taken and the ticket refused", results, err)
 	}
 	for _, name := range []string{"event-1-names", "event-1-holders"} { // it hands over all that it has, one refusal for each
-		if db, err = s.Database(p, name); err != nil {
+		if db, err = s.Docs.Database(p, name); err != nil {
 			t.Fatalf("Database(%s) of a revoked laptop = %v", name, err)
 		}
-		if results, err = db.Write([]kv.DocWrite{{ID: "holder:0000000000000001", Path: []rev.ID{first}, Body: []byte(`{"event_id":1}`)}}); err != nil || !errors.Is(results[0].Err, kv.ErrForbidden) {
+		if results, err = db.Write([]merge.DocWrite{{ID: "holder:0000000000000001", Path: []rev.ID{first}, Body: []byte(`{"event_id":1}`)}}); err != nil || !errors.Is(results[0].Err, auth.ErrForbidden) {
 			t.Errorf("Write() to %s = %v, %v, want the document refused", name, results, err)
 		}
 	}
-	own, err := s.Database(kv.Operator(), "event-1")
+	own, err := s.Docs.Database(auth.Operator(), "event-1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc, err := own.Read("scan:01J0000000000000000000000A", kv.Ask{Leaves: true})
+	doc, err := own.Read("scan:01J0000000000000000000000A", docs.Ask{Leaves: true})
 	if err != nil || len(doc.Revisions) != 1 || !strings.Contains(string(doc.Revisions[0].Body), `"flags":["needs_review"]`) || doc.Revisions[0].Revision != first {
 		t.Errorf("the fact is %v, %v, want it marked under its own revision", doc.Revisions, err)
 	}
-	page, err := s.Reviews(kv.Operator(), kv.ReviewQuery{Where: []kv.Where{{Field: "flags", In: []any{kv.FlagNeedsReview}}}, Limit: 9})
+	page, err := s.Door.Reviews(auth.Operator(), door.ReviewQuery{Where: []desk.Where{{Field: "flags", In: []any{door.FlagNeedsReview}}}, Limit: 9})
 	if err != nil || page.Count != 1 || page.Facts[0].Kind != record.Scan || page.Facts[0].Outcome != "unknown_code" || page.Facts[0].Node != laptopNode {
 		t.Errorf("Reviews = %+v, %v, want the refused scan", page, err)
 	}
 }
 
 func TestJoinTakesAnEmptyStoreOver(t *testing.T) {
-	c := kv.Credential{Realm: "01J00000000000000000000009", CodeKey: make([]byte, 32)}
-	u := kv.Upstream{URL: "https://centre.example", Node: anotherNode, Key: "dw_k", Secret: "s"}
+	c := office.Credential{Realm: "01J00000000000000000000009", CodeKey: make([]byte, 32)}
+	u := table.Upstream{URL: "https://centre.example", Node: anotherNode, Key: "dw_k", Secret: "s"}
 	s := kvtest.Open(t)
 	key, secret := kvtest.Key(t, s, "denomination", "*:*")
-	if err := s.Join(kv.Operator(), u, c); err != nil {
+	if err := s.Laptop.Join(auth.Operator(), u, c); err != nil {
 		t.Fatal(err)
 	}
-	got, ok, err := s.Upstream()
-	if s.Realm() != c.Realm || s.Centre() != anotherNode || !ok || got.Key != "dw_k" || err != nil {
-		t.Errorf("after Join: realm %s, centre %s, upstream %+v %v %v", s.Realm(), s.Centre(), got, ok, err)
+	got, ok, err := s.Laptop.Upstream()
+	if s.Tables.Realm() != c.Realm || s.Tables.Centre() != anotherNode || !ok || got.Key != "dw_k" || err != nil {
+		t.Errorf("after Join: realm %s, centre %s, upstream %+v %v %v", s.Tables.Realm(), s.Tables.Centre(), got, ok, err)
 	}
-	p, err := s.Login(key, secret)
+	p, err := s.Keys.Login(key, secret)
 	if err != nil || p.Key() < record.FirstDrawn {
 		t.Errorf("a key made before is %d, %v, want it good under an id that no centre gives", p.Key(), err)
 	}
 	kvtest.Create(t, s, record.Role, `{"name":"Pastora"}`)
-	if err := s.Join(kv.Operator(), u, kv.Credential{Realm: anotherNode}); !errors.Is(err, kv.ErrOtherRealm) {
+	if err := s.Laptop.Join(auth.Operator(), u, office.Credential{Realm: anotherNode}); !errors.Is(err, laptop.ErrOtherRealm) {
 		t.Errorf("Join(another realm, with records) = %v, want ErrOtherRealm", err)
 	}
-	if err := s.Join(kv.Operator(), u, c); err != nil {
+	if err := s.Laptop.Join(auth.Operator(), u, c); err != nil {
 		t.Errorf("Join(the same realm again) = %v", err)
 	}
-	if rep, err := s.Verify(kv.Operator(), nil); err != nil || rep.Damaged > 0 {
+	if rep, err := s.Files.Verify(auth.Operator(), nil); err != nil || rep.Damaged > 0 {
 		t.Errorf("Verify() = %+v, %v", rep, err)
 	}
 }
@@ -256,7 +265,7 @@ func TestNoTwoLaptopsHaveOneName(t *testing.T) {
 	s, event, _, code := invited(t, clock)
 	enrols := func(name string, want bool) (id int64) {
 		t.Helper()
-		id, _, _, err := s.Enrol(kv.Operator(), kv.Enrolment{Name: name, Level: kv.Level{Name: kv.EventOf, IDs: []int64{event}}})
+		id, _, _, err := s.Venues.Enrol(auth.Operator(), office.Enrolment{Name: name, Level: auth.Level{Name: auth.EventOf, IDs: []int64{event}}})
 		var faults fault.ByField
 		switch {
 		case want && err != nil:
@@ -269,20 +278,20 @@ func TestNoTwoLaptopsHaveOneName(t *testing.T) {
 	enrols(" North ", false) // its code waits
 	clock.Move(25 * time.Hour)
 	second := enrols("north", true)
-	if err := s.RevokeVenue(kv.Operator(), second); err != nil {
+	if err := s.Venues.RevokeVenue(auth.Operator(), second); err != nil {
 		t.Fatal(err)
 	}
 	enrols("north", true)
-	if _, err := s.Exchange(code, kv.Joiner{Node: laptopNode}); !errors.Is(err, kv.ErrCode) {
+	if _, err := s.Venues.Exchange(code, office.Joiner{Node: laptopNode}); !errors.Is(err, office.ErrCode) {
 		t.Fatalf("Exchange of the old code = %v", err)
 	}
 	s, event, first, code := invited(t, clock)
-	if _, err := s.Exchange(code, kv.Joiner{Node: laptopNode, Secret: kv.HashSecret("mine")}); err != nil {
+	if _, err := s.Venues.Exchange(code, office.Joiner{Node: laptopNode, Secret: keys.HashSecret("mine")}); err != nil {
 		t.Fatal(err)
 	}
 	clock.Move(25 * time.Hour)
 	enrols("north", false) // it has joined
-	if err := s.RevokeVenue(kv.Operator(), first); err != nil {
+	if err := s.Venues.RevokeVenue(auth.Operator(), first); err != nil {
 		t.Fatal(err)
 	}
 	enrols("north", true)

@@ -8,18 +8,22 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/docs"
 	"doorward/kv/fault"
+	"doorward/kv/keys"
+	"doorward/kv/office"
 )
 
 // enrolments are all that a laptop could be enrolled for at the store of twoChurches, and more that is not there.
-func enrolments() (all []kv.Enrolment) {
-	event := func(ids ...int64) kv.Level { return kv.Level{Name: kv.EventOf, IDs: ids} }
-	church := func(ids ...int64) kv.Level { return kv.Level{Name: kv.ChurchOf, IDs: ids} }
-	for _, level := range []kv.Level{event(1), event(3), event(9), event(), church(1), church(1, 2), church(9), {Name: kv.Denomination}} {
+func enrolments() (all []office.Enrolment) {
+	event := func(ids ...int64) auth.Level { return auth.Level{Name: auth.EventOf, IDs: ids} }
+	church := func(ids ...int64) auth.Level { return auth.Level{Name: auth.ChurchOf, IDs: ids} }
+	for _, level := range []auth.Level{event(1), event(3), event(9), event(), church(1), church(1, 2), church(9), {Name: auth.Denomination}} {
 		for _, events := range [][]int64{nil, {1}, {2}, {3, 3}, {9}} {
 			for bits := range 8 {
-				v := kv.Venue{Finance: bits&1 != 0, Mirror: bits&2 != 0, Names: bits&4 != 0}
-				all = append(all, kv.Enrolment{Level: level, Events: events, Venue: v})
+				v := auth.Venue{Finance: bits&1 != 0, Mirror: bits&2 != 0, Names: bits&4 != 0}
+				all = append(all, office.Enrolment{Level: level, Events: events, Venue: v})
 			}
 		}
 	}
@@ -34,7 +38,7 @@ func TestEnrolRefusesWhatItsPullWouldRefuse(t *testing.T) {
 	for i, e := range enrolments() {
 		e.Name = fmt.Sprint("laptop ", i)
 		name := fmt.Sprintf("%s, events %v, %+v", e.Level.String(), e.Events, e.Venue)
-		_, code, _, err := s.Enrol(kv.Operator(), e)
+		_, code, _, err := s.Venues.Enrol(auth.Operator(), e)
 		var faults fault.ByField
 		if errors.As(err, &faults) {
 			continue
@@ -43,15 +47,15 @@ func TestEnrolRefusesWhatItsPullWouldRefuse(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		taken++
-		c, err := s.Exchange(code, kv.Joiner{Node: ulid.Make().String(), Secret: kv.HashSecret("mine")})
+		c, err := s.Venues.Exchange(code, office.Joiner{Node: ulid.Make().String(), Secret: keys.HashSecret("mine")})
 		if err != nil {
 			t.Fatalf("%s: Exchange = %v", name, err)
 		}
-		p, err := s.Login(c.Key, "mine")
+		p, err := s.Keys.Login(c.Key, "mine")
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := s.Exchanged(p, 0)
+		all, err := s.Venues.Exchanged(p, 0)
 		if err != nil {
 			t.Fatalf("%s: Exchanged = %v", name, err)
 		}
@@ -75,15 +79,15 @@ func TestEnrolRefusesWhatItsPullWouldRefuse(t *testing.T) {
 }
 
 // mayExchange checks that a laptop may do with a database what it is told to do.
-func mayExchange(t *testing.T, s *kv.Store, p kv.Principal, name string, x kv.Exchanged) {
+func mayExchange(t *testing.T, s *kv.Store, p auth.Principal, name string, x office.Exchanged) {
 	t.Helper()
-	db, err := s.Database(p, x.Name)
+	db, err := s.Docs.Database(p, x.Name)
 	if err != nil {
 		t.Errorf("%s: Database(%s) = %v", name, x.Name, err)
 		return
 	}
 	if x.Pull {
-		if _, _, err := db.Changes(kv.Feed{Limit: 1}); err != nil {
+		if _, _, err := db.Changes(docs.Feed{Limit: 1}); err != nil {
 			t.Errorf("%s: pull of %s = %v", name, x.Name, err)
 		}
 	}
@@ -95,9 +99,9 @@ func mayExchange(t *testing.T, s *kv.Store, p kv.Principal, name string, x kv.Ex
 }
 
 // wanted are the databases that an enrolment asks for.
-func wanted(e *kv.Enrolment) (names []string) {
+func wanted(e *office.Enrolment) (names []string) {
 	events := e.Events
-	if e.Level.Name == kv.EventOf {
+	if e.Level.Name == auth.EventOf {
 		events = append(events, e.Level.IDs...)
 	}
 	for _, id := range events {
@@ -106,7 +110,7 @@ func wanted(e *kv.Enrolment) (names []string) {
 			names = append(names, fmt.Sprintf("event-%d-names", id))
 		}
 	}
-	if e.Level.Name == kv.ChurchOf && !e.Venue.Mirror { // a mirror has all churches in records
+	if e.Level.Name == auth.ChurchOf && !e.Venue.Mirror { // a mirror has all churches in records
 		for _, id := range e.Level.IDs {
 			names = append(names, fmt.Sprint("church-", id))
 			if e.Venue.Finance {

@@ -8,9 +8,16 @@ import (
 	"testing"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/docs"
+	"doorward/kv/door"
+	"doorward/kv/entry"
+	"doorward/kv/erase"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
 	"doorward/kv/record"
 	"doorward/kv/rev"
+	"doorward/kv/table"
 )
 
 // After an erasure and a compaction no byte of the folder tells of the person, and everything else is as it was.
@@ -20,20 +27,20 @@ func TestAnErasedPersonLeavesNoBytes(t *testing.T) {
 		t.Fatalf("before: %v, want all of %v", found, traces)
 	}
 	e := k.erase(t)
-	if want := (kv.Erased{Tickets: 1, Memberships: 1, Conflicts: e.Conflicts, Refusals: 2, Answers: 3}); e != want || e.Conflicts == 0 {
+	if want := (erase.Erased{Tickets: 1, Memberships: 1, Conflicts: e.Conflicts, Refusals: 2, Answers: 3}); e != want || e.Conflicts == 0 {
 		t.Errorf("Erase = %+v, want %+v", e, want)
 	}
 	healthy(t, k.Store)
 	for _, test := range []struct{ code, want string }{{"KEEP", "admitted"}, {"PASSED", "admitted"}} {
-		scanned(t, k.Store, kv.Operator(), kv.Attempt{Event: 1, Code: test.code}, kv.Outcome(test.want))
+		scanned(t, k.Store, auth.Operator(), door.Attempt{Event: 1, Code: test.code}, table.Outcome(test.want))
 	}
-	if r, err := k.Retrieve(kv.Operator(), target(record.Ticket, k.ticket)); err != nil || member(r.JSON, "holder_name") != "null" || member(r.JSON, "code") != `"KEEP"` {
+	if r, err := k.Store.Desk.Retrieve(auth.Operator(), target(record.Ticket, k.ticket)); err != nil || member(r.JSON, "holder_name") != "null" || member(r.JSON, "code") != `"KEEP"` {
 		t.Errorf("the ticket is %s, %v, want its code and no name", r.JSON, err)
 	}
-	if r, err := k.Retrieve(kv.Operator(), target(record.Ticket, k.ticket+1)); err != nil || member(r.JSON, "holder_name") != `"Ana"` {
+	if r, err := k.Store.Desk.Retrieve(auth.Operator(), target(record.Ticket, k.ticket+1)); err != nil || member(r.JSON, "holder_name") != `"Ana"` {
 		t.Errorf("the ticket that was passed on is %s, %v, want Ana's", r.JSON, err)
 	}
-	if due, _, err := k.ErasuresDue(); err != nil || due != 3 {
+	if due, _, err := k.Store.Erasures.ErasuresDue(); err != nil || due != 3 {
 		t.Errorf("due = %d, %v, want 3", due, err)
 	}
 	k.compacted(t)
@@ -43,7 +50,7 @@ func TestAnErasedPersonLeavesNoBytes(t *testing.T) {
 	k.Store = reopenable(t, kv.Config{Dir: k.dir})
 	defer closed(t, k.Store)
 	healthy(t, k.Store)
-	if due, _, err := k.ErasuresDue(); err != nil || due != 0 {
+	if due, _, err := k.Store.Erasures.ErasuresDue(); err != nil || due != 0 {
 		t.Errorf("due after compacting = %d, %v, want none", due, err)
 	}
 }
@@ -59,22 +66,22 @@ func TestNoReplicaBringsAnErasedPersonBack(t *testing.T) {
 	refusals := pageOf(t, k.Store, record.Refusal).Count
 	db := opens(t, k.Store, k.pair.p, "church-1")
 	unknown := rev.ID{Generation: 9, Hash: [16]byte{9}}
-	if m, err := db.Missing([]kv.Revs{{ID: doc, Revisions: []rev.ID{k.old, unknown}}}); err != nil || m[0].Missing != nil {
+	if m, err := db.Missing([]merge.Revs{{ID: doc, Revisions: []rev.ID{k.old, unknown}}}); err != nil || m[0].Missing != nil {
 		t.Errorf("Missing = %+v, %v, want nothing", m, err)
 	}
 	for _, revs := range [][]rev.ID{nil, {k.old}, {unknown}} {
-		d, err := db.Read(doc, kv.Ask{Revisions: revs})
+		d, err := db.Read(doc, docs.Ask{Revisions: revs})
 		if err != nil || len(d.Revisions) == 0 || !d.Revisions[0].Deleted || string(d.Revisions[0].Body) != "{}" {
 			t.Errorf("Read(%v) = %+v, %v, want an empty tombstone", revs, d.Revisions, err)
 		}
 	}
 	tree := kv.TreeOf(t, k.pair.venue, record.Person, k.person)
 	last := tree.Winner().Revision
-	for _, w := range []kv.DocWrite{
+	for _, w := range []merge.DocWrite{
 		{ID: doc, Path: tree.Path(last), Body: []byte(`{"full_name":"Zacarias Again","church_id":1}`)},
 		{ID: "membership:4503599627370499", Path: chain("a"), Body: fmt.Appendf(nil, `{"person":%d,"group_id":1}`, k.person)},
 	} {
-		results, err := db.Write([]kv.DocWrite{w})
+		results, err := db.Write([]merge.DocWrite{w})
 		if err != nil || kindOf(results[0].Err) != "forbidden" {
 			t.Errorf("push of %s = %+v, %v, want forbidden", w.ID, results, err)
 		}
@@ -82,14 +89,14 @@ func TestNoReplicaBringsAnErasedPersonBack(t *testing.T) {
 	if n := pageOf(t, k.Store, record.Refusal).Count; n != refusals {
 		t.Errorf("%d refusals, want %d", n, refusals)
 	}
-	if _, err := k.Upsert(kv.Operator(), []kv.Row{row(t, record.Person, k.person, `{"full_name":"Zacarias"}`)}, false); err != nil {
+	if _, err := k.Store.Desk.Upsert(auth.Operator(), []entry.Row{row(t, record.Person, k.person, `{"full_name":"Zacarias"}`)}, false); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := k.Retrieve(kv.Operator(), target(record.Person, k.person)); kindOf(err) != "not found" {
+	if _, err := k.Store.Desk.Retrieve(auth.Operator(), target(record.Person, k.person)); kindOf(err) != "not found" {
 		t.Errorf("the person is back: %v", err)
 	}
 	k.pair.sync(t)
-	if got := bodyOf(t, opens(t, k.pair.venue, kv.Operator(), "church-1"), doc); strings.Contains(got, "Zulmira") {
+	if got := bodyOf(t, opens(t, k.pair.venue, auth.Operator(), "church-1"), doc); strings.Contains(got, "Zulmira") {
 		t.Errorf("the laptop has %s", got)
 	}
 	healthy(t, k.Store)
@@ -101,19 +108,19 @@ func TestATicketThatComesLateComesWithoutErasedNames(t *testing.T) {
 	defer closed(t, k.Store)
 	names := []string{"event-1", "event-1-names", "event-1-holders"}
 	for _, name := range names {
-		replicated(t, opens(t, k.Store, k.pair.p, name), k.Node(), opens(t, k.pair.venue, kv.Operator(), name))
+		replicated(t, opens(t, k.Store, k.pair.p, name), k.Store.Tables.Node(), opens(t, k.pair.venue, auth.Operator(), name))
 	}
 	patched(t, k.pair.venue, record.Ticket, k.ticket, `{"holder_name":"Zacarias Later"}`)
 	k.erase(t)
 	for _, name := range names {
-		replicated(t, opens(t, k.pair.venue, kv.Operator(), name), k.pair.venue.Node(), opens(t, k.Store, k.pair.p, name)) // the person is refused
+		replicated(t, opens(t, k.pair.venue, auth.Operator(), name), k.pair.venue.Tables.Node(), opens(t, k.Store, k.pair.p, name)) // the person is refused
 	}
-	r, err := k.Retrieve(kv.Operator(), target(record.Ticket, k.ticket))
+	r, err := k.Store.Desk.Retrieve(auth.Operator(), target(record.Ticket, k.ticket))
 	if err != nil || member(r.JSON, "holder_name") != "null" {
 		t.Errorf("the ticket is %s, %v, want no name", r.JSON, err)
 	}
-	w := kv.DocWrite{ID: record.HolderName.DocID(record.Int(k.ticket)), Path: chain("a"), Body: []byte(`{"event_id":1,"full_name":"Zacarias Later"}`)}
-	door := enrolled(t, k.Store, "event:1", kv.Venue{Names: true}) // of a laptop that may not write it the centre keeps what it refuses
+	w := merge.DocWrite{ID: record.HolderName.DocID(record.Int(k.ticket)), Path: chain("a"), Body: []byte(`{"event_id":1,"full_name":"Zacarias Later"}`)}
+	door := enrolled(t, k.Store, "event:1", auth.Venue{Names: true}) // of a laptop that may not write it the centre keeps what it refuses
 	if err := push(t, opens(t, k.Store, door, "event-1-names"), w); kindOf(err) != "forbidden" {
 		t.Errorf("push by a laptop of the event = %v, want forbidden", err)
 	}
@@ -130,25 +137,25 @@ func TestALaptopErasesWhatTheCentreSays(t *testing.T) {
 	k := knowing(t)
 	defer closed(t, k.Store)
 	for _, name := range []string{"event-1", "event-1-names", "event-1-holders"} {
-		replicated(t, opens(t, k.Store, k.pair.p, name), k.Node(), opens(t, k.pair.venue, kv.Operator(), name))
+		replicated(t, opens(t, k.Store, k.pair.p, name), k.Store.Tables.Node(), opens(t, k.pair.venue, auth.Operator(), name))
 	}
 	k.erase(t)
-	var told []kv.DocWrite
-	all := opens(t, k.Store, kv.Operator(), "records")
+	var told []merge.DocWrite
+	all := opens(t, k.Store, auth.Operator(), "records")
 	for _, id := range pageOf(t, k.Store, record.Erasure).IDs {
-		d, err := all.Read(record.Erasure.DocID(id), kv.Ask{})
+		d, err := all.Read(record.Erasure.DocID(id), docs.Ask{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		told = append(told, kv.DocWrite{ID: d.ID, Path: d.Tree.Path(d.Revisions[0].Revision), Body: d.Revisions[0].Body})
+		told = append(told, merge.DocWrite{ID: d.ID, Path: d.Tree.Path(d.Revisions[0].Revision), Body: d.Revisions[0].Body})
 	}
 	kv.ShareCodeKey(t, k.Store, k.pair.venue)
-	if _, err := opens(t, k.pair.venue, kv.Operator(), "records").Write(told); err != nil {
+	if _, err := opens(t, k.pair.venue, auth.Operator(), "records").Write(told); err != nil {
 		t.Fatal(err)
 	}
 	kv.AwaitErasures(t, k.pair.venue)
 	for _, name := range []string{"church-1", "event-1", "event-1-names", "event-1-holders"} {
-		replicated(t, opens(t, k.Store, k.pair.p, name), k.Node(), opens(t, k.pair.venue, kv.Operator(), name))
+		replicated(t, opens(t, k.Store, k.pair.p, name), k.Store.Tables.Node(), opens(t, k.pair.venue, auth.Operator(), name))
 	}
 	k.venueLacksTraces(t)
 	healthy(t, k.pair.venue)
@@ -180,7 +187,7 @@ func TestAnErasureIsFinishedAfterACrash(t *testing.T) {
 				}
 				return nil
 			})
-			if _, err := k.Erase(kv.Operator(), record.Person, record.Int(k.person)); !errors.Is(err, errKilled) {
+			if _, err := k.Store.Erasures.Erase(auth.Operator(), record.Person, record.Int(k.person)); !errors.Is(err, errKilled) {
 				t.Fatalf("Erase = %v", err)
 			}
 			closed(t, k.Store)
@@ -198,21 +205,21 @@ func TestWhoMayErase(t *testing.T) {
 	k := knowing(t)
 	defer closed(t, k.Store)
 	for _, test := range []struct {
-		p    kv.Principal
+		p    auth.Principal
 		kind *record.Kind
 		id   int64
 		want string
 	}{
 		{kvtest.Login(t, k.Store, "church:1", "*:*"), record.Person, k.person, "forbidden"},
 		{kvtest.Login(t, k.Store, "denomination", "people:*"), record.Person, k.person, "forbidden"},
-		{kv.Operator(), record.Person, 999, "not found"},
-		{kv.Operator(), record.Group, 1, "not found"},
+		{auth.Operator(), record.Person, 999, "not found"},
+		{auth.Operator(), record.Group, 1, "not found"},
 	} {
-		if _, err := k.Erase(test.p, test.kind, record.Int(test.id)); kindOf(err) != test.want {
+		if _, err := k.Store.Erasures.Erase(test.p, test.kind, record.Int(test.id)); kindOf(err) != test.want {
 			t.Errorf("Erase(%s %d) = %v, want %s", test.kind.Name, test.id, err, test.want)
 		}
 	}
-	if _, err := k.pair.venue.Erase(kv.Operator(), record.Person, record.Int(k.person)); kindOf(err) != "conflict" {
+	if _, err := k.pair.venue.Erasures.Erase(auth.Operator(), record.Person, record.Int(k.person)); kindOf(err) != "conflict" {
 		t.Errorf("at a laptop: %v, want conflict", err)
 	}
 }

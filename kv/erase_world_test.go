@@ -11,7 +11,12 @@ import (
 	"testing"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/erase"
+	"doorward/kv/inbox"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
 	"doorward/kv/record"
 	"doorward/kv/rev"
 )
@@ -47,7 +52,7 @@ func knowing(t testing.TB) *known {
 	passed := kvtest.Create(t, k.Store, record.Ticket, fmt.Sprintf(`{"event_id":%d,"code":"PASSED","holder_name":"Zacarias Quintela","email":"zaca@example.org","person_id":%d}`, event, k.person))
 	patched(t, k.Store, record.Ticket, passed, fmt.Sprintf(`{"holder_name":"Ana","email":"ana@example.org","person_id":%d}`, bystander))
 	gone := kvtest.Create(t, k.Store, record.Ticket, fmt.Sprintf(`{"event_id":%d,"code":"GONE","holder_name":"Zacarias Quintela","email":"zaca@example.org","person_id":%d}`, event, k.person))
-	if err := k.Delete(kv.Operator(), target(record.Ticket, gone)); err != nil {
+	if err := k.Store.Desk.Delete(auth.Operator(), target(record.Ticket, gone)); err != nil {
 		t.Fatal(err)
 	}
 	k.branch(t)
@@ -62,8 +67,8 @@ func knowing(t testing.TB) *known {
 // once makes a record with an Idempotency-Key.
 func (k *known) once(t testing.TB, kind *record.Kind, body string) int64 {
 	t.Helper()
-	at := kv.Target{Surface: record.Admin, Kind: kind, Once: &kv.Once{Key: sha256.Sum256([]byte(body))}}
-	r, err := k.Create(kv.Operator(), at, kvtest.Parse(t, kind, body, true))
+	at := desk.Target{Surface: record.Admin, Kind: kind, Once: &desk.Once{Key: sha256.Sum256([]byte(body))}}
+	r, err := k.Store.Desk.Create(auth.Operator(), at, kvtest.Parse(t, kind, body, true))
 	if err != nil {
 		t.Fatalf("create %s: %v", body, err)
 	}
@@ -71,7 +76,7 @@ func (k *known) once(t testing.TB, kind *record.Kind, body string) int64 {
 }
 
 // meets has the centre enrol a new laptop.
-func (k *known) meets(t testing.TB, of kv.Level) {
+func (k *known) meets(t testing.TB, of auth.Level) {
 	t.Helper()
 	k.pair = joined{centre: k.Store, venue: kvtest.Open(t)}
 	if err := kv.SetLeaf(k.pair.venue); err != nil {
@@ -87,7 +92,7 @@ func (k *known) branch(t testing.TB) {
 	if err := kv.SetLeaf(k.pair.venue); err != nil {
 		t.Fatal(err)
 	}
-	k.pair.p = enrolled(t, k.Store, "church:1", kv.Venue{Node: k.pair.venue.Node(), Names: true})
+	k.pair.p = enrolled(t, k.Store, "church:1", auth.Venue{Node: k.pair.venue.Tables.Node(), Names: true})
 	k.pair.sync(t)
 	patched(t, k.Store, record.Person, k.person, `{"full_name":"Zulmira Centre"}`)
 	patched(t, k.pair.venue, record.Person, k.person, `{"full_name":"Zacarias Laptop"}`)
@@ -103,11 +108,11 @@ func (k *known) branch(t testing.TB) {
 func (k *known) refusals(t testing.TB) {
 	t.Helper()
 	key := kvtest.Login(t, k.Store, "church:1", "sync:*", "people:*", "group:GET", "memberships:*", "event:GET")
-	for _, w := range []kv.DocWrite{
+	for _, w := range []merge.DocWrite{
 		{ID: record.Person.DocID(record.Int(k.person)), Path: chain("a"), Body: []byte(`{"full_name":"Zacarias Refused","unknown":1}`)},
 		{ID: "membership:0000000000000077", Path: chain("a"), Body: fmt.Appendf(nil, `{"person":%d,"group_id":1,"note":"Zulmira"}`, k.person)},
 	} {
-		results, err := opens(t, k.Store, key, "church-1").Write([]kv.DocWrite{w})
+		results, err := opens(t, k.Store, key, "church-1").Write([]merge.DocWrite{w})
 		if err != nil || kindOf(results[0].Err) != "forbidden" {
 			t.Fatalf("push = %+v, %v, want a refusal", results, err)
 		}
@@ -115,9 +120,9 @@ func (k *known) refusals(t testing.TB) {
 }
 
 // erase erases the person.
-func (k *known) erase(t testing.TB) kv.Erased {
+func (k *known) erase(t testing.TB) erase.Erased {
 	t.Helper()
-	e, err := k.Erase(kv.Operator(), record.Person, record.Int(k.person))
+	e, err := k.Store.Erasures.Erase(auth.Operator(), record.Person, record.Int(k.person))
 	if err != nil {
 		t.Fatalf("erase: %v", err)
 	}
@@ -149,7 +154,7 @@ func traced(t testing.TB, dir string) (found []string) {
 // compacted writes the store's file anew and closes it.
 func (k *known) compacted(t testing.TB) {
 	t.Helper()
-	if _, err := k.Compact(t.Context(), kv.Operator()); err != nil {
+	if _, err := k.Store.Files.Compact(t.Context(), auth.Operator()); err != nil {
 		t.Fatalf("compact: %v", err)
 	}
 	closed(t, k.Store)
@@ -158,13 +163,13 @@ func (k *known) compacted(t testing.TB) {
 // TestAnErasedPersonIsInNothingThatStaffHaveSettled: the file keeps the body of a refusal and of a conflict that is off the list.
 func TestAnErasedPersonIsInNothingThatStaffHaveSettled(t *testing.T) {
 	k := knowing(t)
-	for _, r := range matters(t, k.Store, kv.Operator(), record.Refusal) {
-		if err := k.ResolveRefusal(kv.Operator(), r.ID, false); err != nil {
+	for _, r := range matters(t, k.Store, auth.Operator(), record.Refusal) {
+		if err := k.Store.Inbox.ResolveRefusal(auth.Operator(), r.ID, false); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, r := range matters(t, k.Store, kv.Operator(), record.Conflict) {
-		if err := k.ResolveConflict(kv.Operator(), r.ID, kv.Choice{}); err != nil {
+	for _, r := range matters(t, k.Store, auth.Operator(), record.Conflict) {
+		if err := k.Store.Inbox.ResolveConflict(auth.Operator(), r.ID, inbox.Choice{}); err != nil {
 			t.Fatal(err)
 		}
 	}

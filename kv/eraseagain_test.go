@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/backup"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 )
@@ -20,7 +22,7 @@ func (k *known) holderAt(t testing.TB, s *kv.Store, want string) {
 	if want != "" {
 		text = fmt.Sprintf("%q", want)
 	}
-	r, err := s.Retrieve(kv.Operator(), target(record.Ticket, k.ticket))
+	r, err := s.Desk.Retrieve(auth.Operator(), target(record.Ticket, k.ticket))
 	if err != nil || member(r.JSON, "holder_name") != text {
 		t.Errorf("the ticket is %s, %v, want the holder %s", r.JSON, err, text)
 	}
@@ -36,15 +38,15 @@ func TestWhoHasTheTicketOfAnErasedPersonIsErasedToo(t *testing.T) {
 	patched(t, k.Store, record.Ticket, k.ticket, fmt.Sprintf(`{"holder_name":"Zulmira Next","email":"zulmira@example.org","person_id":%d}`, next))
 	k.pulls(t)
 	k.holderAt(t, k.pair.venue, "Zulmira Next")
-	_, upto, err := k.Erasures(k.pair.p, 0)
+	_, upto, err := k.Store.Erasures.Erasures(k.pair.p, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := k.Erase(kv.Operator(), record.Person, record.Int(next))
+	found, err := k.Store.Erasures.Erase(auth.Operator(), record.Person, record.Int(next))
 	if err != nil || found.Tickets != 1 {
 		t.Fatalf("Erase = %+v, %v, want one ticket", found, err)
 	}
-	if again, _, err := k.Erasures(k.pair.p, upto); err != nil || len(again) != 2 {
+	if again, _, err := k.Store.Erasures.Erasures(k.pair.p, upto); err != nil || len(again) != 2 {
 		t.Errorf("the laptop is told of %+v, %v, want the person and the ticket again", again, err)
 	}
 	k.tells(t)
@@ -65,8 +67,8 @@ func TestWhoHasTheTicketOfAnErasedPersonIsErasedToo(t *testing.T) {
 // TestARestoredCentreKeepsWhoHasTheTicketNow: it makes other revisions without names than before, and the ledger tells of those.
 func TestARestoredCentreKeepsWhoHasTheTicketNow(t *testing.T) {
 	k := late(t)
-	backup := filepath.Join(t.TempDir(), "backup.db")
-	if _, err := k.CopyTo(kv.Operator(), backup); err != nil {
+	copied := filepath.Join(t.TempDir(), "backup.db")
+	if _, err := k.Store.Files.CopyTo(auth.Operator(), copied); err != nil {
 		t.Fatal(err)
 	}
 	patched(t, k.Store, record.Ticket, k.ticket, `{"holder_name":"Zacarias Later","order":"A7"}`)
@@ -75,7 +77,7 @@ func TestARestoredCentreKeepsWhoHasTheTicketNow(t *testing.T) {
 	k.pulls(t)
 	k.tells(t)
 	closed(t, k.Store)
-	if _, err := kv.Replace(k.dir, backup, sunday, slog.New(slog.DiscardHandler)); err != nil {
+	if _, err := backup.ReplaceStore(k.dir, copied, sunday, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	k.Store = reopenable(t, kv.Config{Dir: k.dir})
@@ -103,14 +105,14 @@ func TestALaptopThatDoesNotKnowWhatWasMadeSinceEmptiesNothing(t *testing.T) {
 	k.pulls(t)
 	for _, k.pair = range []joined{since, before} {
 		kv.ShareCodeKey(t, k.Store, k.pair.venue)
-		all, _, err := k.Erasures(k.pair.p, 0)
+		all, _, err := k.Store.Erasures.Erasures(k.pair.p, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range all {
 			all[i].First = nil
 		}
-		if err := k.pair.venue.TakeErasures(kv.Operator(), all); err != nil {
+		if err := k.pair.venue.Erasures.TakeErasures(auth.Operator(), all); err != nil {
 			t.Fatal(err)
 		}
 		kv.AwaitErasures(t, k.pair.venue)
@@ -134,11 +136,11 @@ func TestAnErasureIsToldOnceItIsDone(t *testing.T) {
 		}
 		return nil
 	})
-	if _, err := k.Erase(kv.Operator(), record.Person, record.Int(k.person)); err == nil {
+	if _, err := k.Store.Erasures.Erase(auth.Operator(), record.Person, record.Int(k.person)); err == nil {
 		t.Fatal("the erasure was not stopped")
 	}
 	tickets := func() (n int) {
-		all, _, err := k.Erasures(k.pair.p, 0)
+		all, _, err := k.Store.Erasures.Erasures(k.pair.p, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,10 +168,10 @@ func TestAnErasureIsToldOnceItIsDone(t *testing.T) {
 func TestALaptopKeepsNothingOfWhomATicketPassedOn(t *testing.T) {
 	k := knowing(t)
 	defer closed(t, k.Store)
-	k.meets(t, kv.Level{Name: kv.EventOf, IDs: []int64{1}})
+	k.meets(t, auth.Level{Name: auth.EventOf, IDs: []int64{1}})
 	pulls := func() {
 		for _, name := range ticketDBs[:2] {
-			replicated(t, opens(t, k.Store, k.pair.p, name), k.Node(), opens(t, k.pair.venue, kv.Operator(), name))
+			replicated(t, opens(t, k.Store, k.pair.p, name), k.Store.Tables.Node(), opens(t, k.pair.venue, auth.Operator(), name))
 		}
 	}
 	pulls()
@@ -196,11 +198,11 @@ func TestTheNextHolderIsHiddenWhileBeingErased(t *testing.T) {
 		}
 		return nil
 	})
-	if _, err := k.Erase(kv.Operator(), record.Person, record.Int(next)); err == nil {
+	if _, err := k.Store.Erasures.Erase(auth.Operator(), record.Person, record.Int(next)); err == nil {
 		t.Fatal("the erasure was not stopped")
 	}
 	k.holderAt(t, k.Store, "")
-	if r, err := k.Retrieve(kv.Operator(), target(record.Ticket, k.ticket)); err != nil || member(r.JSON, "label") != `""` || member(r.JSON, "email") != "null" {
+	if r, err := k.Store.Desk.Retrieve(auth.Operator(), target(record.Ticket, k.ticket)); err != nil || member(r.JSON, "label") != `""` || member(r.JSON, "email") != "null" {
 		t.Errorf("the ticket is %s, %v, want nothing of who is being erased", r.JSON, err)
 	}
 	kv.StopErasing(k.Store, nil)
@@ -238,9 +240,9 @@ func TestARestoredCentreErasesATwiceErasedTicketTwice(t *testing.T) {
 // laptop was told of the first erasure alone. The ledger may be lost, so that only the store before knows of the second.
 func (k *known) twiceErased(t testing.TB, named, heard, lost bool) {
 	t.Helper()
-	backup := filepath.Join(t.TempDir(), "backup.db")
+	copied := filepath.Join(t.TempDir(), "backup.db")
 	keep := func() {
-		if _, err := k.CopyTo(kv.Operator(), backup); err != nil {
+		if _, err := k.Store.Files.CopyTo(auth.Operator(), copied); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -251,7 +253,7 @@ func (k *known) twiceErased(t testing.TB, named, heard, lost bool) {
 	k.tells(t)
 	patched(t, k.Store, record.Ticket, k.ticket, `{"holder_name":"Zulmira Next"}`)
 	if named {
-		backup += "2"
+		copied += "2"
 		keep()
 	}
 	if heard {
@@ -259,7 +261,7 @@ func (k *known) twiceErased(t testing.TB, named, heard, lost bool) {
 	}
 	next := kvtest.Create(t, k.Store, record.Person, `{"full_name":"Zulmira Next","church_id":1}`)
 	patched(t, k.Store, record.Ticket, k.ticket, fmt.Sprintf(`{"person_id":%d}`, next))
-	if _, err := k.Erase(kv.Operator(), record.Person, record.Int(next)); err != nil {
+	if _, err := k.Store.Erasures.Erase(auth.Operator(), record.Person, record.Int(next)); err != nil {
 		t.Fatal(err)
 	}
 	closed(t, k.Store)
@@ -268,7 +270,7 @@ func (k *known) twiceErased(t testing.TB, named, heard, lost bool) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := kv.Replace(k.dir, backup, sunday, slog.New(slog.DiscardHandler)); err != nil {
+	if _, err := backup.ReplaceStore(k.dir, copied, sunday, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	k.Store = reopenable(t, kv.Config{Dir: k.dir})

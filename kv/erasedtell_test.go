@@ -10,7 +10,12 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/backup"
+	"doorward/kv/erase"
+	"doorward/kv/keys"
 	"doorward/kv/kvtest"
+	"doorward/kv/office"
 	"doorward/kv/record"
 )
 
@@ -22,7 +27,7 @@ func TestALaptopIsToldOfAllErasures(t *testing.T) {
 	}
 	own, other := person(1), person(2)
 	ticket := kvtest.Create(t, s, record.Ticket, fmt.Sprintf(`{"event_id":2,"code":"K7QP","holder_name":"Somebody","person_id":%d}`, other))
-	church, event := loggedIn(t, s, laptopKey(t, s, kv.Level{Name: kv.ChurchOf, IDs: []int64{1}})), loggedIn(t, s, laptopKey(t, s, kv.Level{Name: kv.EventOf, IDs: []int64{2}}))
+	church, event := loggedIn(t, s, laptopKey(t, s, auth.Level{Name: auth.ChurchOf, IDs: []int64{1}})), loggedIn(t, s, laptopKey(t, s, auth.Level{Name: auth.EventOf, IDs: []int64{2}}))
 	for _, id := range []int64{own, other} {
 		erased(t, s, id)
 	}
@@ -35,7 +40,7 @@ func TestALaptopIsToldOfAllErasures(t *testing.T) {
 	if next := wantTold(t, s, church, upto, map[string]int64{"person": late}); next <= upto {
 		t.Errorf("told up to %d, want beyond %d", next, upto)
 	}
-	if _, _, err := s.Erasures(kvtest.Login(t, s, "denomination", "*:*"), 0); kindOf(err) != "not found" {
+	if _, _, err := s.Erasures.Erasures(kvtest.Login(t, s, "denomination", "*:*"), 0); kindOf(err) != "not found" {
 		t.Errorf("Erasures for a key of another class = %v, want not found", err)
 	}
 }
@@ -45,43 +50,43 @@ func TestWhomARestoredCentreNeverKnewIsToldToAll(t *testing.T) {
 	dir := folder(t)
 	s := reopenable(t, kv.Config{Dir: dir})
 	kvtest.Create(t, s, record.Church, `{"name":"Church"}`)
-	key := laptopKey(t, s, kv.Level{Name: kv.ChurchOf, IDs: []int64{1}})
-	backup := filepath.Join(t.TempDir(), "backup.db")
-	if _, err := s.CopyTo(kv.Operator(), backup); err != nil {
+	key := laptopKey(t, s, auth.Level{Name: auth.ChurchOf, IDs: []int64{1}})
+	copied := filepath.Join(t.TempDir(), "backup.db")
+	if _, err := s.Files.CopyTo(auth.Operator(), copied); err != nil {
 		t.Fatal(err)
 	}
 	id := kvtest.Create(t, s, record.Person, `{"full_name":"Somebody","church_id":1}`)
 	erased(t, s, id)
 	want := kv.HashErased(s, record.Person, id)
 	closed(t, s)
-	if _, err := kv.Replace(dir, backup, sunday, slog.New(slog.DiscardHandler)); err != nil {
+	if _, err := backup.ReplaceStore(dir, copied, sunday, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	s = reopenable(t, kv.Config{Dir: dir})
 	defer closed(t, s)
-	all, _, err := s.Erasures(loggedIn(t, s, key), 0)
+	all, _, err := s.Erasures.Erasures(loggedIn(t, s, key), 0)
 	if err != nil || len(all) != 1 || all[0].Hash != want {
 		t.Errorf("Erasures = %+v, %v, want the one", all, err)
 	}
 }
 
 // laptopKey enrols a laptop, whose secret is "mine", and answers its key.
-func laptopKey(t testing.TB, s *kv.Store, l kv.Level) string {
+func laptopKey(t testing.TB, s *kv.Store, l auth.Level) string {
 	t.Helper()
-	_, code, _, err := s.Enrol(kv.Operator(), kv.Enrolment{Name: l.String(), Level: l})
+	_, code, _, err := s.Venues.Enrol(auth.Operator(), office.Enrolment{Name: l.String(), Level: l})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := s.Exchange(code, kv.Joiner{Node: ulid.Make().String(), Secret: kv.HashSecret("mine")})
+	c, err := s.Venues.Exchange(code, office.Joiner{Node: ulid.Make().String(), Secret: keys.HashSecret("mine")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c.Key
 }
 
-func loggedIn(t testing.TB, s *kv.Store, key string) kv.Principal {
+func loggedIn(t testing.TB, s *kv.Store, key string) auth.Principal {
 	t.Helper()
-	p, err := s.Login(key, "mine")
+	p, err := s.Keys.Login(key, "mine")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,22 +95,22 @@ func loggedIn(t testing.TB, s *kv.Store, key string) kv.Principal {
 
 func erased(t testing.TB, s *kv.Store, id int64) {
 	t.Helper()
-	if _, err := s.Erase(kv.Operator(), record.Person, record.Int(id)); err != nil {
+	if _, err := s.Erasures.Erase(auth.Operator(), record.Person, record.Int(id)); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // wantTold wants a laptop to be told of some records, and answers up to where it was.
-func wantTold(t testing.TB, s *kv.Store, p kv.Principal, since uint64, want ...map[string]int64) uint64 {
+func wantTold(t testing.TB, s *kv.Store, p auth.Principal, since uint64, want ...map[string]int64) uint64 {
 	t.Helper()
-	all, upto, err := s.Erasures(p, since)
+	all, upto, err := s.Erasures.Erasures(p, since)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, w := range want {
 		for name, id := range w {
 			k, _ := record.ByName(name)
-			at := slices.IndexFunc(all, func(e kv.Erasure) bool { return e.Kind == k && e.Hash == kv.HashErased(s, k, id) })
+			at := slices.IndexFunc(all, func(e erase.Erasure) bool { return e.Kind == k && e.Hash == kv.HashErased(s, k, id) })
 			if at < 0 {
 				t.Errorf("%s was not told of %s %d", p.Name(), name, id)
 				continue

@@ -8,7 +8,10 @@ import (
 	"testing"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/merge"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // TestALaptopOfTheEventTakesBackTheNamesThatAreRefused: for the centre's revision without names, which it must have kept although its own
@@ -16,27 +19,27 @@ import (
 func TestALaptopOfTheEventTakesBackTheNamesThatAreRefused(t *testing.T) {
 	k := knowing(t)
 	defer closed(t, k.Store)
-	k.meets(t, kv.Level{Name: kv.EventOf, IDs: []int64{1}})
+	k.meets(t, auth.Level{Name: auth.EventOf, IDs: []int64{1}})
 	names := ticketDBs[:2]
 	exchange := func(push bool) {
 		for i, name := range names {
-			here, there := opens(t, k.pair.venue, kv.Operator(), name), opens(t, k.Store, k.pair.p, name)
+			here, there := opens(t, k.pair.venue, auth.Operator(), name), opens(t, k.Store, k.pair.p, name)
 			if !push {
-				replicated(t, there, k.Node(), here)
+				replicated(t, there, k.Store.Tables.Node(), here)
 				continue
 			}
-			if replicated(t, here, k.pair.venue.Node(), there) == nil {
+			if replicated(t, here, k.pair.venue.Tables.Node(), there) == nil {
 				t.Errorf("the centre refuses nothing of %s", name)
 			}
 			kind := []*record.Kind{record.Ticket, record.HolderName}[i]
 			tree := kv.TreeOf(t, k.pair.venue, kind, k.ticket)
-			refused := kv.Revs{ID: kind.DocID(record.Int(k.ticket)), Revisions: tree.Path(tree.Winner().Revision)}
-			missing, err := there.Missing([]kv.Revs{refused})
+			refused := merge.Revs{ID: kind.DocID(record.Int(k.ticket)), Revisions: tree.Path(tree.Winner().Revision)}
+			missing, err := there.Missing([]merge.Revs{refused})
 			if err != nil {
 				t.Fatal(err)
 			}
 			refused.Revisions = missing[0].Missing
-			if err := k.pair.venue.GiveWay(kv.Operator(), []kv.Revs{refused}); err != nil {
+			if err := k.pair.venue.Laptop.GiveWay(auth.Operator(), []merge.Revs{refused}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -78,7 +81,7 @@ func TestALaptopThatIsGivenNothingMoreKeepsNoErasedName(t *testing.T) {
 			return os.ErrDeadlineExceeded
 		})
 		k.hears(t)
-		if k.pair.venue.ErasuresUnfinished() == 0 {
+		if k.pair.venue.Erasures.ErasuresUnfinished() == 0 {
 			t.Fatal("the erasure does not fail")
 		}
 		if all := leavesOf(t, k.pair.venue, "event-1-names"); next != "" && !strings.Contains(all[record.HolderName.DocID(record.Int(k.ticket))], next) {
@@ -86,7 +89,7 @@ func TestALaptopThatIsGivenNothingMoreKeepsNoErasedName(t *testing.T) {
 		}
 		whole.Store(true)
 		kv.AwaitErasures(t, k.pair.venue)
-		r, err := k.pair.venue.Retrieve(kv.Operator(), target(record.Ticket, k.ticket))
+		r, err := k.pair.venue.Desk.Retrieve(auth.Operator(), target(record.Ticket, k.ticket))
 		if name := member(r.JSON, "holder_name"); err != nil || name != map[string]string{"": "null", "Ana Lua": `"Ana Lua"`}[next] {
 			t.Errorf("the holder is %s, %v, want %q", name, err, next)
 		}
@@ -103,12 +106,12 @@ func TestANameStaysHoweverOftenItIsChangedAfterAnErasure(t *testing.T) {
 	k.erase(t)
 	k.pulls(t)
 	k.tells(t)
-	for i := range kv.RevsLimit + 5 {
+	for i := range table.RevsLimit + 5 {
 		patched(t, k.pair.venue, record.Ticket, k.ticket, fmt.Sprintf(`{"holder_name":"Ana %d","email":"ana%d@example.org","order":"A%d"}`, i, i, i))
 		k.pushes(t)
 	}
-	r, err := k.Retrieve(kv.Operator(), target(record.Ticket, k.ticket))
-	if name := member(r.JSON, "holder_name"); err != nil || name != fmt.Sprintf(`"Ana %d"`, kv.RevsLimit+4) {
+	r, err := k.Store.Desk.Retrieve(auth.Operator(), target(record.Ticket, k.ticket))
+	if name := member(r.JSON, "holder_name"); err != nil || name != fmt.Sprintf(`"Ana %d"`, table.RevsLimit+4) {
 		t.Errorf("the holder is %s, %v", name, err)
 	}
 	k.agrees(t, ticketDBs...)
@@ -128,9 +131,9 @@ func TestWhoHasATicketNextIsNotTakenForALateName(t *testing.T) {
 	for _, k.pair = range []joined{first, second} {
 		k.pushes(t)
 	}
-	r, err := k.Retrieve(kv.Operator(), target(record.Ticket, k.ticket))
+	r, err := k.Store.Desk.Retrieve(auth.Operator(), target(record.Ticket, k.ticket))
 	found := string(r.JSON)
-	for _, r := range matters(t, k.Store, kv.Operator(), record.Conflict) {
+	for _, r := range matters(t, k.Store, auth.Operator(), record.Conflict) {
 		found += string(r.JSON)
 	}
 	if err != nil || !strings.Contains(found, `"Ana Lua"`) {

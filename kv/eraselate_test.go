@@ -11,8 +11,14 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/docs"
+	"doorward/kv/keys"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
+	"doorward/kv/office"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // ticketDBs are the databases of the parts of an event's tickets.
@@ -21,14 +27,14 @@ var ticketDBs = []string{"event-1", "event-1-names", "event-1-holders"}
 func (k *known) pulls(t testing.TB) {
 	t.Helper()
 	for _, name := range ticketDBs {
-		replicated(t, opens(t, k.Store, k.pair.p, name), k.Node(), opens(t, k.pair.venue, kv.Operator(), name))
+		replicated(t, opens(t, k.Store, k.pair.p, name), k.Store.Tables.Node(), opens(t, k.pair.venue, auth.Operator(), name))
 	}
 }
 
 func (k *known) pushes(t testing.TB) (refused []string) {
 	t.Helper()
 	for _, name := range ticketDBs {
-		refused = append(refused, replicated(t, opens(t, k.pair.venue, kv.Operator(), name), k.pair.venue.Node(), opens(t, k.Store, k.pair.p, name))...)
+		refused = append(refused, replicated(t, opens(t, k.pair.venue, auth.Operator(), name), k.pair.venue.Tables.Node(), opens(t, k.Store, k.pair.p, name))...)
 	}
 	return refused
 }
@@ -37,7 +43,7 @@ func (k *known) pushes(t testing.TB) (refused []string) {
 func late(t testing.TB) *known {
 	t.Helper()
 	k := knowing(t)
-	k.enrols(t, kv.Level{Name: kv.ChurchOf, IDs: []int64{1}})
+	k.enrols(t, auth.Level{Name: auth.ChurchOf, IDs: []int64{1}})
 	return k
 }
 
@@ -55,13 +61,13 @@ func passing(t testing.TB, at string) (k *known, next int64, passes *kv.Store) {
 }
 
 // enrols enrols the laptop by a code, as the centre tells nobody else of erasures.
-func (k *known) enrols(t testing.TB, l kv.Level) kv.Credential {
+func (k *known) enrols(t testing.TB, l auth.Level) office.Credential {
 	t.Helper()
-	_, code, _, err := k.Enrol(kv.Operator(), kv.Enrolment{Name: ulid.Make().String(), Level: l, Venue: kv.Venue{Names: true}})
+	_, code, _, err := k.Store.Venues.Enrol(auth.Operator(), office.Enrolment{Name: ulid.Make().String(), Level: l, Venue: auth.Venue{Names: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := k.Exchange(code, kv.Joiner{Node: k.pair.venue.Node(), Secret: kv.HashSecret("mine")})
+	c, err := k.Store.Venues.Exchange(code, office.Joiner{Node: k.pair.venue.Tables.Node(), Secret: keys.HashSecret("mine")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,9 +86,9 @@ func (k *known) tells(t testing.TB) {
 func (k *known) hears(t testing.TB) {
 	t.Helper()
 	kv.ShareCodeKey(t, k.Store, k.pair.venue)
-	all, _, err := k.Erasures(k.pair.p, 0)
+	all, _, err := k.Store.Erasures.Erasures(k.pair.p, 0)
 	if err == nil {
-		err = k.pair.venue.TakeErasures(kv.Operator(), all)
+		err = k.pair.venue.Erasures.TakeErasures(auth.Operator(), all)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -92,8 +98,8 @@ func (k *known) hears(t testing.TB) {
 // leavesOf are all leaves of a database's tickets, with their paths and bodies.
 func leavesOf(t testing.TB, s *kv.Store, name string) map[string]string {
 	t.Helper()
-	db := opens(t, s, kv.Operator(), name)
-	page, _, err := db.Changes(kv.Feed{Limit: kv.DocPage})
+	db := opens(t, s, auth.Operator(), name)
+	page, _, err := db.Changes(docs.Feed{Limit: docs.DocPage})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +108,7 @@ func leavesOf(t testing.TB, s *kv.Store, name string) map[string]string {
 		if c.Removed {
 			continue
 		}
-		d, err := db.Read(c.ID, kv.Ask{Leaves: true})
+		d, err := db.Read(c.ID, docs.Ask{Leaves: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,11 +139,11 @@ func (k *known) venueLacksTraces(t testing.TB) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := k.pair.venue.CopyTo(kv.Operator(), kv.Path(dir)); err != nil {
+	if _, err := k.pair.venue.Files.CopyTo(auth.Operator(), table.Path(dir)); err != nil {
 		t.Fatal(err)
 	}
 	aside := reopenable(t, kv.Config{Dir: dir, Aside: true})
-	if _, err := aside.Compact(t.Context(), kv.Operator()); err != nil {
+	if _, err := aside.Files.Compact(t.Context(), auth.Operator()); err != nil {
 		t.Fatal(err)
 	}
 	closed(t, aside)
@@ -184,7 +190,7 @@ func TestALaptopLosesTheNamesThatItWroteBeforeItHeardOfTheErasure(t *testing.T) 
 			}
 			k.agrees(t, ticketDBs...)
 			for _, s := range []*kv.Store{k.Store, k.pair.venue} {
-				r, err := s.Retrieve(kv.Operator(), target(record.Ticket, k.ticket))
+				r, err := s.Desk.Retrieve(auth.Operator(), target(record.Ticket, k.ticket))
 				if err != nil || member(r.JSON, "holder_name") != "null" || member(r.JSON, "label") != `""` || member(r.JSON, "email") != "null" || member(r.JSON, "order") != `"A7"` {
 					t.Errorf("the ticket is %s, %v, want an order and no name", r.JSON, err)
 				}
@@ -212,7 +218,7 @@ func (k *known) passesOn(t testing.TB) {
 		}
 		k.pulls(t)
 		for _, s := range []*kv.Store{k.Store, k.pair.venue} {
-			if r, err := s.Retrieve(kv.Operator(), target(record.Ticket, k.ticket)); err != nil || !strings.Contains(member(r.JSON, "holder_name"), name) {
+			if r, err := s.Desk.Retrieve(auth.Operator(), target(record.Ticket, k.ticket)); err != nil || !strings.Contains(member(r.JSON, "holder_name"), name) {
 				t.Errorf("the ticket is %s, %v, want that %s has it", r.JSON, err, name)
 			}
 		}
@@ -232,7 +238,7 @@ func TestANameThatATicketWasGivenOnlyAtALaptopGoesToo(t *testing.T) {
 	k.pushes(t)
 	k.pulls(t)
 	k.agrees(t, ticketDBs...)
-	if r, err := k.Retrieve(kv.Operator(), target(record.Ticket, k.ticket)); err != nil || member(r.JSON, "holder_name") != "null" {
+	if r, err := k.Store.Desk.Retrieve(auth.Operator(), target(record.Ticket, k.ticket)); err != nil || member(r.JSON, "holder_name") != "null" {
 		t.Errorf("the ticket is %s, %v, want no name", r.JSON, err)
 	}
 	k.venueLacksTraces(t)
@@ -241,7 +247,7 @@ func TestANameThatATicketWasGivenOnlyAtALaptopGoesToo(t *testing.T) {
 // another is a second laptop of the church.
 func (k *known) another(t testing.TB) joined {
 	t.Helper()
-	k.meets(t, kv.Level{Name: kv.ChurchOf, IDs: []int64{1}})
+	k.meets(t, auth.Level{Name: auth.ChurchOf, IDs: []int64{1}})
 	return k.pair
 }
 
@@ -286,10 +292,10 @@ func TestWhatADeletionBringsAlongHasNoErasedNames(t *testing.T) {
 	k.erase(t)
 	for _, w := range []struct {
 		name string
-		kv.DocWrite
+		merge.DocWrite
 	}{
-		{"event-1-holders", kv.DocWrite{ID: record.Holder.DocID(record.Int(k.ticket)), Path: chain("ba"), Deleted: true, Body: lost}},
-		{"church-1", kv.DocWrite{ID: record.Person.DocID(record.Int(k.person)), Path: chain("ba"), Deleted: true, Body: []byte(`{"lost":{"full_name":"Zulmira","church_id":1}}`)}},
+		{"event-1-holders", merge.DocWrite{ID: record.Holder.DocID(record.Int(k.ticket)), Path: chain("ba"), Deleted: true, Body: lost}},
+		{"church-1", merge.DocWrite{ID: record.Person.DocID(record.Int(k.person)), Path: chain("ba"), Deleted: true, Body: []byte(`{"lost":{"full_name":"Zulmira","church_id":1}}`)}},
 	} {
 		if err := push(t, opens(t, k.Store, k.pair.p, w.name), w.DocWrite); err != nil {
 			t.Errorf("push of %s = %v", w.ID, err)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 )
@@ -23,7 +24,7 @@ func TestTheNameOfATicketGoesInWhateverOrderItsPartsCome(t *testing.T) {
 				k.tells(t)
 				for _, part := range order {
 					name := ticketDBs[part]
-					if refused := replicated(t, opens(t, k.pair.venue, kv.Operator(), name), k.pair.venue.Node(), opens(t, k.Store, k.pair.p, name)); refused != nil {
+					if refused := replicated(t, opens(t, k.pair.venue, auth.Operator(), name), k.pair.venue.Tables.Node(), opens(t, k.Store, k.pair.p, name)); refused != nil {
 						t.Errorf("refused: %v", refused)
 					}
 					kv.AwaitErasures(t, k.Store)
@@ -34,7 +35,7 @@ func TestTheNameOfATicketGoesInWhateverOrderItsPartsCome(t *testing.T) {
 				k.tells(t)
 				k.pulls(t)
 				k.agrees(t, ticketDBs...)
-				r, err := k.Retrieve(kv.Operator(), target(record.Ticket, k.ticket))
+				r, err := k.Store.Desk.Retrieve(auth.Operator(), target(record.Ticket, k.ticket))
 				if err != nil || member(r.JSON, "holder_name") != "null" || member(r.JSON, "label") != `""` || member(r.JSON, "person_id") != "null" {
 					t.Errorf("the ticket is %s, %v, want no name", r.JSON, err)
 				}

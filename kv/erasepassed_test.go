@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 )
@@ -37,19 +38,19 @@ func TestWhatWasWrittenInTheErasedHoldersTimeNeverNamesTheNext(t *testing.T) {
 							k.tells(t)
 						}
 						for _, name := range order {
-							replicated(t, opens(t, k.pair.venue, kv.Operator(), name), k.pair.venue.Node(), opens(t, k.Store, k.pair.p, name))
+							replicated(t, opens(t, k.pair.venue, auth.Operator(), name), k.pair.venue.Tables.Node(), opens(t, k.Store, k.pair.p, name))
 							kv.AwaitErasures(t, k.Store)
 						}
 						k.tells(t)
 						k.pulls(t)
 						k.agrees(t, ticketDBs...)
 						for _, s := range []*kv.Store{k.Store, k.pair.venue} {
-							r, err := s.Retrieve(kv.Operator(), target(record.Ticket, k.ticket))
+							r, err := s.Desk.Retrieve(auth.Operator(), target(record.Ticket, k.ticket))
 							if err != nil || member(r.JSON, "holder_name") != `"Ana Lua"` || member(r.JSON, "person_id") != fmt.Sprint(next) || member(r.JSON, "email") != "null" {
 								t.Errorf("the ticket is %s, %v, want Ana Lua's", r.JSON, err)
 							}
 						}
-						for _, r := range matters(t, k.Store, kv.Operator(), record.Conflict) {
+						for _, r := range matters(t, k.Store, auth.Operator(), record.Conflict) {
 							if !strings.Contains(string(r.JSON), `"field":"order"`) {
 								t.Errorf("staff are shown %s", r.JSON)
 							}
@@ -91,12 +92,12 @@ func TestWhatTheNextHolderHasChangedStays(t *testing.T) {
 			kv.AwaitErasures(t, k.Store)
 			k.pulls(t)
 			k.agrees(t, ticketDBs...)
-			r, err := k.Retrieve(kv.Operator(), target(record.Ticket, k.ticket))
+			r, err := k.Store.Desk.Retrieve(auth.Operator(), target(record.Ticket, k.ticket))
 			if err != nil || member(r.JSON, "person_id") != fmt.Sprint(next) {
 				t.Errorf("the ticket is %s, %v, want Ana's", r.JSON, err)
 			}
 			found := string(r.JSON)
-			for _, r := range matters(t, k.Store, kv.Operator(), record.Conflict) {
+			for _, r := range matters(t, k.Store, auth.Operator(), record.Conflict) {
 				found += string(r.JSON)
 			}
 			for _, want := range []string{"Ana Mar", "mar@example.org", "+5511900000000", "A7"} {

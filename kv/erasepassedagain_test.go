@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 )
@@ -25,7 +26,7 @@ func (k *known) lacksName(t testing.TB) {
 	k.tells(t)
 	k.pulls(t)
 	k.agrees(t, ticketDBs...)
-	r, err := k.Retrieve(kv.Operator(), target(record.Ticket, k.ticket))
+	r, err := k.Store.Desk.Retrieve(auth.Operator(), target(record.Ticket, k.ticket))
 	if err != nil || member(r.JSON, "holder_name") != "null" || member(r.JSON, "person_id") != "null" || member(r.JSON, "label") != `""` {
 		t.Errorf("the ticket is %s, %v, want no name", r.JSON, err)
 	}

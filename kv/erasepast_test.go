@@ -5,8 +5,13 @@ import (
 	"testing"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/docs"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
+	"doorward/kv/office"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // TestWhoHadATicketLongAgoLeavesNoBytes: the centre forgets a ticket's earlier holders one change after another, and what it has of the
@@ -59,14 +64,14 @@ func TestWhoWasErasedIsGoneAfterTheJoin(t *testing.T) {
 			k := knowing(t)
 			defer closed(t, k.Store)
 			k.pair.venue = kvtest.Open(t)
-			if err := k.pair.venue.Join(kv.Operator(), kv.Upstream{Node: k.Node()}, kv.Credential{Realm: k.Realm()}); err != nil {
+			if err := k.pair.venue.Laptop.Join(auth.Operator(), table.Upstream{Node: k.Store.Tables.Node()}, office.Credential{Realm: k.Store.Tables.Realm()}); err != nil {
 				t.Fatal(err)
 			}
 			k.copies(t, test.file)
 			k.erase(t)
 			k.copies(t, test.file)
-			c := k.enrols(t, kv.Level{Name: kv.ChurchOf, IDs: []int64{1}})
-			if err := k.pair.venue.Join(kv.Operator(), kv.Upstream{Node: k.Node(), Key: c.Key}, c); err != nil {
+			c := k.enrols(t, auth.Level{Name: auth.ChurchOf, IDs: []int64{1}})
+			if err := k.pair.venue.Laptop.Join(auth.Operator(), table.Upstream{Node: k.Store.Tables.Node(), Key: c.Key}, c); err != nil {
 				t.Fatal(err)
 			}
 			k.tells(t)
@@ -79,8 +84,8 @@ func TestWhoWasErasedIsGoneAfterTheJoin(t *testing.T) {
 // copies gives the laptop all records, as a file does or as an address does.
 func (k *known) copies(t testing.TB, file bool) {
 	t.Helper()
-	from, to := opens(t, k.Store, kv.Operator(), "records"), opens(t, k.pair.venue, kv.Operator(), "records")
-	page, _, err := from.Changes(kv.Feed{Limit: kv.DocPage})
+	from, to := opens(t, k.Store, auth.Operator(), "records"), opens(t, k.pair.venue, auth.Operator(), "records")
+	page, _, err := from.Changes(docs.Feed{Limit: docs.DocPage})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,12 +94,12 @@ func (k *known) copies(t testing.TB, file bool) {
 		if kind == record.APIKey || kind == record.Node || file && kind.System && kind != record.HolderName && kind != record.Holder {
 			continue
 		}
-		d, err := from.Read(c.ID, kv.Ask{Leaves: true})
+		d, err := from.Read(c.ID, docs.Ask{Leaves: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, r := range d.Revisions {
-			if err := push(t, to, kv.DocWrite{ID: d.ID, Path: d.Tree.Path(r.Revision), Deleted: r.Deleted, Body: r.Body}); err != nil {
+			if err := push(t, to, merge.DocWrite{ID: d.ID, Path: d.Tree.Path(r.Revision), Deleted: r.Deleted, Body: r.Body}); err != nil {
 				t.Fatal(err)
 			}
 		}

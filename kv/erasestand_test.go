@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
 	"doorward/kv/record"
 	"doorward/kv/rev"
 )
@@ -89,7 +91,7 @@ func TestATicketThatALaptopPassedOnStaysWithWhoHasIt(t *testing.T) {
 				t.Errorf("refused: %v", refused)
 			}
 			k.pulls(t)
-			r, err := k.Retrieve(kv.Operator(), target(record.Ticket, k.ticket))
+			r, err := k.Store.Desk.Retrieve(auth.Operator(), target(record.Ticket, k.ticket))
 			if err != nil || member(r.JSON, "label") != `"Ana L."` || member(r.JSON, "email") != `"ana@example.org"` || member(r.JSON, "phone") != "null" {
 				t.Errorf("the ticket is %s, %v, want all that was written of Ana, and no phone", r.JSON, err)
 			}
@@ -102,18 +104,18 @@ func TestATicketThatALaptopPassedOnStaysWithWhoHasIt(t *testing.T) {
 func TestALaptopGivesWayToTheRevisionWithoutNames(t *testing.T) {
 	k := knowing(t)
 	defer closed(t, k.Store)
-	k.meets(t, kv.Level{Name: kv.EventOf, IDs: []int64{1}})
-	here, there := opens(t, k.pair.venue, kv.Operator(), "event-1"), opens(t, k.Store, k.pair.p, "event-1")
-	replicated(t, there, k.Node(), here)
+	k.meets(t, auth.Level{Name: auth.EventOf, IDs: []int64{1}})
+	here, there := opens(t, k.pair.venue, auth.Operator(), "event-1"), opens(t, k.Store, k.pair.p, "event-1")
+	replicated(t, there, k.Store.Tables.Node(), here)
 	patched(t, k.pair.venue, record.Ticket, k.ticket, `{"order":"A7"}`)
 	k.erase(t)
 	k.tells(t)
-	if refused := replicated(t, here, k.pair.venue.Node(), there); len(refused) != 1 {
+	if refused := replicated(t, here, k.pair.venue.Tables.Node(), there); len(refused) != 1 {
 		t.Fatalf("refused: %v, want the order", refused)
 	}
 	tree := kv.TreeOf(t, k.pair.venue, record.Ticket, k.ticket)
-	refused := kv.Revs{ID: record.Ticket.DocID(record.Int(k.ticket)), Revisions: []rev.ID{tree.Winner().Revision}}
-	if err := k.pair.venue.GiveWay(kv.Operator(), []kv.Revs{refused}); err != nil {
+	refused := merge.Revs{ID: record.Ticket.DocID(record.Int(k.ticket)), Revisions: []rev.ID{tree.Winner().Revision}}
+	if err := k.pair.venue.Laptop.GiveWay(auth.Operator(), []merge.Revs{refused}); err != nil {
 		t.Fatal(err)
 	}
 	k.agrees(t, "event-1")

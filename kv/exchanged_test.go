@@ -7,10 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/kvtest"
+	"doorward/kv/office"
 	"doorward/kv/record"
 	"doorward/kv/scopes"
+	"doorward/kv/table"
 )
 
 // TestWhenAnEventIsOver: some time after its end, or after the laptop joined; never for a mirror, nor by a clock that is doubted.
@@ -38,16 +40,16 @@ func TestWhenAnEventIsOver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			clock := kvtest.NewClock(try.joined)
 			s, event, _, _ := invited(t, clock)
-			e := kv.Enrolment{Name: "south", Level: kv.Level{Name: kv.EventOf, IDs: []int64{event}}}
+			e := office.Enrolment{Name: "south", Level: auth.Level{Name: auth.EventOf, IDs: []int64{event}}}
 			if try.mirror {
-				e = kv.Enrolment{Name: "south", Level: kv.Level{Name: kv.Denomination}, Events: []int64{event}, Venue: kv.Venue{Mirror: true}}
+				e = office.Enrolment{Name: "south", Level: auth.Level{Name: auth.Denomination}, Events: []int64{event}, Venue: auth.Venue{Mirror: true}}
 			}
 			p, _ := letIn(t, s, e)
 			clock.Move(try.asked)
-			if err := s.MeasureClock(anotherNode, try.offset, s.Now()); err != nil {
+			if err := s.Tables.MeasureClock(anotherNode, try.offset, s.Tables.Now()); err != nil {
 				t.Fatal(err)
 			}
-			all, err := s.Exchanged(p, try.after)
+			all, err := s.Venues.Exchanged(p, try.after)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -64,17 +66,17 @@ func TestWhenAnEventIsOver(t *testing.T) {
 // TestWhoIsAGuestAtAnEvent: a laptop of the event, one of a church that it is not of, and a mirror.
 func TestWhoIsAGuestAtAnEvent(t *testing.T) {
 	for name, try := range map[string]struct {
-		is   kv.Enrolment
+		is   office.Enrolment
 		want []string
 	}{
-		"of an event": {kv.Enrolment{Level: kv.Level{Name: kv.EventOf, IDs: []int64{1}}}, []string{"event-1", "event-1-names", "event-1-holders"}},
-		"of a church": {kv.Enrolment{Level: kv.Level{Name: kv.ChurchOf, IDs: []int64{1}}, Events: []int64{1, 3}}, []string{"event-3", "event-3-names", "event-3-holders"}},
-		"a mirror":    {kv.Enrolment{Level: kv.Level{Name: kv.Denomination}, Events: []int64{3}, Venue: kv.Venue{Mirror: true}}, []string{"event-3", "event-3-names", "event-3-holders"}},
+		"of an event": {office.Enrolment{Level: auth.Level{Name: auth.EventOf, IDs: []int64{1}}}, []string{"event-1", "event-1-names", "event-1-holders"}},
+		"of a church": {office.Enrolment{Level: auth.Level{Name: auth.ChurchOf, IDs: []int64{1}}, Events: []int64{1, 3}}, []string{"event-3", "event-3-names", "event-3-holders"}},
+		"a mirror":    {office.Enrolment{Level: auth.Level{Name: auth.Denomination}, Events: []int64{3}, Venue: auth.Venue{Mirror: true}}, []string{"event-3", "event-3-names", "event-3-holders"}},
 	} {
 		s := twoChurches(t) // event 1 is of church 1, event 3 of none
 		try.is.Name = name
 		p, _ := letIn(t, s, try.is)
-		all, err := s.Exchanged(p, 0)
+		all, err := s.Venues.Exchanged(p, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,28 +101,28 @@ func TestAChurchKeepsItsEvents(t *testing.T) {
 	for i := range 250 { // more than one operation takes
 		tickets = append(tickets, newTicket(t, s, event, fmt.Sprintf("CODE-%d", i), ""))
 	}
-	upto, err := s.Held(kv.Operator(), db, "reference", "church-1")
+	upto, err := s.Laptop.Held(auth.Operator(), db, "reference", "church-1")
 	if err != nil || upto == 0 {
 		t.Fatalf("Held() = %d, %v", upto, err)
 	}
 	late := newTicket(t, s, event, "late", "")
-	if err := s.Release(kv.Operator(), db, upto, "reference", "church-1"); err != nil {
+	if err := s.Laptop.Release(auth.Operator(), db, upto, "reference", "church-1"); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range tickets {
-		if _, err := s.Retrieve(kv.Operator(), target(record.Ticket, id)); !errors.Is(err, kv.ErrNotFound) {
+		if _, err := s.Desk.Retrieve(auth.Operator(), target(record.Ticket, id)); !errors.Is(err, table.ErrNotFound) {
 			t.Fatalf("ticket %d = %v, want ErrNotFound", id, err)
 		}
 	}
 	for k, id := range map[*record.Kind]int64{record.Event: event, record.Ticket: late} {
-		if _, err := s.Retrieve(kv.Operator(), target(k, id)); err != nil {
+		if _, err := s.Desk.Retrieve(auth.Operator(), target(k, id)); err != nil {
 			t.Errorf("%s %d = %v, want it to stay", k.Name, id, err)
 		}
 	}
-	if err := s.Release(kv.Operator(), db, s.Seq(), "reference", "church-1"); err != nil {
+	if err := s.Laptop.Release(auth.Operator(), db, s.Tables.Seq(), "reference", "church-1"); err != nil {
 		t.Fatal(err)
 	}
-	if upto, err := s.Held(kv.Operator(), db, "reference", "church-1"); err != nil || upto != 0 {
+	if upto, err := s.Laptop.Held(auth.Operator(), db, "reference", "church-1"); err != nil || upto != 0 {
 		t.Errorf("Held() after all = %d, %v, want 0", upto, err)
 	}
 	healthy(t, s)

@@ -1,6 +1,10 @@
 package kv
 
-import "runtime"
+import (
+	"runtime"
+
+	"doorward/kv/table"
+)
 
 // AwaitListener returns once somebody waits for a free database's changes.
 func AwaitListener(s *Store, name string) {
@@ -16,22 +20,22 @@ func Rung(s *Store, name string) bool {
 		return true
 	}
 	select {
-	case <-r.pulled:
+	case <-r.Pulled:
 		return true
 	default:
 		return false
 	}
 }
 
-func heard(s *Store, name string) *rope {
-	s.bells.mu.Lock()
-	defer s.bells.mu.Unlock()
-	return s.bells.ropes[feedName{free: name}]
+func heard(s *Store, name string) *table.Rope {
+	s.Tables.Bells.Mu.Lock()
+	defer s.Tables.Bells.Mu.Unlock()
+	return s.Tables.Bells.Ropes[table.FeedName{Free: name}]
 }
 
 // Listeners is how many bells there are.
 func Listeners(s *Store) int {
-	s.bells.mu.Lock()
-	defer s.bells.mu.Unlock()
-	return len(s.bells.ropes)
+	s.Tables.Bells.Mu.Lock()
+	defer s.Tables.Bells.Mu.Unlock()
+	return len(s.Tables.Bells.Ropes)
 }

@@ -8,8 +8,11 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"doorward/kv/auth"
+	"doorward/kv/desk"
 	"doorward/kv/engine"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // What `make bench` needs of the store's inside: the rows of one operation, a way to write given rows through the writer,
@@ -20,7 +23,7 @@ type BenchRow struct {
 	Bucket     string
 	Key, Value []byte
 	Fill       float64 // of the bucket, as the store sets it
-	number     bucket
+	number     engine.Bucket
 }
 
 // BenchRows runs one call of the store that writes, and answers the rows that are another after it. A deleted one has no value.
@@ -30,40 +33,40 @@ func BenchRows(s *Store, call func(*Store) error) (rows []BenchRow, err error) {
 		return nil, err
 	}
 	for b, now := range benchAll(s) {
-		if bucket(b) == metaBucket {
+		if engine.Bucket(b) == table.MetaBucket {
 			continue // the row that every commit writes
 		}
 		for key, value := range now {
 			if old, was := before[b][key]; !was || old != value {
-				rows = append(rows, benchRow(bucket(b), key, []byte(value)))
+				rows = append(rows, benchRow(engine.Bucket(b), key, []byte(value)))
 			}
 			delete(before[b], key)
 		}
 		for key := range before[b] {
-			rows = append(rows, benchRow(bucket(b), key, nil))
+			rows = append(rows, benchRow(engine.Bucket(b), key, nil))
 		}
 	}
 	slices.SortFunc(rows, func(a, b BenchRow) int { return cmp.Or(cmp.Compare(a.number, b.number), bytes.Compare(a.Key, b.Key)) })
 	return rows, nil
 }
 
-func benchRow(b bucket, key string, value []byte) BenchRow {
-	fill := schema[b].Fill
+func benchRow(b engine.Bucket, key string, value []byte) BenchRow {
+	fill := table.Schema[b].Fill
 	if fill == 0 {
 		fill = bbolt.DefaultFillPercent
 	}
-	return BenchRow{schema[b].Name, []byte(key), value, fill, b}
+	return BenchRow{table.Schema[b].Name, []byte(key), value, fill, b}
 }
 
 // benchAll is all that lies in the file.
 func benchAll(s *Store) (all [engine.NumBuckets]map[string]string) {
 	_ = boltOf(s).View(func(tx *bbolt.Tx) error {
-		for b := range schema {
-			if schema[b].Name == "" {
+		for b := range table.Schema {
+			if table.Schema[b].Name == "" {
 				continue
 			}
 			all[b] = map[string]string{}
-			_ = tx.Bucket([]byte(schema[b].Name)).ForEach(func(key, value []byte) error {
+			_ = tx.Bucket([]byte(table.Schema[b].Name)).ForEach(func(key, value []byte) error {
 				all[b][string(key)] = string(value)
 				return nil
 			})
@@ -75,51 +78,51 @@ func benchAll(s *Store) (all [engine.NumBuckets]map[string]string) {
 
 // BenchState is the row that every commit writes besides.
 func BenchState(s *Store) (row BenchRow, err error) {
-	value := benchAll(s)[metaBucket][string(stateKey)]
+	value := benchAll(s)[table.MetaBucket][string(table.StateKey)]
 	if value == "" {
 		return row, errors.New("the store has not written anything yet")
 	}
-	return benchRow(metaBucket, string(stateKey), []byte(value)), nil
+	return benchRow(table.MetaBucket, string(table.StateKey), []byte(value)), nil
 }
 
 // BenchWrite writes rows through the writer as one operation of a door. draw is given the change's sequence.
 func BenchWrite(s *Store, draw func(seq uint64) []BenchRow) error {
-	return s.do(true, func(o *op) error {
-		o.state.seq++
-		for _, r := range draw(o.state.seq) {
-			o.put(r.number, r.Key, r.Value[:len(r.Value)-4])
+	return s.Tables.Do(true, func(o *table.Tx) error {
+		o.State.Seq++
+		for _, r := range draw(o.State.Seq) {
+			o.Put(r.number, r.Key, r.Value[:len(r.Value)-4])
 		}
 		return nil
 	})
 }
 
 // BenchUncounted is List without the count. The query must name whole lists.
-func BenchUncounted(s *Store, p Principal, q Query) (results []byte, err error) {
+func BenchUncounted(s *Store, p auth.Principal, q desk.Query) (results []byte, err error) {
 	if err := p.CheckKind(q.Surface, q.Kind, "GET"); err != nil {
 		return nil, err
 	}
-	err = s.view(func(v *sight) error {
-		v.reader = p
-		if err := checkChoices(v, p, q); err != nil {
+	err = s.Tables.View(func(v *table.View) error {
+		v.Reader = p
+		if err := desk.CheckChoices(v, p, q); err != nil {
 			return err
 		}
-		m, err := match(v, p, q, nil)
+		m, err := desk.Match(v, p, q, nil)
 		if err != nil {
 			return err
 		}
-		if m.exact || len(m.lists) != 1 {
+		if m.Exact || len(m.Lists) != 1 {
 			return errors.New("the query's matches are no whole list")
 		}
-		ids := m.lists[0].page(make([]record.ID, 0, q.Limit), q.Offset, q.Limit)
-		results, err = showAll(v, slices.Grow(q.Into[:0], 1024+len(ids)*pageRow), q, ids)
+		ids := m.Lists[0].Page(make([]record.ID, 0, q.Limit), q.Offset, q.Limit)
+		results, err = desk.ShowAll(v, slices.Grow(q.Into[:0], 1024+len(ids)*desk.PageRow), q, ids)
 		return err
 	})
 	return results, err
 }
 
 // BenchNoteReads counts as many reads of a person.
-func BenchNoteReads(s *Store, p Principal, n int) {
+func BenchNoteReads(s *Store, p auth.Principal, n int) {
 	for range n {
-		s.noteReads(p, record.Person, 1)
+		s.Tables.NoteReads(p, record.Person, 1)
 	}
 }

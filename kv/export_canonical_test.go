@@ -1,7 +1,12 @@
 package kv
 
+import (
+	"doorward/kv/docs"
+	"doorward/kv/merge"
+)
+
 // The two ways to a canonical document.
 var (
-	IsCanonical   = isCanonical
-	MakeCanonical = makeCanonical
+	IsCanonical   = merge.IsCanonical
+	MakeCanonical = docs.MakeCanonical
 )

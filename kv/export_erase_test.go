@@ -6,29 +6,31 @@ import (
 	"slices"
 	"testing"
 
-	"doorward/kv/engine"
-	"doorward/kv/record"
-
 	"go.etcd.io/bbolt"
+
+	"doorward/kv/engine"
+	"doorward/kv/ledger"
+	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // StopErasing ends every erasure of a store where fn answers an error for the step that is done.
-func StopErasing(s *Store, fn func(step string) error) { s.erasures.stop = fn }
+func StopErasing(s *Store, fn func(step string) error) { s.Erasures.Stop = fn }
 
 // LedgerName is the file of what was erased.
-const LedgerName = ledgerName
+const LedgerName = ledger.LedgerName
 
 // ShareCodeKey gives a store the code key of another, as joining it does.
 func ShareCodeKey(t testing.TB, from, to *Store) {
 	t.Helper()
-	to.identity.family.Store(from.identity.family.Load())
+	to.Tables.Identity.Family.Store(from.Tables.Identity.Family.Load())
 }
 
 // AwaitErasures waits until a store has carried out what it was told of.
 func AwaitErasures(t testing.TB, s *Store) {
 	t.Helper()
-	b, err := s.begunErasures()
-	if err == nil && !s.finishErasures(b) {
+	b, err := s.Erasures.BegunErasures()
+	if err == nil && !s.Erasures.FinishErasures(b) {
 		err = errors.New("an erasure could not be finished")
 	}
 	if err != nil {
@@ -39,17 +41,17 @@ func AwaitErasures(t testing.TB, s *Store) {
 // BeginErasures finds out what is to be erased now, and answers what finishes that.
 func BeginErasures(t testing.TB, s *Store) (finish func() bool) {
 	t.Helper()
-	b, err := s.begunErasures()
+	b, err := s.Erasures.BegunErasures()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func() bool { return s.finishErasures(b) }
+	return func() bool { return s.Erasures.FinishErasures(b) }
 }
 
 // SpoilRows damages values of a bucket, those of some keys or all, in the file of a closed store.
 func SpoilRows(t testing.TB, dir, bucket string, keys ...string) {
 	t.Helper()
-	db, err := bbolt.Open(Path(dir), 0o600, engine.Options(0))
+	db, err := bbolt.Open(table.Path(dir), 0o600, engine.Options(0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,11 +80,13 @@ func SpoilRows(t testing.TB, dir, bucket string, keys ...string) {
 // ForgetMeta takes a row out of the file of a closed store.
 func ForgetMeta(t testing.TB, dir, key string) {
 	t.Helper()
-	db, err := bbolt.Open(Path(dir), 0o600, engine.Options(0))
+	db, err := bbolt.Open(table.Path(dir), 0o600, engine.Options(0))
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = db.Update(func(tx *bbolt.Tx) error { return tx.Bucket([]byte(schema[metaBucket].Name)).Delete([]byte(key)) })
+	err = db.Update(func(tx *bbolt.Tx) error {
+		return tx.Bucket([]byte(table.Schema[table.MetaBucket].Name)).Delete([]byte(key))
+	})
 	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -90,5 +94,5 @@ func ForgetMeta(t testing.TB, dir, key string) {
 
 // HashErased is what an erasure of a record says of it.
 func HashErased(s *Store, k *record.Kind, id int64) [16]byte {
-	return s.hashErased(k, record.Int(id))
+	return s.Tables.HashErased(k, record.Int(id))
 }

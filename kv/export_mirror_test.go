@@ -3,16 +3,18 @@ package kv
 import (
 	"testing"
 
+	"doorward/kv/laptop"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // PulledSum is the hash that is kept of what was pulled of a record.
 func PulledSum(t testing.TB, s *Store, k *record.Kind, id int64) (sum [16]byte) {
 	t.Helper()
-	err := s.view(func(v *sight) error {
-		p, err := loadPulled(v, k, record.Int(id))
+	err := s.Tables.View(func(v *table.View) error {
+		p, err := laptop.LoadPulled(v, k, record.Int(id))
 		if err == nil {
-			sum = p.sum
+			sum = p.Sum
 		}
 		return err
 	})

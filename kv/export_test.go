@@ -12,9 +12,16 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"doorward/kv/auth"
 	"doorward/kv/codes"
+	"doorward/kv/desk"
+	"doorward/kv/door"
+	"doorward/kv/entry"
+	"doorward/kv/ledger"
+	"doorward/kv/office"
 	"doorward/kv/record"
 	"doorward/kv/rev"
+	"doorward/kv/table"
 )
 
 // Hold stops the writer inside an operation until release is called, so that what is handed in meanwhile makes one group.
@@ -22,7 +29,7 @@ func Hold(s *Store) (release func()) {
 	started, end, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = s.do(false, func(*op) error { // no door, beside which a group is closed after a while
+		_ = s.Tables.Do(false, func(*table.Tx) error { // no door, beside which a group is closed after a while
 			close(started)
 			<-end
 			return nil
@@ -39,10 +46,10 @@ func Hold(s *Store) (release func()) {
 func HoldAfter(s *Store, id record.ID, patch *record.Patch) (release func() error) {
 	started, end, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
-		ended <- s.do(false, func(o *op) error {
-			before, err := find(o.sight, Operator(), record.Ticket, id)
+		ended <- s.Tables.Do(false, func(o *table.Tx) error {
+			before, err := entry.Find(o.View, auth.Operator(), record.Ticket, id)
 			if err == nil {
-				_, err = update(o, Operator(), record.Ticket, before, prepare(s.tables, patch))
+				_, err = desk.Update(o, auth.Operator(), record.Ticket, before, entry.Prepare(s.Tables, patch))
 			}
 			close(started)
 			<-end
@@ -57,21 +64,21 @@ func HoldAfter(s *Store, id record.ID, patch *record.Patch) (release func() erro
 }
 
 // CheckInAfter is CheckIn, and something else between what it does before the writer's turn and that turn.
-func CheckInAfter(s *Store, p Principal, a Attempt, between func()) (Decision, error) {
-	at := s.ready(p, a)
+func CheckInAfter(s *Store, p auth.Principal, a door.Attempt, between func()) (door.Decision, error) {
+	at := s.Door.Ready(p, a)
 	between()
-	return s.decide(at)
+	return s.Door.Decide(at)
 }
 
 // Waiting is how many jobs wait for the writer.
-func Waiting(s *Store) int { return s.engine.Waiting() }
+func Waiting(s *Store) int { return s.Tables.Engine.Waiting() }
 
 // ErrDeliberate is what FailAfter answers.
 var ErrDeliberate = errors.New("deliberate")
 
 // FailAfter makes a record and then fails, or panics, in the same operation.
 func FailAfter(s *Store, patch *record.Patch, panics bool) error {
-	return s.do(false, func(o *op) error {
+	return s.Tables.Do(false, func(o *table.Tx) error {
 		if _, err := force(o, patch.Kind, record.ID{}, patch); err != nil {
 			return err
 		}
@@ -84,30 +91,30 @@ func FailAfter(s *Store, patch *record.Patch, panics bool) error {
 
 // Force makes a record under an id without telling the counter of ids, as what comes from a replica does.
 func Force(s *Store, patch *record.Patch, id int64) error {
-	return s.do(false, func(o *op) error {
+	return s.Tables.Do(false, func(o *table.Tx) error {
 		_, err := force(o, patch.Kind, record.Int(id), patch)
 		return err
 	})
 }
 
 // force makes a record of a patch, under the next free id where none is given, without any of the checks.
-func force(o *op, k *record.Kind, id record.ID, patch *record.Patch) (record.ID, error) {
+func force(o *table.Tx, k *record.Kind, id record.ID, patch *record.Patch) (record.ID, error) {
 	if id.IsZero() {
 		var err error
-		if id, _, err = vacant(o, k, id); err != nil {
+		if id, _, err = entry.Vacant(o, k, id); err != nil {
 			return id, err
 		}
 	}
 	d := k.NewDoc()
 	d.Apply(patch)
-	d.Settle(nil, moment(o))
-	_, err := o.write(change{kind: k, id: id, is: d})
+	d.Settle(nil, entry.Moment(o))
+	_, err := o.Write(table.Edit{Kind: k, Id: id, Is: d})
 	return id, err
 }
 
 // Do runs an empty operation, as a door or as bulk, and calls fn inside it.
 func Do(s *Store, door bool, fn func()) error {
-	return s.do(door, func(*op) error {
+	return s.Tables.Do(door, func(*table.Tx) error {
 		fn()
 		return nil
 	})
@@ -117,17 +124,17 @@ func Do(s *Store, door bool, fn func()) error {
 func Growth(s *Store) int { return boltOf(s).AllocSize }
 
 // Groups is how many groups have been committed.
-func Groups(s *Store) uint64 { return s.commits.edits }
+func Groups(s *Store) uint64 { return s.Tables.Commits.Edits }
 
 // TwinTicket makes a ticket past the check that its code is the only one of the event.
 func TwinTicket(s *Store, form *record.Patch) (id record.ID, err error) {
 	ticket, name, holder := record.SplitTicket(form)
-	exact, normal := s.hashCode(form.Text("code")), s.hashCode(codes.Normal(form.Text("code")))
-	ticket.Set("code_hash", hexText(exact[:]))
-	ticket.Set("normal_hash", hexText(normal[:]))
-	err = s.do(false, func(o *op) (err error) {
+	exact, normal := s.Tables.HashCode(form.Text("code")), s.Tables.HashCode(codes.Normal(form.Text("code")))
+	ticket.Set("code_hash", table.HexText(exact[:]))
+	ticket.Set("normal_hash", table.HexText(normal[:]))
+	err = s.Tables.Do(false, func(o *table.Tx) (err error) {
 		for i, part := range []*record.Patch{ticket, name, holder} {
-			if id, err = force(o, ticketParts[i], id, part); err != nil {
+			if id, err = force(o, ledger.TicketParts[i], id, part); err != nil {
 				return err
 			}
 		}
@@ -138,7 +145,7 @@ func TwinTicket(s *Store, form *record.Patch) (id record.ID, err error) {
 
 // boltOf is the file as bbolt has it.
 func boltOf(s *Store) *bbolt.DB {
-	file := reflect.ValueOf(s.engine).Elem().FieldByName("file").FieldByName("v").UnsafePointer()
+	file := reflect.ValueOf(s.Tables.Engine).Elem().FieldByName("file").FieldByName("v").UnsafePointer()
 	return *(**bbolt.DB)(file) // the first field of engine's file
 }
 
@@ -149,12 +156,12 @@ func BreakFile(s *Store) error {
 }
 
 // FormatNumber is the format that this version writes.
-const FormatNumber = formatNumber
+const FormatNumber = table.FormatNumber
 
 // HLC is the hybrid clock's last reading.
 func HLC(s *Store) (hlc uint64) {
-	_ = s.do(true, func(o *op) error {
-		hlc = o.state.hlc
+	_ = s.Tables.Do(true, func(o *table.Tx) error {
+		hlc = o.State.Hlc
 		return nil
 	})
 	return hlc
@@ -162,10 +169,10 @@ func HLC(s *Store) (hlc uint64) {
 
 // AwaitRung waits with a bell that rings after the first look has found nothing yet.
 func AwaitRung(ctx context.Context) error {
-	var b bell
+	var b table.Bell
 	rung := false
-	return b.await(ctx, func() bool {
-		defer func() { rung = true; b.ring() }()
+	return b.Await(ctx, func() bool {
+		defer func() { rung = true; b.Ring() }()
 		return rung
 	})
 }
@@ -181,11 +188,11 @@ func DoorsWithoutEnd(s *Store) (stop func()) {
 			return
 		}
 		go func() {
-			_ = s.do(true, func(o *op) error {
-				o.put(metaBucket, []byte("door"), nil)
-				o.after(func() {
+			_ = s.Tables.Do(true, func(o *table.Tx) error {
+				o.Put(table.MetaBucket, []byte("door"), nil)
+				o.After(func() {
 					come()
-					for s.engine.Waiting() == 0 && !over.Load() {
+					for s.Tables.Engine.Waiting() == 0 && !over.Load() {
 						runtime.Gosched()
 					}
 				})
@@ -233,10 +240,10 @@ func RowsHolding(t testing.TB, s *Store, bucket, text string) (n int) {
 // TreeOf is a record's tree.
 func TreeOf(t testing.TB, s *Store, k *record.Kind, id int64) (tree rev.Tree) {
 	t.Helper()
-	err := s.view(func(v *sight) error {
-		st, err := v.loadAny(k, record.Int(id))
+	err := s.Tables.View(func(v *table.View) error {
+		st, err := v.LoadAny(k, record.Int(id))
 		if err == nil {
-			tree, err = loadTree(v, k, st)
+			tree, err = table.LoadTree(v, k, st)
 		}
 		return err
 	})
@@ -248,28 +255,28 @@ func TreeOf(t testing.TB, s *Store, k *record.Kind, id int64) (tree rev.Tree) {
 
 // Forget deletes all that is kept of a record besides its row.
 func Forget(s *Store, k *record.Kind, id int64) error {
-	return s.do(false, func(o *op) error { return forget(o, k, record.Int(id)) })
+	return s.Tables.Do(false, func(o *table.Tx) error { return table.Forget(o, k, record.Int(id)) })
 }
 
 // SetLeaf makes a store one that has a centre.
 func SetLeaf(s *Store) error {
-	return s.Join(Operator(), Upstream{Node: "01J00000000000000000000001"}, Credential{Realm: s.Realm()})
+	return s.Laptop.Join(auth.Operator(), table.Upstream{Node: "01J00000000000000000000001"}, office.Credential{Realm: s.Tables.Realm()})
 }
 
 // LimitRefusals sets how many refusals of a key are kept, and how many bytes of them.
 func LimitRefusals(s *Store, number, bytes int) {
-	s.limits.refusals.number, s.limits.refusals.bytes = number, bytes
+	s.Tables.Limits.Refusals.Number, s.Tables.Limits.Refusals.Bytes = number, bytes
 }
 
 // LimitLeases sets how many ranges of ids a key is given.
-func LimitLeases(s *Store, number int) { s.limits.leases.number = number }
+func LimitLeases(s *Store, number int) { s.Tables.Limits.Leases.Number = number }
 
 // UnknownMeta is the first key of a store's meta that the look at a damaged file would take for damage; "" = there is none.
 func UnknownMeta(t testing.TB, s *Store) (unknown string) {
 	t.Helper()
 	err := boltOf(s).View(func(tx *bbolt.Tx) error {
-		return tx.Bucket([]byte(schema[metaBucket].Name)).ForEach(func(key, _ []byte) error {
-			if unknown == "" && !isMetaKey(key) {
+		return tx.Bucket([]byte(table.Schema[table.MetaBucket].Name)).ForEach(func(key, _ []byte) error {
+			if unknown == "" && !table.IsMetaKey(key) {
 				unknown = string(key)
 			}
 			return nil
@@ -282,9 +289,9 @@ func UnknownMeta(t testing.TB, s *Store) (unknown string) {
 }
 
 // ReadsHeld is how many counts of reads are held in memory.
-const ReadsHeld = readsHeld
+const ReadsHeld = table.ReadsHeld
 
 // LimitReads sets how many there may be of what is read whole.
 func LimitReads(s *Store, n int) {
-	s.limits.leaves, s.limits.checkins, s.limits.undone, s.limits.locals = n, n, n, n
+	s.Tables.Limits.Leaves, s.Tables.Limits.Checkins, s.Tables.Limits.Undone, s.Tables.Limits.Locals = n, n, n, n
 }

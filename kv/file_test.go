@@ -14,16 +14,21 @@ import (
 	"go.etcd.io/bbolt"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/disk"
+	"doorward/kv/door"
+	"doorward/kv/engine"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 func TestNewStoreIsItsOwnersAlone(t *testing.T) {
 	dir := folder(t)
 	s := reopenable(t, kv.Config{Dir: dir})
-	realm, node := s.Realm(), s.Node()
+	realm, node := s.Tables.Realm(), s.Tables.Node()
 	closed(t, s)
-	for path, want := range map[string]os.FileMode{dir: 0o700, kv.Path(dir): 0o600, filepath.Join(dir, "doorward.mark"): 0o600} {
+	for path, want := range map[string]os.FileMode{dir: 0o700, table.Path(dir): 0o600, filepath.Join(dir, "doorward.mark"): 0o600} {
 		info, err := os.Stat(path)
 		if err != nil || info.Mode().Perm() != want {
 			t.Errorf("mode of %s = %v, %v, want %v", path, info.Mode().Perm(), err, want)
@@ -34,8 +39,8 @@ func TestNewStoreIsItsOwnersAlone(t *testing.T) {
 		t.Errorf("a new store's folder holds %v, want the file and its mark", names)
 	}
 	s = kvtest.OpenConfig(t, kv.Config{Dir: dir})
-	if s.Realm() != realm || s.Node() != node || len(realm) != 26 || realm == node {
-		t.Errorf("realm and node are %s and %s after a restart, were %s and %s", s.Realm(), s.Node(), realm, node)
+	if s.Tables.Realm() != realm || s.Tables.Node() != node || len(realm) != 26 || realm == node {
+		t.Errorf("realm and node are %s and %s after a restart, were %s and %s", s.Tables.Realm(), s.Tables.Node(), realm, node)
 	}
 }
 
@@ -52,7 +57,7 @@ func TestSecondOpenIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := folder(t)
 	kvtest.OpenConfig(t, kv.Config{Dir: dir})
-	if _, err := kv.Open(kv.Config{Dir: dir}); !errors.Is(err, kv.ErrInUse) {
+	if _, err := kv.Open(kv.Config{Dir: dir}); !errors.Is(err, disk.ErrInUse) {
 		t.Errorf("second Open = %v, want ErrInUse", err)
 	}
 }
@@ -63,7 +68,7 @@ func TestFileOfAnotherProgramIsRefused(t *testing.T) {
 		_, err := tx.CreateBucket([]byte("theirs"))
 		return err
 	})
-	if _, err := kv.Open(kv.Config{Dir: dir}); !errors.Is(err, kv.ErrCorrupt) {
+	if _, err := kv.Open(kv.Config{Dir: dir}); !errors.Is(err, engine.ErrCorrupt) {
 		t.Errorf("Open = %v, want ErrCorrupt", err)
 	}
 }
@@ -71,7 +76,7 @@ func TestFileOfAnotherProgramIsRefused(t *testing.T) {
 // tampered changes a closed store's file behind its back.
 func tampered(t testing.TB, dir string, fn func(tx *bbolt.Tx) error) {
 	t.Helper()
-	db, err := bbolt.Open(kv.Path(dir), 0o600, &bbolt.Options{PageSize: 8 << 10})
+	db, err := bbolt.Open(table.Path(dir), 0o600, &bbolt.Options{PageSize: 8 << 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +104,7 @@ func TestNewerFormatIsRefusedAndLeftAlone(t *testing.T) {
 	closed(t, reopenable(t, kv.Config{Dir: dir}))
 	tampered(t, dir, func(tx *bbolt.Tx) error { return putFormat(tx, kv.FormatNumber+1) })
 	for range 2 {
-		if _, err := kv.Open(kv.Config{Dir: dir}); !errors.Is(err, kv.ErrNewerFormat) {
+		if _, err := kv.Open(kv.Config{Dir: dir}); !errors.Is(err, table.ErrNewerFormat) {
 			t.Errorf("Open = %v, want ErrNewerFormat", err)
 		}
 	}
@@ -109,7 +114,7 @@ func TestAnOlderFormatIsRefusedAndLeftAlone(t *testing.T) {
 	dir := folder(t)
 	closed(t, reopenable(t, kv.Config{Dir: dir}))
 	tampered(t, dir, func(tx *bbolt.Tx) error { return putFormat(tx, kv.FormatNumber-1) })
-	if _, err := kv.Open(kv.Config{Dir: dir}); !errors.Is(err, kv.ErrCorrupt) {
+	if _, err := kv.Open(kv.Config{Dir: dir}); !errors.Is(err, engine.ErrCorrupt) {
 		t.Errorf("Open = %v, want ErrCorrupt", err)
 	}
 	tampered(t, dir, func(tx *bbolt.Tx) error { return putFormat(tx, kv.FormatNumber) })
@@ -144,21 +149,21 @@ func TestDamagedValuesAreReportedAndNeverServed(t *testing.T) {
 		closed(t, s)
 		flipped(t, c.Dir, "kind:person", key8(2), at)
 		s = kvtest.OpenConfig(t, c)
-		if _, err := s.Retrieve(kv.Operator(), target(record.Person, 2)); !errors.Is(err, kv.ErrCorrupt) {
+		if _, err := s.Desk.Retrieve(auth.Operator(), target(record.Person, 2)); !errors.Is(err, engine.ErrCorrupt) {
 			t.Errorf("Retrieve of a record with byte %d turned = %v, want ErrCorrupt", at, err)
 		}
 		if n := gauge(t, registry, "doorward_store_corrupt_reads_total"); n == 0 {
 			t.Error("doorward_store_corrupt_reads_total = 0 after a damaged read")
 		}
-		if _, err := s.Update(kv.Operator(), target(record.Person, 2), kvtest.Parse(t, record.Person, `{"full_name":"Eva"}`, false)); !errors.Is(err, kv.ErrCorrupt) {
+		if _, err := s.Desk.Update(auth.Operator(), target(record.Person, 2), kvtest.Parse(t, record.Person, `{"full_name":"Eva"}`, false)); !errors.Is(err, engine.ErrCorrupt) {
 			t.Errorf("Update = %v, want ErrCorrupt", err)
 		}
 		for _, id := range []int64{1, 3} {
-			if _, err := s.Retrieve(kv.Operator(), target(record.Person, id)); err != nil {
+			if _, err := s.Desk.Retrieve(auth.Operator(), target(record.Person, id)); err != nil {
 				t.Errorf("Retrieve of a neighbour: %v", err)
 			}
 		}
-		r, err := s.Verify(kv.Operator(), nil)
+		r, err := s.Files.Verify(auth.Operator(), nil)
 		if err != nil || r.Damaged == 0 || !strings.Contains(strings.Join(r.Damage, "\n"), "kind:person") {
 			t.Errorf("Verify = %+v, %v, want damage in bucket kind:person", r, err)
 		}
@@ -180,13 +185,13 @@ func TestWritesReportDamageToo(t *testing.T) {
 	flipped(t, c.Dir, "kind:ticket", key8(1), 60)
 	s = kvtest.OpenConfig(t, c)
 	before := gauge(t, registry, "doorward_store_corrupt_reads_total")
-	if _, err := s.CheckIn(kv.Operator(), kv.Attempt{Event: event, Code: "K1"}); !errors.Is(err, kv.ErrCorrupt) {
+	if _, err := s.Door.CheckIn(auth.Operator(), door.Attempt{Event: event, Code: "K1"}); !errors.Is(err, engine.ErrCorrupt) {
 		t.Errorf("check-in of a damaged ticket = %v, want ErrCorrupt", err)
 	}
 	if n := gauge(t, registry, "doorward_store_corrupt_reads_total"); n != before+1 {
 		t.Errorf("doorward_store_corrupt_reads_total = %v, want %v", n, before+1)
 	}
-	scanned(t, s, kv.Operator(), kv.Attempt{Event: event, Code: "K2"}, kv.Admitted)
+	scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "K2"}, table.Admitted)
 }
 
 // TestDamagedKeyLocksOutNobodyElse: the store starts, and the other keys log in.
@@ -200,10 +205,10 @@ func TestDamagedKeyLocksOutNobodyElse(t *testing.T) {
 		flipped(t, c.Dir, "kind:api_key", key8(1), at)
 		s = kvtest.OpenConfig(t, c)
 		kvtest.Key(t, s, "event:8")
-		if _, err := s.Login(good, goodSecret); err != nil {
+		if _, err := s.Keys.Login(good, goodSecret); err != nil {
 			t.Errorf("Login with the other key: %v", err)
 		}
-		if _, err := s.Login(bad, badSecret); !errors.Is(err, kv.ErrBadLogin) {
+		if _, err := s.Keys.Login(bad, badSecret); !errors.Is(err, table.ErrBadLogin) {
 			t.Errorf("Login with a damaged key = %v, want ErrBadLogin", err)
 		}
 	}
@@ -213,13 +218,13 @@ func TestDamagedKeyLocksOutNobodyElse(t *testing.T) {
 func TestAFileThatOthersMayReadIsClosedToThem(t *testing.T) {
 	dir := folder(t)
 	closed(t, reopenable(t, kv.Config{Dir: dir}))
-	if err := errors.Join(os.Chmod(kv.Path(dir), 0o644), os.Truncate(kv.Path(dir), 20_000)); err != nil {
+	if err := errors.Join(os.Chmod(table.Path(dir), 0o644), os.Truncate(table.Path(dir), 20_000)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := kv.Open(kv.Config{Dir: dir}); !errors.Is(err, kv.ErrCorrupt) {
+	if _, err := kv.Open(kv.Config{Dir: dir}); !errors.Is(err, engine.ErrCorrupt) {
 		t.Errorf("Open of a file that was cut short = %v, want ErrCorrupt", err)
 	}
-	if info, err := os.Stat(kv.Path(dir)); err != nil || info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(table.Path(dir)); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("its mode is %v, %v, want 0600", info.Mode(), err)
 	}
 }

@@ -12,6 +12,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/feed"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 	"doorward/kv/search"
@@ -24,7 +27,7 @@ type follower struct {
 	s         *kv.Store
 	mu        sync.Mutex
 	upto      uint64
-	docs      map[*record.Kind]map[record.ID]kv.Replayed
+	docs      map[*record.Kind]map[record.ID]feed.Replayed
 	junk      int    // how many ids are named that nobody asked for
 	fooled    int    // how many of those that a ranked search wants at most are no matches, as it will turn out
 	before    func() // happens before it looks, after the store has; may be nil
@@ -32,9 +35,9 @@ type follower struct {
 }
 
 func newFollower(t testing.TB, s *kv.Store) *follower {
-	f := &follower{t: t, s: s, docs: map[*record.Kind]map[record.ID]kv.Replayed{}}
+	f := &follower{t: t, s: s, docs: map[*record.Kind]map[record.ID]feed.Replayed{}}
 	for _, k := range []*record.Kind{record.Person, record.HolderName, record.Ticket} {
-		f.docs[k] = map[record.ID]kv.Replayed{}
+		f.docs[k] = map[record.ID]feed.Replayed{}
 	}
 	return f
 }
@@ -43,7 +46,7 @@ func newFollower(t testing.TB, s *kv.Store) *follower {
 func (f *follower) follow(changes int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	page, upto, err := f.s.Replay(kv.Operator(), f.upto, changes, record.Person, record.HolderName, record.Ticket)
+	page, upto, err := f.s.Log.Replay(auth.Operator(), f.upto, changes, record.Person, record.HolderName, record.Ticket)
 	if err != nil {
 		f.t.Errorf("replay: %v", err)
 	}
@@ -56,12 +59,12 @@ func (f *follower) follow(changes int) {
 }
 
 // Find answers what is asked for.
-func (f *follower) Find(w kv.Wanted) (kv.Found, error) {
+func (f *follower) Find(w desk.Wanted) (desk.Found, error) {
 	if f.before != nil {
 		f.before()
 	}
 	f.mu.Lock()
-	found := kv.Found{Upto: f.upto}
+	found := desk.Found{Upto: f.upto}
 	costs := map[record.ID]int64{}
 	var fooled, rest []record.ID
 	for id, c := range f.docs[w.Kind] {
@@ -104,12 +107,12 @@ func (f *follower) Find(w kv.Wanted) (kv.Found, error) {
 // broken is an index that fails.
 type broken struct{ err error }
 
-func (b broken) Find(kv.Wanted) (kv.Found, error) { return kv.Found{}, b.err }
+func (b broken) Find(desk.Wanted) (desk.Found, error) { return desk.Found{}, b.err }
 
 // ahead is an index of another store: it says that it has seen what this one has not.
 type ahead struct{}
 
-func (ahead) Find(kv.Wanted) (kv.Found, error) { return kv.Found{Upto: 1 << 40}, nil }
+func (ahead) Find(desk.Wanted) (desk.Found, error) { return desk.Found{Upto: 1 << 40}, nil }
 
 var errBroken = errors.New("broken on purpose")
 
@@ -124,30 +127,30 @@ func TestSearchWithoutItsIndex(t *testing.T) {
 	}
 	for _, row := range []struct {
 		name  string
-		f     kv.Finder
+		f     desk.Finder
 		level int // of newCongregation's keys
 		want  int
 		err   error
 	}{
 		{"no index at all", nil, 0, 4, nil},
-		{"one that is not ready, and too many people", broken{kv.ErrNoIndex}, 0, 0, kv.ErrIndexing},
-		{"one that is not ready, and few people of the key's church", broken{kv.ErrNoIndex}, 4, 2, nil},
+		{"one that is not ready, and too many people", broken{desk.ErrNoIndex}, 0, 0, desk.ErrIndexing},
+		{"one that is not ready, and few people of the key's church", broken{desk.ErrNoIndex}, 4, 2, nil},
 		{"one that has failed", broken{errBroken}, 4, 2, nil},
-		{"one that has failed, and too many people", broken{errBroken}, 0, 0, kv.ErrIndexing},
+		{"one that has failed, and too many people", broken{errBroken}, 0, 0, desk.ErrIndexing},
 		{"one of another store", ahead{}, 4, 2, nil},
 	} {
-		for _, q := range []kv.Query{{Search: search.Parse("ana")}, {Ranked: search.ParseRanked("ana")}} {
+		for _, q := range []desk.Query{{Search: search.Parse("ana")}, {Ranked: search.ParseRanked("ana")}} {
 			q.Surface, q.Kind, q.Finder, q.Limit = record.Admin, record.Person, row.f, 10
-			page, err := s.List(c.keys[row.level], q)
+			page, err := s.Desk.List(c.keys[row.level], q)
 			if !errors.Is(err, row.err) || page.Count != row.want {
 				t.Errorf("with %s: %d people, %v, want %d, %v", row.name, page.Count, err, row.want, row.err)
 			}
 		}
 	}
-	if _, err := s.FindTickets(kv.Operator(), 1, search.ParseRanked("ana"), broken{kv.ErrNoIndex}); !errors.Is(err, kv.ErrIndexing) {
+	if _, err := s.Door.FindTickets(auth.Operator(), 1, search.ParseRanked("ana"), broken{desk.ErrNoIndex}); !errors.Is(err, desk.ErrIndexing) {
 		t.Errorf("tickets without an index = %v, want ErrIndexing", err)
 	}
-	if hits, err := s.FindTickets(kv.Operator(), 1, search.ParseRanked("ana"), nil); err != nil || len(hits) != 4 {
+	if hits, err := s.Door.FindTickets(auth.Operator(), 1, search.ParseRanked("ana"), nil); err != nil || len(hits) != 4 {
 		t.Errorf("tickets with no index at all = %d, %v, want 4", len(hits), err)
 	}
 	if n := gauge(t, reg, "doorward_search_fallbacks_total"); n != 16 { // an index of another store is asked three times, for tickets twice

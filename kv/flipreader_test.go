@@ -12,6 +12,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/engine"
+	"doorward/kv/table"
 )
 
 // readFlips is the child: it answers each line that it reads.
@@ -55,7 +58,7 @@ func newReading(dir string, sound []byte) (r *reading, err error) {
 	if err := r.put(sound); err != nil {
 		return nil, err
 	}
-	rows, err := rawRows(kv.Path(r.dir))
+	rows, err := rawRows(table.Path(r.dir))
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +81,7 @@ func (r *reading) put(image []byte) error {
 	if err == nil {
 		r.dir, err = os.MkdirTemp(r.above, "")
 	}
-	return errors.Join(err, os.WriteFile(kv.Path(r.dir), image, 0o600))
+	return errors.Join(err, os.WriteFile(table.Path(r.dir), image, 0o600))
 }
 
 func (r *reading) config(registry prometheus.Registerer) kv.Config {
@@ -94,14 +97,14 @@ func (r *reading) read(image []byte) (verified, answered string, err error) {
 	}
 	registry := prometheus.NewRegistry()
 	s, err := kv.Open(r.config(registry))
-	if errors.Is(err, kv.ErrCorrupt) {
+	if errors.Is(err, engine.ErrCorrupt) {
 		return "found", "right", nil
 	}
 	if err != nil {
 		return "", fmt.Sprint("Open = ", err), nil
 	}
 	opened := counted(registry)
-	report, failed := s.Verify(kv.Operator(), nil)
+	report, failed := s.Files.Verify(auth.Operator(), nil)
 	before := counted(registry)
 	answered = r.ask(s, func() bool { return opened > 0 || counted(registry) > before })
 	if err := s.Close(); err != nil {
@@ -119,7 +122,7 @@ func (r *reading) compare(image []byte) (string, error) {
 	if err := r.put(image); err != nil {
 		return "", err
 	}
-	rows, err := rawRows(kv.Path(r.dir))
+	rows, err := rawRows(table.Path(r.dir))
 	if err != nil || string(rows) != r.rows {
 		return fmt.Sprintf("verify finds nothing, but the rows are others: %v", err), nil
 	}
@@ -131,7 +134,7 @@ func (r *reading) ask(s *kv.Store, counted func() bool) string {
 	corrupt := ""
 	for i, q := range r.questions {
 		answer, err := q.ask(s)
-		if errors.Is(err, kv.ErrCorrupt) {
+		if errors.Is(err, engine.ErrCorrupt) {
 			corrupt = q.name
 			continue
 		}

@@ -11,8 +11,14 @@ import (
 	"go.etcd.io/bbolt"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/docs"
+	"doorward/kv/door"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // everyRow makes a small store with a row in every bucket, and answers its file.
@@ -24,52 +30,52 @@ func everyRow(t *testing.T) (file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	noted(t, k.Store, "sheet", `{"n":1}`, kv.Attachment{Name: "a", Blob: blob})
+	noted(t, k.Store, "sheet", `{"n":1}`, merge.Attachment{Name: "a", Blob: blob})
 	if _, err := free.PutBlob(bytes.NewReader([]byte("loose"))); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := free.PutLocal("checkpoint", []byte(`{"n":1}`), kv.Whatever); err != nil {
+	if _, err := free.PutLocal("checkpoint", []byte(`{"n":1}`), docs.Whatever); err != nil {
 		t.Fatal(err)
 	}
-	p := enrolled(t, k.Store, "church:1", kv.Venue{Names: true})
-	if _, err := k.Lease(p, record.Person, 10, k.Epoch()); err != nil {
+	p := enrolled(t, k.Store, "church:1", auth.Venue{Names: true})
+	if _, err := k.Store.Venues.Lease(p, record.Person, 10, k.Store.Tables.Epoch()); err != nil {
 		t.Fatal(err)
 	}
 	for i, doc := range []string{drawnDoc(record.Person, 1), drawnDoc(record.Person, 2), "psalm:0000000000000001"} {
-		w := kv.DocWrite{ID: doc, Path: chain("abc"[i : i+1]), Body: []byte(`{"full_name":"Eva","church_id":1,"external_id":"Eva"}`)}
+		w := merge.DocWrite{ID: doc, Path: chain("abc"[i : i+1]), Body: []byte(`{"full_name":"Eva","church_id":1,"external_id":"Eva"}`)}
 		if err := push(t, opens(t, k.Store, p, "church-1"), w); err != nil {
 			t.Fatal(err)
 		}
 	}
 	gone := kvtest.Create(t, k.Store, record.Person, `{"full_name":"Leaves","church_id":1}`)
 	patched(t, k.Store, record.Person, kvtest.Create(t, k.Store, record.Person, `{"full_name":"Moves","church_id":1}`), `{"church_id":2}`)
-	if _, err := k.Erase(kv.Operator(), record.Person, record.Int(gone)); err != nil {
+	if _, err := k.Store.Erasures.Erase(auth.Operator(), record.Person, record.Int(gone)); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 150 { // enough for branch pages
 		newTicket(t, k.Store, 1, fmt.Sprintf("SEAT-%d", i), `,"holder_name":"Bia Lima"`)
 	}
 	for _, a := range seats(60) {
-		scanned(t, k.Store, kv.Operator(), a, kv.Admitted)
+		scanned(t, k.Store, auth.Operator(), a, table.Admitted)
 	}
-	scanned(t, k.Store, kv.Operator(), kv.Attempt{Event: 1, Code: "NOBODY"}, kv.UnknownCode)
-	d := scanned(t, k.Store, kv.Operator(), kv.Attempt{Event: 1, Code: "SEAT-100"}, kv.Admitted)
-	if _, err := k.Undo(kv.Operator(), kv.Undoing{Event: 1, CheckinID: d.CheckinID}); err != nil {
+	scanned(t, k.Store, auth.Operator(), door.Attempt{Event: 1, Code: "NOBODY"}, door.UnknownCode)
+	d := scanned(t, k.Store, auth.Operator(), door.Attempt{Event: 1, Code: "SEAT-100"}, table.Admitted)
+	if _, err := k.Store.Door.Undo(auth.Operator(), door.Undoing{Event: 1, CheckinID: d.CheckinID}); err != nil {
 		t.Fatal(err)
 	}
-	source{t, k.Store}.want(kv.Created, 900, `{"full_name":"Pulled"}`)
+	source{t, k.Store}.want(desk.Created, 900, `{"full_name":"Pulled"}`)
 	healthy(t, k.Store)
 	k.compacted(t)
-	trimmed(t, kv.Path(k.dir))
-	return kv.Path(k.dir)
+	trimmed(t, table.Path(k.dir))
+	return table.Path(k.dir)
 }
 
 // seat is what brings a ticket to the door; brought again it is answered without being written down.
-func seat(i int) kv.Attempt {
-	return kv.Attempt{Event: 1, Code: fmt.Sprintf("SEAT-%d", i), Door: "north", Nonce: fmt.Sprint("seat ", i)}
+func seat(i int) door.Attempt {
+	return door.Attempt{Event: 1, Code: fmt.Sprintf("SEAT-%d", i), Door: "north", Nonce: fmt.Sprint("seat ", i)}
 }
 
-func seats(n int) (all []kv.Attempt) {
+func seats(n int) (all []door.Attempt) {
 	for i := range n {
 		all = append(all, seat(i))
 	}
@@ -110,31 +116,31 @@ func questions(s *kv.Store) (all []question) {
 	add := func(name string, ask func(s *kv.Store) (any, error)) {
 		all = append(all, question{name: name, ask: ask})
 	}
-	me := kv.Operator()
+	me := auth.Operator()
 	all = append(all,
-		question{"keys", func(s *kv.Store) (any, error) { return anyOf(s.Keys(me)) }, true},
-		question{"venues", func(s *kv.Store) (any, error) { return anyOf(s.Venues(me)) }, true})
-	add("pulled", func(s *kv.Store) (any, error) { return anyOf(s.Pulled(me, record.Person)) })
-	add("status", func(s *kv.Store) (any, error) { return anyOf(s.Status(me, 1)) })
-	add("databases", func(s *kv.Store) (any, error) { return anyOf(s.Databases(me)) })
+		question{"keys", func(s *kv.Store) (any, error) { return anyOf(s.Keys.Keys(me)) }, true},
+		question{"venues", func(s *kv.Store) (any, error) { return anyOf(s.Venues.Venues(me)) }, true})
+	add("pulled", func(s *kv.Store) (any, error) { return anyOf(s.Laptop.Pulled(me, record.Person)) })
+	add("status", func(s *kv.Store) (any, error) { return anyOf(s.Door.Status(me, 1)) })
+	add("databases", func(s *kv.Store) (any, error) { return anyOf(s.Docs.Databases(me)) })
 	for _, church := range []int64{1, 2} {
-		where := []kv.Where{{Field: "church_id", In: []any{church}}}
+		where := []desk.Where{{Field: "church_id", In: []any{church}}}
 		add(fmt.Sprint("people of church ", church), func(s *kv.Store) (any, error) {
-			return listOf(s, kv.Query{Surface: record.V1, Kind: record.Person, Limit: 1, Where: where})
+			return listOf(s, desk.Query{Surface: record.V1, Kind: record.Person, Limit: 1, Where: where})
 		})
 	}
 	for _, k := range record.Kinds() {
 		for _, limit := range []int{1, 1 << 20} { // the count alone, almost, and everything
 			add("list "+k.Name, func(s *kv.Store) (any, error) {
-				return listOf(s, kv.Query{Surface: record.Admin, Kind: k, Limit: limit})
+				return listOf(s, desk.Query{Surface: record.Admin, Kind: k, Limit: limit})
 			})
 		}
-		ids, err := s.IDs(me, k)
+		ids, err := s.Desk.IDs(me, k)
 		if err != nil {
 			continue // a kind that only other answers show
 		}
 		for _, id := range append(ids, record.Int(1<<40)) {
-			t := kv.Target{Surface: record.Admin, Kind: k, ID: id}
+			t := desk.Target{Surface: record.Admin, Kind: k, ID: id}
 			add("retrieve "+k.FormatID(id), func(s *kv.Store) (any, error) { return replyOf(s, t) })
 			if !k.Fact && len(all)%7 == 0 { // a sample
 				add("history "+k.FormatID(id), func(s *kv.Store) (any, error) { return pastOf(s, t) })
@@ -142,17 +148,19 @@ func questions(s *kv.Store) (all []question) {
 		}
 	}
 	add("log", func(s *kv.Store) (any, error) { return logOf(s) })
-	add("doubles", func(s *kv.Store) (any, error) { return anyOf(s.DoubleEntries(me, kv.DoubleQuery{Limit: 100})) })
-	add("identity", func(s *kv.Store) (any, error) { return []any{s.Node(), s.Realm(), s.Epoch(), s.Seq()}, nil })
+	add("doubles", func(s *kv.Store) (any, error) { return anyOf(s.Door.DoubleEntries(me, door.DoubleQuery{Limit: 100})) })
+	add("identity", func(s *kv.Store) (any, error) {
+		return []any{s.Tables.Node(), s.Tables.Realm(), s.Tables.Epoch(), s.Tables.Seq()}, nil
+	})
 	for _, name := range []string{"notes", "church-1", "event-1"} {
 		add("feed of "+name, func(s *kv.Store) (any, error) { return feedOf(s, name) })
 		all = append(all, documents(s, name)...)
 	}
 	again := seat(0)
 	again.Nonce = "" // a refusal
-	for _, a := range append([]kv.Attempt{again, seat(140)}, seats(20)...) {
+	for _, a := range append([]door.Attempt{again, seat(140)}, seats(20)...) {
 		add("bring "+a.Code, func(s *kv.Store) (any, error) {
-			d, err := s.CheckIn(me, a)
+			d, err := s.Door.CheckIn(me, a)
 			return d.Outcome, err
 		})
 	}
@@ -161,19 +169,19 @@ func questions(s *kv.Store) (all []question) {
 
 func anyOf[T any](v T, err error) (any, error) { return v, err }
 
-func listOf(s *kv.Store, q kv.Query) (any, error) {
-	page, err := s.List(kv.Operator(), q)
+func listOf(s *kv.Store, q desk.Query) (any, error) {
+	page, err := s.Desk.List(auth.Operator(), q)
 	return []any{page.Count, string(page.Results)}, err
 }
 
-func replyOf(s *kv.Store, t kv.Target) (any, error) {
-	r, err := s.Retrieve(kv.Operator(), t)
+func replyOf(s *kv.Store, t desk.Target) (any, error) {
+	r, err := s.Desk.Retrieve(auth.Operator(), t)
 	return []any{string(r.JSON), r.ID, r.Revision}, err
 }
 
 // pastOf is a record's history but its kind, which is no text.
-func pastOf(s *kv.Store, t kv.Target) (any, error) {
-	all, err := s.History(kv.Operator(), t, true)
+func pastOf(s *kv.Store, t desk.Target) (any, error) {
+	all, err := s.Desk.History(auth.Operator(), t, true)
 	var bodies []string
 	for i := range all {
 		bodies = append(bodies, string(all[i].Body))
@@ -184,7 +192,7 @@ func pastOf(s *kv.Store, t kv.Target) (any, error) {
 
 // logOf is the change log, its kinds by name.
 func logOf(s *kv.Store) (any, error) {
-	all, err := s.Changes(kv.Operator(), 0, 1<<20)
+	all, err := s.Log.Changes(auth.Operator(), 0, 1<<20)
 	var rows []string
 	for _, c := range all {
 		rows = append(rows, fmt.Sprint(c.Kind.Name, c.ID, c.Seq, c.Revision, c.Deleted, c.Branched))
@@ -194,22 +202,22 @@ func logOf(s *kv.Store) (any, error) {
 
 // feedOf reads all changes of a database.
 func feedOf(s *kv.Store, name string) (any, error) {
-	db, err := s.Database(kv.Operator(), name)
+	db, err := s.Docs.Database(auth.Operator(), name)
 	if err != nil {
 		return nil, err
 	}
-	page, _, err := db.Changes(kv.Feed{Limit: kv.DocPage})
+	page, _, err := db.Changes(docs.Feed{Limit: docs.DocPage})
 	return page, err
 }
 
 // documents asks for a database's list, and for each document that a sound one lists.
 func documents(sound *kv.Store, name string) []question {
-	list := func(s *kv.Store) ([]kv.DocRow, error) {
-		db, err := s.Database(kv.Operator(), name)
+	list := func(s *kv.Store) ([]docs.DocRow, error) {
+		db, err := s.Docs.Database(auth.Operator(), name)
 		if err != nil {
 			return nil, err
 		}
-		return db.List(kv.Range{Limit: kv.DocPage})
+		return db.List(docs.Range{Limit: docs.DocPage})
 	}
 	all := []question{{name: "list of " + name, ask: func(s *kv.Store) (any, error) { return anyOf(list(s)) }}}
 	rows, err := list(sound)
@@ -224,11 +232,11 @@ func documents(sound *kv.Store, name string) []question {
 
 // documentOf reads a document with its attachments.
 func documentOf(s *kv.Store, name, id string) (any, error) {
-	db, err := s.Database(kv.Operator(), name)
+	db, err := s.Docs.Database(auth.Operator(), name)
 	if err != nil {
 		return nil, err
 	}
-	d, err := db.Read(id, kv.Ask{Leaves: true})
+	d, err := db.Read(id, docs.Ask{Leaves: true})
 	if err != nil {
 		return nil, err
 	}

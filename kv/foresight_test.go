@@ -4,8 +4,11 @@ import (
 	"testing"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/door"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // TestDecisionsAreMadeOnWhatIsStored changes what a check-in has looked up already before the writer comes to it.
@@ -13,33 +16,33 @@ func TestDecisionsAreMadeOnWhatIsStored(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		between func(t *testing.T, s *kv.Store, event, ticket int64)
-		want    kv.Outcome
+		want    table.Outcome
 	}{
-		{"nothing", func(*testing.T, *kv.Store, int64, int64) {}, kv.Admitted},
+		{"nothing", func(*testing.T, *kv.Store, int64, int64) {}, table.Admitted},
 		{"the ticket is cancelled", func(t *testing.T, s *kv.Store, _, ticket int64) {
 			patched(t, s, record.Ticket, ticket, `{"state":"cancelled"}`)
-		}, kv.Cancelled},
+		}, door.Cancelled},
 		{"the ticket is deleted", func(t *testing.T, s *kv.Store, _, ticket int64) {
-			if err := s.Delete(kv.Operator(), target(record.Ticket, ticket)); err != nil {
+			if err := s.Desk.Delete(auth.Operator(), target(record.Ticket, ticket)); err != nil {
 				t.Fatal(err)
 			}
-		}, kv.UnknownCode},
+		}, door.UnknownCode},
 		{"the ticket gets another code", func(t *testing.T, s *kv.Store, _, ticket int64) {
 			patched(t, s, record.Ticket, ticket, `{"code":"another"}`)
-		}, kv.UnknownCode},
+		}, door.UnknownCode},
 		{"the event is closed", func(t *testing.T, s *kv.Store, event, _ int64) {
 			patched(t, s, record.Event, event, `{"enabled":false}`)
-		}, kv.EventClosed},
+		}, door.EventClosed},
 		{"somebody else is admitted with it", func(t *testing.T, s *kv.Store, event, _ int64) {
-			scanned(t, s, door(t, s, event), kv.Attempt{Event: event, Code: "a"}, kv.Admitted)
-		}, kv.AlreadyAdmitted},
+			scanned(t, s, gate(t, s, event), door.Attempt{Event: event, Code: "a"}, table.Admitted)
+		}, door.AlreadyAdmitted},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, _ := opened(t)
 			event := newEvent(t, s, "")
 			ticket := newTicket(t, s, event, "a", "")
-			p := door(t, s, event)
-			d, err := kv.CheckInAfter(s, p, kv.Attempt{Event: event, Code: "a"}, func() { c.between(t, s, event, ticket) })
+			p := gate(t, s, event)
+			d, err := kv.CheckInAfter(s, p, door.Attempt{Event: event, Code: "a"}, func() { c.between(t, s, event, ticket) })
 			if err != nil || d.Outcome != c.want {
 				t.Errorf("CheckIn = %+v, %v, want %s", d, err, c.want)
 			}
@@ -52,11 +55,11 @@ func TestDecisionsAreMadeOnWhatTheGroupHolds(t *testing.T) {
 	s, _ := opened(t)
 	event := newEvent(t, s, "")
 	ticket := newTicket(t, s, event, "a", "")
-	p, groups := door(t, s, event), kv.Groups(s)
+	p, groups := gate(t, s, event), kv.Groups(s)
 	release := kv.HoldAfter(s, record.Int(ticket), kvtest.Parse(t, record.Ticket, `{"state":"cancelled"}`, false))
-	decided := make(chan kv.Decision, 1)
+	decided := make(chan door.Decision, 1)
 	go func() {
-		d, err := s.CheckIn(p, kv.Attempt{Event: event, Code: "a"})
+		d, err := s.Door.CheckIn(p, door.Attempt{Event: event, Code: "a"})
 		if err != nil {
 			t.Error(err)
 		}
@@ -66,7 +69,7 @@ func TestDecisionsAreMadeOnWhatTheGroupHolds(t *testing.T) {
 	if err := release(); err != nil {
 		t.Fatal(err)
 	}
-	if d := <-decided; d.Outcome != kv.Cancelled {
+	if d := <-decided; d.Outcome != door.Cancelled {
 		t.Errorf("CheckIn beside a cancellation = %+v", d)
 	}
 	if n := kv.Groups(s) - groups; n != 1 {

@@ -9,9 +9,14 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/docs"
+	"doorward/kv/entry"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
 	"doorward/kv/record"
 	"doorward/kv/rev"
+	"doorward/kv/table"
 )
 
 // withNotes opens a store with a free database.
@@ -24,36 +29,36 @@ func withNotes(t testing.TB) *kv.Store {
 
 func newNotes(t testing.TB, s *kv.Store) {
 	t.Helper()
-	if err := s.CreateDatabase(kv.Operator(), "notes"); err != nil {
+	if err := s.Docs.CreateDatabase(auth.Operator(), "notes"); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // of is the database of notes as the operator uses it; it must be there.
-func of(s *kv.Store) *kv.Database { return by(s, kv.Operator(), "notes") }
+func of(s *kv.Store) *docs.Database { return by(s, auth.Operator(), "notes") }
 
 // by is a database as somebody uses it. Where it cannot be opened, no method of what it answers may be called.
-func by(s *kv.Store, p kv.Principal, name string) *kv.Database {
-	db, err := s.Database(p, name)
+func by(s *kv.Store, p auth.Principal, name string) *docs.Database {
+	db, err := s.Docs.Database(p, name)
 	if err != nil {
 		panic(err)
 	}
 	return db
 }
 
-func infoOf(s *kv.Store, p kv.Principal, name string) (kv.DatabaseInfo, error) {
-	db, err := s.Database(p, name)
+func infoOf(s *kv.Store, p auth.Principal, name string) (docs.DatabaseInfo, error) {
+	db, err := s.Docs.Database(p, name)
 	if err != nil {
-		return kv.DatabaseInfo{}, err
+		return docs.DatabaseInfo{}, err
 	}
 	return db.Info()
 }
 
 // noted writes a document, on its winner where there is one, and answers its revision.
-func noted(t testing.TB, s *kv.Store, id, body string, attachments ...kv.Attachment) rev.ID {
+func noted(t testing.TB, s *kv.Store, id, body string, attachments ...merge.Attachment) rev.ID {
 	t.Helper()
-	w := kv.DocWrite{ID: id, Body: []byte(body), Attachments: attachments}
-	if doc, err := of(s).Read(id, kv.Ask{}); err == nil {
+	w := merge.DocWrite{ID: id, Body: []byte(body), Attachments: attachments}
+	if doc, err := of(s).Read(id, docs.Ask{}); err == nil {
 		w.Parent = doc.Revisions[0].Revision
 	}
 	r := writeFree(t, s, w)
@@ -68,29 +73,29 @@ func TestFreeDatabasesHaveNamesOfTheirOwn(t *testing.T) {
 	s := kvtest.Open(t)
 	for name, want := range map[string]error{
 		"notes": nil, "a": nil, "a0_$()+-/b": nil, "records2": nil, "events": nil, strings.Repeat("a", 238): nil,
-		"": kv.ErrDatabaseName, "Notes": kv.ErrDatabaseName, "1a": kv.ErrDatabaseName, "_users": kv.ErrDatabaseName,
-		"a b": kv.ErrDatabaseName, "é": kv.ErrDatabaseName, "a\n": kv.ErrDatabaseName, strings.Repeat("a", 239): kv.ErrDatabaseName,
-		"records": kv.ErrConflict, "reference": kv.ErrConflict, "reference-finance": kv.ErrConflict,
-		"church-1": kv.ErrForbidden, "church-01": kv.ErrForbidden, "event-x": kv.ErrForbidden,
+		"": docs.ErrDatabaseName, "Notes": docs.ErrDatabaseName, "1a": docs.ErrDatabaseName, "_users": docs.ErrDatabaseName,
+		"a b": docs.ErrDatabaseName, "é": docs.ErrDatabaseName, "a\n": docs.ErrDatabaseName, strings.Repeat("a", 239): docs.ErrDatabaseName,
+		"records": table.ErrConflict, "reference": table.ErrConflict, "reference-finance": table.ErrConflict,
+		"church-1": auth.ErrForbidden, "church-01": auth.ErrForbidden, "event-x": auth.ErrForbidden,
 	} {
-		if err := s.CreateDatabase(kv.Operator(), name); !errors.Is(err, want) {
+		if err := s.Docs.CreateDatabase(auth.Operator(), name); !errors.Is(err, want) {
 			t.Errorf("CreateDatabase(%q) = %v, want %v", name, err, want)
 		}
 		is := want
 		switch {
-		case name == "church-1" || errors.Is(want, kv.ErrConflict):
+		case name == "church-1" || errors.Is(want, table.ErrConflict):
 			is = nil // a replicator fills the database of a church before it has the church
-		case errors.Is(want, kv.ErrForbidden):
-			is = kv.ErrNotFound
+		case errors.Is(want, auth.ErrForbidden):
+			is = table.ErrNotFound
 		}
-		if _, err := s.Database(kv.Operator(), name); !errors.Is(err, is) {
+		if _, err := s.Docs.Database(auth.Operator(), name); !errors.Is(err, is) {
 			t.Errorf("Database(%q) = %v, want %v", name, err, is)
 		}
 	}
-	if err := s.CreateDatabase(kv.Operator(), "notes"); !errors.Is(err, kv.ErrConflict) {
+	if err := s.Docs.CreateDatabase(auth.Operator(), "notes"); !errors.Is(err, table.ErrConflict) {
 		t.Errorf("CreateDatabase of one that is there = %v, want a conflict", err)
 	}
-	all, err := s.Databases(kv.Operator())
+	all, err := s.Docs.Databases(auth.Operator())
 	names := []string{}
 	for _, db := range all {
 		names = append(names, db.Name)
@@ -104,13 +109,13 @@ func TestFreeDatabasesHaveNamesOfTheirOwn(t *testing.T) {
 func TestADeletedDatabaseIsGoneAndItsCursorsLieBehindTheNext(t *testing.T) {
 	t.Parallel()
 	s := withNotes(t)
-	if err := s.CreateDatabase(kv.Operator(), "other"); err != nil {
+	if err := s.Docs.CreateDatabase(auth.Operator(), "other"); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 700 { // more than one operation sweeps
 		noted(t, s, fmt.Sprint("doc", i), `{}`)
 	}
-	if _, err := of(s).PutLocal("checkpoint", []byte(`{}`), kv.Whatever); err != nil {
+	if _, err := of(s).PutLocal("checkpoint", []byte(`{}`), docs.Whatever); err != nil {
 		t.Fatal(err)
 	}
 	blob := stored(t, s, "bytes")
@@ -119,28 +124,28 @@ func TestADeletedDatabaseIsGoneAndItsCursorsLieBehindTheNext(t *testing.T) {
 	if err != nil || before.Docs != 700 {
 		t.Fatalf("Info = %+v, %v", before, err)
 	}
-	if err := s.DeleteDatabase(kv.Operator(), "notes"); err != nil {
+	if err := s.Docs.DeleteDatabase(auth.Operator(), "notes"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.DeleteDatabase(kv.Operator(), "notes"); !errors.Is(err, kv.ErrNotFound) {
+	if err := s.Docs.DeleteDatabase(auth.Operator(), "notes"); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("DeleteDatabase of one that is gone = %v", err)
 	}
-	if _, err := old.Write([]kv.DocWrite{{ID: "a"}}); !errors.Is(err, kv.ErrNotFound) {
+	if _, err := old.Write([]merge.DocWrite{{ID: "a"}}); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("Write into one that is gone = %v", err)
 	}
-	if _, err := s.Database(kv.Operator(), "notes"); !errors.Is(err, kv.ErrNotFound) {
+	if _, err := s.Docs.Database(auth.Operator(), "notes"); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("Database of one that is gone = %v", err)
 	}
-	report, err := s.Verify(kv.Operator(), nil)
+	report, err := s.Files.Verify(auth.Operator(), nil)
 	if err != nil || report.Rows > 10 || report.Damaged > 0 {
 		t.Errorf("Verify = %+v, %v, want none of its rows", report, err)
 	}
 	newNotes(t, s)
-	if err := of(s).Blob(blob.SHA256, &strings.Builder{}); !errors.Is(err, kv.ErrNotFound) {
+	if err := of(s).Blob(blob.SHA256, &strings.Builder{}); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("Blob of the one before = %v", err)
 	}
 	noted(t, s, "a", `{}`)
-	page, _, err := of(s).Changes(kv.Feed{Since: before.Seq, Limit: 10})
+	page, _, err := of(s).Changes(docs.Feed{Since: before.Seq, Limit: 10})
 	if err != nil || len(page) != 1 || page[0].ID != "a" {
 		t.Errorf("Changes from a cursor of the one before = %+v, %v", page, err)
 	}
@@ -166,21 +171,21 @@ func TestFreeDatabasesAskForTheirPermissions(t *testing.T) {
 	} {
 		p := kvtest.Login(t, s, c.level, c.permissions...)
 		asks := map[string]ask{
-			"create": {c.rules, s.CreateDatabase(p, "more")},
-			"delete": {c.rules, s.DeleteDatabase(p, "more")},
-			"all":    {c.mayReads, second(s.Databases(p))},
-			"open":   {c.mayReads, second(s.Database(p, "notes"))},
+			"create": {c.rules, s.Docs.CreateDatabase(p, "more")},
+			"delete": {c.rules, s.Docs.DeleteDatabase(p, "more")},
+			"all":    {c.mayReads, second(s.Docs.Databases(p))},
+			"open":   {c.mayReads, second(s.Docs.Database(p, "notes"))},
 		}
 		if c.mayReads {
 			db := by(s, p, "notes")
-			asks["write"] = ask{c.writes, second(db.Write([]kv.DocWrite{{ID: "x"}}))}
+			asks["write"] = ask{c.writes, second(db.Write([]merge.DocWrite{{ID: "x"}}))}
 			asks["blob"] = ask{c.writes, second(db.PutBlob(strings.NewReader("x")))}
-			asks["local"] = ask{true, second(db.PutLocal("x", []byte(`{}`), kv.Whatever))}
-			asks["list"] = ask{true, second(db.List(kv.Range{Limit: 1}))}
-			asks["diff"] = ask{true, second(db.Missing([]kv.Revs{{ID: "x"}}))}
+			asks["local"] = ask{true, second(db.PutLocal("x", []byte(`{}`), docs.Whatever))}
+			asks["list"] = ask{true, second(db.List(docs.Range{Limit: 1}))}
+			asks["diff"] = ask{true, second(db.Missing([]merge.Revs{{ID: "x"}}))}
 		}
 		for name, a := range asks {
-			if got := !errors.Is(a.err, kv.ErrForbidden); got != a.want {
+			if got := !errors.Is(a.err, auth.ErrForbidden); got != a.want {
 				t.Errorf("%s by %s %v = %v, want allowed %v", name, c.level, c.permissions, a.err, a.want)
 			}
 		}
@@ -197,32 +202,32 @@ func TestTwoDatabasesHaveNothingInCommon(t *testing.T) {
 	t.Parallel()
 	s, clock := opened(t)
 	newNotes(t, s)
-	if err := s.CreateDatabase(kv.Operator(), "other"); err != nil {
+	if err := s.Docs.CreateDatabase(auth.Operator(), "other"); err != nil {
 		t.Fatal(err)
 	}
 	blob := stored(t, s, "bytes")
 	noted(t, s, "a", `{}`)
 	p := kvtest.Login(t, s, "event:1", "sync:*")
 	clock.Move(time.Second)
-	results, err := by(s, p, "other").Write([]kv.DocWrite{{ID: "a", Body: []byte(`{"n":1}`)}, {ID: "b"}})
+	results, err := by(s, p, "other").Write([]merge.DocWrite{{ID: "a", Body: []byte(`{"n":1}`)}, {ID: "b"}})
 	if err != nil || results[0].Err != nil || results[0].Revision.Generation != 1 {
 		t.Fatalf("Write = %+v, %v, want a first revision", results, err)
 	}
-	if err := by(s, p, "other").Blob(blob.SHA256, &strings.Builder{}); !errors.Is(err, kv.ErrNotFound) {
+	if err := by(s, p, "other").Blob(blob.SHA256, &strings.Builder{}); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("Blob of another database = %v", err)
 	}
-	doc, err := by(s, p, "other").Read("a", kv.Ask{})
+	doc, err := by(s, p, "other").Read("a", docs.Ask{})
 	if n := doc.Tree.Winner(); err != nil || n.Key != p.Key() || n.At != sunday.Add(time.Second).UnixMicro() {
 		t.Errorf("Read = %+v, %v, want it to tell who wrote it, and when", n, err)
 	}
-	for name, docs := range map[string]int{"notes": 1, "other": 2} {
+	for name, number := range map[string]int{"notes": 1, "other": 2} {
 		db, err := infoOf(s, p, name)
-		page, _, _ := by(s, p, name).Changes(kv.Feed{Limit: 10})
-		if err != nil || db.Docs != docs || len(page) != docs || !db.Created.Equal(sunday) {
+		page, _, _ := by(s, p, name).Changes(docs.Feed{Limit: 10})
+		if err != nil || db.Docs != number || len(page) != number || !db.Created.Equal(sunday) {
 			t.Errorf("Info(%s) = %+v, %v, with changes %+v", name, db, err, page)
 		}
 	}
-	if err := s.DeleteDatabase(kv.Operator(), "notes"); err != nil {
+	if err := s.Docs.DeleteDatabase(auth.Operator(), "notes"); err != nil {
 		t.Fatal(err)
 	}
 	if db, err := infoOf(s, p, "other"); err != nil || db.Docs != 2 {
@@ -239,31 +244,31 @@ func TestDocumentsThatAreNone(t *testing.T) {
 	deep := strings.Repeat(`{"a":`, 1_001) + `1` + strings.Repeat(`}`, 1_001)
 	for _, c := range []struct {
 		name string
-		in   kv.DocWrite
+		in   merge.DocWrite
 		want error
 	}{
-		{"no id", kv.DocWrite{}, kv.ErrDocument},
-		{"a reserved id", kv.DocWrite{ID: "_x"}, kv.ErrDocument},
-		{"a local one", kv.DocWrite{ID: "_local/x"}, kv.ErrDocument},
-		{"a design document without a name", kv.DocWrite{ID: "_design/"}, kv.ErrDocument},
-		{"a zero byte", kv.DocWrite{ID: "a\x00b"}, kv.ErrDocument},
-		{"no UTF-8", kv.DocWrite{ID: "a\xff"}, kv.ErrDocument},
-		{"a long id", kv.DocWrite{ID: strings.Repeat("x", 8193)}, kv.ErrDocument},
-		{"no object", kv.DocWrite{ID: "x", Body: []byte(`[]`)}, kv.ErrDocument},
-		{"nothing", kv.DocWrite{ID: "x", Body: []byte(``)}, kv.ErrDocument},
-		{"half an object", kv.DocWrite{ID: "x", Body: []byte(`{"a":1`)}, kv.ErrDocument},
-		{"half a list", kv.DocWrite{ID: "x", Body: []byte(`{"a":[1`)}, kv.ErrDocument},
-		{"a name twice", kv.DocWrite{ID: "x", Body: []byte(`{"a":{"b":1,"\u0062":2}}`)}, kv.ErrDocument},
-		{"two objects", kv.DocWrite{ID: "x", Body: []byte(`{}{}`)}, kv.ErrDocument},
-		{"a reserved member", kv.DocWrite{ID: "x", Body: []byte(`{"_a":1}`)}, kv.ErrDocument},
-		{"too deep", kv.DocWrite{ID: "x", Body: []byte(deep)}, kv.ErrDocument},
-		{"too large", kv.DocWrite{ID: "x", Body: []byte(`{"a":"` + strings.Repeat("x", kv.MaxDoc) + `"}`)}, kv.ErrTooLarge},
-		{"no path", kv.DocWrite{ID: "x", Path: []rev.ID{{Generation: 3}, {Generation: 1}}}, kv.ErrDocument},
-		{"an empty path", kv.DocWrite{ID: "x", Path: []rev.ID{}}, kv.ErrDocument},
-		{"a nameless attachment", kv.DocWrite{ID: "x", Attachments: []kv.Attachment{{}}}, kv.ErrDocument},
-		{"an attachment twice", kv.DocWrite{ID: "x", Attachments: []kv.Attachment{{Name: "a"}, {Name: "a"}}}, kv.ErrDocument},
-		{"an attachment without bytes", kv.DocWrite{ID: "x", Attachments: []kv.Attachment{{Name: "a"}}}, kv.ErrNoBlob},
-		{"a member within that begins with an underscore", kv.DocWrite{ID: "x", Body: []byte(`{"a":{"_b":1}}`)}, nil},
+		{"no id", merge.DocWrite{}, merge.ErrDocument},
+		{"a reserved id", merge.DocWrite{ID: "_x"}, merge.ErrDocument},
+		{"a local one", merge.DocWrite{ID: "_local/x"}, merge.ErrDocument},
+		{"a design document without a name", merge.DocWrite{ID: "_design/"}, merge.ErrDocument},
+		{"a zero byte", merge.DocWrite{ID: "a\x00b"}, merge.ErrDocument},
+		{"no UTF-8", merge.DocWrite{ID: "a\xff"}, merge.ErrDocument},
+		{"a long id", merge.DocWrite{ID: strings.Repeat("x", 8193)}, merge.ErrDocument},
+		{"no object", merge.DocWrite{ID: "x", Body: []byte(`[]`)}, merge.ErrDocument},
+		{"nothing", merge.DocWrite{ID: "x", Body: []byte(``)}, merge.ErrDocument},
+		{"half an object", merge.DocWrite{ID: "x", Body: []byte(`{"a":1`)}, merge.ErrDocument},
+		{"half a list", merge.DocWrite{ID: "x", Body: []byte(`{"a":[1`)}, merge.ErrDocument},
+		{"a name twice", merge.DocWrite{ID: "x", Body: []byte(`{"a":{"b":1,"\u0062":2}}`)}, merge.ErrDocument},
+		{"two objects", merge.DocWrite{ID: "x", Body: []byte(`{}{}`)}, merge.ErrDocument},
+		{"a reserved member", merge.DocWrite{ID: "x", Body: []byte(`{"_a":1}`)}, merge.ErrDocument},
+		{"too deep", merge.DocWrite{ID: "x", Body: []byte(deep)}, merge.ErrDocument},
+		{"too large", merge.DocWrite{ID: "x", Body: []byte(`{"a":"` + strings.Repeat("x", merge.MaxDoc) + `"}`)}, entry.ErrTooLarge},
+		{"no path", merge.DocWrite{ID: "x", Path: []rev.ID{{Generation: 3}, {Generation: 1}}}, merge.ErrDocument},
+		{"an empty path", merge.DocWrite{ID: "x", Path: []rev.ID{}}, merge.ErrDocument},
+		{"a nameless attachment", merge.DocWrite{ID: "x", Attachments: []merge.Attachment{{}}}, merge.ErrDocument},
+		{"an attachment twice", merge.DocWrite{ID: "x", Attachments: []merge.Attachment{{Name: "a"}, {Name: "a"}}}, merge.ErrDocument},
+		{"an attachment without bytes", merge.DocWrite{ID: "x", Attachments: []merge.Attachment{{Name: "a"}}}, docs.ErrNoBlob},
+		{"a member within that begins with an underscore", merge.DocWrite{ID: "x", Body: []byte(`{"a":{"_b":1}}`)}, nil},
 	} {
 		if r := writeFree(t, s, c.in); !errors.Is(r.Err, c.want) {
 			t.Errorf("write of %s = %v, want %v", c.name, r.Err, c.want)

@@ -11,10 +11,14 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/docs"
+	"doorward/kv/merge"
 	"doorward/kv/rev"
+	"doorward/kv/table"
 )
 
-func stored(t testing.TB, s *kv.Store, content string) kv.Blob {
+func stored(t testing.TB, s *kv.Store, content string) merge.Blob {
 	t.Helper()
 	b, err := of(s).PutBlob(strings.NewReader(content))
 	if err != nil {
@@ -24,11 +28,11 @@ func stored(t testing.TB, s *kv.Store, content string) kv.Blob {
 }
 
 // content is what a blob holds, and whether it is there.
-func content(t testing.TB, s *kv.Store, b kv.Blob) (string, bool) {
+func content(t testing.TB, s *kv.Store, b merge.Blob) (string, bool) {
 	t.Helper()
 	var got bytes.Buffer
 	err := of(s).Blob(b.SHA256, &got)
-	if err != nil && !errors.Is(err, kv.ErrNotFound) {
+	if err != nil && !errors.Is(err, table.ErrNotFound) {
 		t.Fatalf("read blob: %v", err)
 	}
 	return got.String(), err == nil
@@ -65,7 +69,7 @@ func TestABlobThatIsPutAgainTakesNoRoom(t *testing.T) {
 	var rows [2]int
 	for i := range rows {
 		stored(t, s, randomText(3<<20))
-		r, err := s.Verify(kv.Operator(), nil)
+		r, err := s.Files.Verify(auth.Operator(), nil)
 		if err != nil || r.Damaged != 0 {
 			t.Fatalf("Verify = %+v, %v", r, err)
 		}
@@ -80,9 +84,9 @@ func TestAnAttachmentIsPartOfItsRevision(t *testing.T) {
 	t.Parallel()
 	s := withNotes(t)
 	a, b := stored(t, s, "aaa"), stored(t, s, "bbb")
-	first := noted(t, s, "doc", `{}`, kv.Attachment{Name: "x", Type: "text/plain", Blob: kv.Blob{SHA256: a.SHA256}})
-	doc, err := of(s).Read("doc", kv.Ask{})
-	want := kv.Attachment{Name: "x", Type: "text/plain", RevPos: 1, Blob: a}
+	first := noted(t, s, "doc", `{}`, merge.Attachment{Name: "x", Type: "text/plain", Blob: merge.Blob{SHA256: a.SHA256}})
+	doc, err := of(s).Read("doc", docs.Ask{})
+	want := merge.Attachment{Name: "x", Type: "text/plain", RevPos: 1, Blob: a}
 	if err != nil || len(doc.Revisions[0].Attachments) != 1 || doc.Revisions[0].Attachments[0] != want {
 		t.Fatalf("Read = %+v, %v, want %+v", doc, err, want)
 	}
@@ -90,8 +94,8 @@ func TestAnAttachmentIsPartOfItsRevision(t *testing.T) {
 	if first != hash {
 		t.Errorf("revision %s, want %s", first, hash)
 	}
-	noted(t, s, "doc", `{"n":1}`, kv.Attachment{Name: "y", Blob: b}, doc.Revisions[0].Attachments[0])
-	doc, err = of(s).Read("doc", kv.Ask{})
+	noted(t, s, "doc", `{"n":1}`, merge.Attachment{Name: "y", Blob: b}, doc.Revisions[0].Attachments[0])
+	doc, err = of(s).Read("doc", docs.Ask{})
 	if got := doc.Revisions[0].Attachments; err != nil || len(got) != 2 || got[0] != want || got[1].RevPos != 2 {
 		t.Errorf("Read = %+v, %v", got, err)
 	}
@@ -103,7 +107,7 @@ func TestABlobThatNothingNeedsGoes(t *testing.T) {
 	s, clock := opened(t)
 	newNotes(t, s)
 	kept, dropped, unused := stored(t, s, randomText(100_000)), stored(t, s, "dropped"), stored(t, s, randomText(20<<20))
-	noted(t, s, "doc", `{}`, kv.Attachment{Name: "kept", Blob: kept}, kv.Attachment{Name: "dropped", Blob: dropped})
+	noted(t, s, "doc", `{}`, merge.Attachment{Name: "kept", Blob: kept}, merge.Attachment{Name: "dropped", Blob: dropped})
 	for _, size := range []int{2 << 20, 5, 64 << 10} {
 		for _, failed := range []error{errCutOff, io.ErrUnexpectedEOF} { // as net/http says it of a body that is cut short
 			broken := io.MultiReader(strings.NewReader(randomText(size)), iotest.ErrReader(failed))
@@ -112,11 +116,11 @@ func TestABlobThatNothingNeedsGoes(t *testing.T) {
 			}
 		}
 	}
-	rev := noted(t, s, "doc", `{"n":0}`, kv.Attachment{Name: "kept", Blob: kept})
+	rev := noted(t, s, "doc", `{"n":0}`, merge.Attachment{Name: "kept", Blob: kept})
 	for n := range 12 { // the first revision's body goes
-		rev = noted(t, s, "doc", `{"n":`+strings.Repeat("1", n+1)+`}`, kv.Attachment{Name: "kept", Blob: kept})
+		rev = noted(t, s, "doc", `{"n":`+strings.Repeat("1", n+1)+`}`, merge.Attachment{Name: "kept", Blob: kept})
 	}
-	for _, b := range []kv.Blob{kept, dropped, unused} {
+	for _, b := range []merge.Blob{kept, dropped, unused} {
 		if _, ok := content(t, s, b); !ok {
 			t.Errorf("a blob of %d bytes is gone within the hour", b.Length)
 		}
@@ -127,7 +131,7 @@ func TestABlobThatNothingNeedsGoes(t *testing.T) {
 	for range 20 {
 		rev = noted(t, s, "other", `{"n":"`+rev.String()+`"}`)
 	}
-	for b, want := range map[kv.Blob]bool{kept: true, dropped: true, unused: false} {
+	for b, want := range map[merge.Blob]bool{kept: true, dropped: true, unused: false} {
 		if _, ok := content(t, s, b); ok != want {
 			t.Errorf("a blob of %d bytes is there: %v, want %v", b.Length, ok, want)
 		}
@@ -137,7 +141,7 @@ func TestABlobThatNothingNeedsGoes(t *testing.T) {
 	if _, ok := content(t, s, dropped); ok {
 		t.Error("the dropped blob is still there")
 	}
-	r, err := s.Verify(kv.Operator(), nil)
+	r, err := s.Files.Verify(auth.Operator(), nil)
 	if err != nil || r.Damaged != 0 || r.Rows > 100 {
 		t.Errorf("Verify = %+v, %v, want no chunks of what is gone", r, err)
 	}

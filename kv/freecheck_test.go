@@ -7,6 +7,8 @@ import (
 	"pgregory.net/rapid"
 
 	"doorward/kv"
+	"doorward/kv/docs"
+	"doorward/kv/merge"
 	"doorward/kv/rev"
 )
 
@@ -33,7 +35,7 @@ func (m *freeModel) checkFeed(t *rapid.T, s *kv.Store, last uint64) {
 	limit := rapid.IntRange(1, 4).Draw(t, "limit")
 	for _, down := range []bool{false, true} {
 		var ids []string
-		f := kv.Feed{Limit: limit, Descending: down}
+		f := docs.Feed{Limit: limit, Descending: down}
 		for {
 			page, _, err := of(s).Changes(f)
 			if err != nil {
@@ -71,7 +73,7 @@ func (m *freeModel) checkList(t *rapid.T, s *kv.Store) {
 	}
 	for _, down := range []bool{false, true} {
 		var ids []string
-		r := kv.Range{Limit: 2, Descending: down}
+		r := docs.Range{Limit: 2, Descending: down}
 		for {
 			page, err := of(s).List(r)
 			if err != nil {
@@ -97,7 +99,7 @@ func (m *freeModel) checkList(t *rapid.T, s *kv.Store) {
 func (m *freeModel) checkDoc(t *rapid.T, s *kv.Store, id string) {
 	leaves := m.leaves(id)
 	asked := slices.Collect(maps.Keys(m.docs[id]))
-	all, err := of(s).Read(id, kv.Ask{Revisions: asked})
+	all, err := of(s).Read(id, docs.Ask{Revisions: asked})
 	if err != nil || len(all.Revisions) != len(asked) || all.Deleted != m.deleted(id) {
 		t.Fatalf("Read(%s) = %+v, %v", id, all, err)
 	}
@@ -109,16 +111,16 @@ func (m *freeModel) checkDoc(t *rapid.T, s *kv.Store, id string) {
 			t.Fatalf("path of %s, %s = %v, want %v", id, r.Revision, path, m.path(id, r.Revision))
 		}
 	}
-	winner, err := of(s).Read(id, kv.Ask{})
+	winner, err := of(s).Read(id, docs.Ask{})
 	if err != nil || len(winner.Revisions) != 1 || winner.Revisions[0].Revision != leaves[0] {
 		t.Fatalf("winner of %s = %+v, %v, want %s", id, winner, err, leaves[0])
 	}
-	open, err := of(s).Read(id, kv.Ask{Leaves: true})
-	if err != nil || !slices.EqualFunc(open.Revisions, leaves, func(r kv.DocRevision, l rev.ID) bool { return r.Revision == l }) {
+	open, err := of(s).Read(id, docs.Ask{Leaves: true})
+	if err != nil || !slices.EqualFunc(open.Revisions, leaves, func(r docs.DocRevision, l rev.ID) bool { return r.Revision == l }) {
 		t.Fatalf("leaves of %s = %+v, %v, want %v", id, open, err, leaves)
 	}
 	revision := m.any(t, id)
-	missing, err := of(s).Missing([]kv.Revs{{ID: id, Revisions: []rev.ID{revision}}})
+	missing, err := of(s).Missing([]merge.Revs{{ID: id, Revisions: []rev.ID{revision}}})
 	if known := m.docs[id][revision] != nil; err != nil || len(missing) != 1 || known == (len(missing[0].Missing) == 1) {
 		t.Fatalf("Missing(%s, %s) = %+v, %v, known %v", id, revision, missing, err, known)
 	}

@@ -15,7 +15,11 @@ import (
 	"pgregory.net/rapid"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/docs"
+	"doorward/kv/merge"
 	"doorward/kv/rev"
+	"doorward/kv/table"
 )
 
 // freeModel is a database as sync.md speaks of it: all that was ever written, and when each document changed last.
@@ -123,9 +127,9 @@ func (m *freeModel) edit(t *rapid.T, s *kv.Store, id string) {
 		base = leaves[0]
 	}
 	fits := slices.Contains(leaves, base) || base == rev.ID{} && len(leaves) == 0
-	r := writeFree(t, s, kv.DocWrite{ID: id, Parent: parent, Deleted: deleted, Body: []byte(body)})
+	r := writeFree(t, s, merge.DocWrite{ID: id, Parent: parent, Deleted: deleted, Body: []byte(body)})
 	if !fits {
-		if !errors.Is(r.Err, kv.ErrConflict) {
+		if !errors.Is(r.Err, table.ErrConflict) {
 			t.Fatalf("edit of %s in %s = %v, %v, want a conflict", parent, id, r.Revision, r.Err)
 		}
 		return
@@ -154,7 +158,7 @@ func (m *freeModel) receive(t *rapid.T, s *kv.Store, id string) {
 	deleted := rapid.IntRange(0, 3).Draw(t, "delete") == 0
 	m.drawn++
 	body := fmt.Sprintf(`{"received":%d}`, m.drawn)
-	if r := writeFree(t, s, kv.DocWrite{ID: id, Path: path, Deleted: deleted, Body: []byte(body)}); r.Err != nil || r.Revision != path[0] {
+	if r := writeFree(t, s, merge.DocWrite{ID: id, Path: path, Deleted: deleted, Body: []byte(body)}); r.Err != nil || r.Revision != path[0] {
 		t.Fatalf("receive %v of %s = %+v", path, id, r)
 	}
 	if !known {
@@ -177,9 +181,9 @@ func (m *freeModel) compact(t *rapid.T, s *kv.Store) {
 	}
 }
 
-func writeFree(t rapid.TB, s *kv.Store, w kv.DocWrite) kv.DocResult {
+func writeFree(t rapid.TB, s *kv.Store, w merge.DocWrite) docs.DocResult {
 	t.Helper()
-	results, err := of(s).Write([]kv.DocWrite{w})
+	results, err := of(s).Write([]merge.DocWrite{w})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +196,7 @@ func TestAFreeDatabaseIsWhatWasWritten(t *testing.T) {
 		dir := t.TempDir()
 		s := reopenable(t, kv.Config{Dir: dir})
 		defer func() { closed(t, s) }()
-		if err := s.CreateDatabase(kv.Operator(), "notes"); err != nil {
+		if err := s.Docs.CreateDatabase(auth.Operator(), "notes"); err != nil {
 			r.Fatal(err)
 		}
 		m := &freeModel{docs: map[string]map[rev.ID]*freeNode{}}
@@ -222,17 +226,17 @@ func TestTheBodiesOfOldRevisionsGo(t *testing.T) {
 	s := withNotes(t)
 	var revs []rev.ID
 	parent := rev.ID{}
-	for i := range kv.RevsLimit + 10 {
-		r := writeFree(t, s, kv.DocWrite{ID: "a", Parent: parent, Body: fmt.Appendf(nil, `{"n":%d}`, i)})
+	for i := range table.RevsLimit + 10 {
+		r := writeFree(t, s, merge.DocWrite{ID: "a", Parent: parent, Body: fmt.Appendf(nil, `{"n":%d}`, i)})
 		if r.Err != nil {
 			t.Fatal(r.Err)
 		}
 		parent = r.Revision
 		revs = append(revs, parent)
 	}
-	doc, err := of(s).Read("a", kv.Ask{Revisions: revs})
-	if err != nil || doc.Tree.Len() != kv.RevsLimit {
-		t.Fatalf("Read = a tree of %d, %v, want %d", doc.Tree.Len(), err, kv.RevsLimit)
+	doc, err := of(s).Read("a", docs.Ask{Revisions: revs})
+	if err != nil || doc.Tree.Len() != table.RevsLimit {
+		t.Fatalf("Read = a tree of %d, %v, want %d", doc.Tree.Len(), err, table.RevsLimit)
 	}
 	for i, r := range doc.Revisions {
 		want := fmt.Appendf(nil, `{"n":%d}`, i)
@@ -244,8 +248,8 @@ func TestTheBodiesOfOldRevisionsGo(t *testing.T) {
 		}
 	}
 	received(t, s, "b", chain("a"), false)
-	received(t, s, "b", chain(strings.Repeat("x", kv.RevsLimit)+"a"), false)
-	if doc, err = of(s).Read("b", kv.Ask{Revisions: chain("a")}); err != nil || doc.Revisions[0].Body != nil {
+	received(t, s, "b", chain(strings.Repeat("x", table.RevsLimit)+"a"), false)
+	if doc, err = of(s).Read("b", docs.Ask{Revisions: chain("a")}); err != nil || doc.Revisions[0].Body != nil {
 		t.Errorf("Read of a revision that is forgotten = %+v, %v", doc.Revisions, err)
 	}
 	healthy(t, s)

@@ -14,7 +14,11 @@ import (
 	"pgregory.net/rapid"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/docs"
+	"doorward/kv/merge"
 	"doorward/kv/rev"
+	"doorward/kv/table"
 )
 
 // chain are revisions newest first, 3-c 2-b 1-a of "cba".
@@ -28,7 +32,7 @@ func chain(letters string) (path []rev.ID) {
 // received writes a replicated revision.
 func received(t testing.TB, s *kv.Store, id string, path []rev.ID, deleted bool) {
 	t.Helper()
-	if r := writeFree(t, s, kv.DocWrite{ID: id, Path: path, Deleted: deleted}); r.Err != nil || r.Revision != path[0] {
+	if r := writeFree(t, s, merge.DocWrite{ID: id, Path: path, Deleted: deleted}); r.Err != nil || r.Revision != path[0] {
 		t.Fatalf("receive %v = %+v", path, r)
 	}
 }
@@ -43,16 +47,16 @@ func TestReadingTheRevisionsOfADocument(t *testing.T) {
 	other := chain("q")[0]
 	for _, row := range []struct {
 		name string
-		ask  kv.Ask
+		ask  docs.Ask
 		want []rev.ID
 	}{
-		{"the winner", kv.Ask{}, []rev.ID{c}},
-		{"all leaves", kv.Ask{Leaves: true}, []rev.ID{c, b, z}},
-		{"some", kv.Ask{Revisions: []rev.ID{b, a, other, b}}, []rev.ID{b, a, other}},
-		{"the latest of a leaf", kv.Ask{Revisions: []rev.ID{b}, Latest: true}, []rev.ID{b}},
-		{"the latest of one with a child", kv.Ask{Revisions: []rev.ID{y, other}, Latest: true}, []rev.ID{z, other}},
-		{"the latest of the root", kv.Ask{Revisions: []rev.ID{a, b}, Latest: true}, []rev.ID{c, b, z}},
-		{"none", kv.Ask{Revisions: []rev.ID{}}, nil},
+		{"the winner", docs.Ask{}, []rev.ID{c}},
+		{"all leaves", docs.Ask{Leaves: true}, []rev.ID{c, b, z}},
+		{"some", docs.Ask{Revisions: []rev.ID{b, a, other, b}}, []rev.ID{b, a, other}},
+		{"the latest of a leaf", docs.Ask{Revisions: []rev.ID{b}, Latest: true}, []rev.ID{b}},
+		{"the latest of one with a child", docs.Ask{Revisions: []rev.ID{y, other}, Latest: true}, []rev.ID{z, other}},
+		{"the latest of the root", docs.Ask{Revisions: []rev.ID{a, b}, Latest: true}, []rev.ID{c, b, z}},
+		{"none", docs.Ask{Revisions: []rev.ID{}}, nil},
 	} {
 		doc, err := of(s).Read("doc", row.ask)
 		got := []rev.ID(nil)
@@ -67,7 +71,7 @@ func TestReadingTheRevisionsOfADocument(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"", "none", "_local/x"} {
-		if _, err := of(s).Read(id, kv.Ask{}); !errors.Is(err, kv.ErrNotFound) {
+		if _, err := of(s).Read(id, docs.Ask{}); !errors.Is(err, table.ErrNotFound) {
 			t.Errorf("Read(%q) = %v", id, err)
 		}
 	}
@@ -80,21 +84,21 @@ func TestTheFeedOfSomeDocuments(t *testing.T) {
 		noted(t, s, fmt.Sprint(i%4), fmt.Sprintf(`{"n":%d}`, i)) // the order is then 2 3 0 1
 	}
 	for _, row := range []struct {
-		feed kv.Feed
+		feed docs.Feed
 		want string
 	}{
-		{kv.Feed{Limit: 9}, "2@3 3@4 0@5 1@6"},
-		{kv.Feed{Limit: 9, Since: 4}, "0@5 1@6"},
-		{kv.Feed{Limit: 9, Since: 1 << 63}, ""},
-		{kv.Feed{Limit: 9, Since: 1<<64 - 1}, ""},
-		{kv.Feed{Limit: 0}, ""},
-		{kv.Feed{Limit: 9, Descending: true, Since: 4}, "1@6 0@5"},
-		{kv.Feed{Limit: 2, Descending: true, Before: 6}, "0@5 3@4"},
-		{kv.Feed{Limit: 9, IDs: []string{"1", "none", "3", "1"}}, "3@4 1@6"},
-		{kv.Feed{Limit: 1, IDs: []string{"1", "3"}}, "3@4"},
-		{kv.Feed{Limit: 9, IDs: []string{"1", "3"}, Since: 4}, "1@6"},
-		{kv.Feed{Limit: 9, IDs: []string{"1", "3", "0"}, Descending: true, Before: 6}, "0@5 3@4"},
-		{kv.Feed{Limit: 9, IDs: []string{}}, ""},
+		{docs.Feed{Limit: 9}, "2@3 3@4 0@5 1@6"},
+		{docs.Feed{Limit: 9, Since: 4}, "0@5 1@6"},
+		{docs.Feed{Limit: 9, Since: 1 << 63}, ""},
+		{docs.Feed{Limit: 9, Since: 1<<64 - 1}, ""},
+		{docs.Feed{Limit: 0}, ""},
+		{docs.Feed{Limit: 9, Descending: true, Since: 4}, "1@6 0@5"},
+		{docs.Feed{Limit: 2, Descending: true, Before: 6}, "0@5 3@4"},
+		{docs.Feed{Limit: 9, IDs: []string{"1", "none", "3", "1"}}, "3@4 1@6"},
+		{docs.Feed{Limit: 1, IDs: []string{"1", "3"}}, "3@4"},
+		{docs.Feed{Limit: 9, IDs: []string{"1", "3"}, Since: 4}, "1@6"},
+		{docs.Feed{Limit: 9, IDs: []string{"1", "3", "0"}, Descending: true, Before: 6}, "0@5 3@4"},
+		{docs.Feed{Limit: 9, IDs: []string{}}, ""},
 	} {
 		page, _, err := of(s).Changes(row.feed)
 		got := []string{}
@@ -115,16 +119,16 @@ func TestABodyHasOneForm(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		n++
 		one, other := drawnBody(r, 3, true)
-		first := writeFree(r, s, kv.DocWrite{ID: fmt.Sprint("one", n), Body: []byte(one)})
-		second := writeFree(r, s, kv.DocWrite{ID: fmt.Sprint("other", n), Body: []byte(other)})
+		first := writeFree(r, s, merge.DocWrite{ID: fmt.Sprint("one", n), Body: []byte(one)})
+		second := writeFree(r, s, merge.DocWrite{ID: fmt.Sprint("other", n), Body: []byte(other)})
 		if first.Err != nil || second != first {
 			r.Fatalf("%s = %+v, %s = %+v", one, first, other, second)
 		}
-		doc, err := of(s).Read(fmt.Sprint("one", n), kv.Ask{})
+		doc, err := of(s).Read(fmt.Sprint("one", n), docs.Ask{})
 		if err != nil {
 			r.Fatal(err)
 		}
-		again := writeFree(r, s, kv.DocWrite{ID: fmt.Sprint("again", n), Body: doc.Revisions[0].Body})
+		again := writeFree(r, s, merge.DocWrite{ID: fmt.Sprint("again", n), Body: doc.Revisions[0].Body})
 		if again != first {
 			r.Fatalf("the body as it is read, %s = %+v, want %+v", doc.Revisions[0].Body, again, first)
 		}
@@ -180,17 +184,17 @@ func TestManyWriteOneDatabase(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				writes := []kv.DocWrite{
-					{ID: fmt.Sprint("own", w), Path: chain(strings.Repeat("x", i) + string(rune('a'+w)))[:1], Attachments: []kv.Attachment{{Name: "a", Blob: b}}},
+				writes := []merge.DocWrite{
+					{ID: fmt.Sprint("own", w), Path: chain(strings.Repeat("x", i) + string(rune('a'+w)))[:1], Attachments: []merge.Attachment{{Name: "a", Blob: b}}},
 					{ID: "shared", Body: fmt.Appendf(nil, `{"by":%d}`, w)},
 				}
 				if _, err := of(s).Write(writes); err != nil {
 					t.Error(err)
 				}
-				if _, _, err := of(s).Changes(kv.Feed{Limit: 10}); err != nil {
+				if _, _, err := of(s).Changes(docs.Feed{Limit: 10}); err != nil {
 					t.Error(err)
 				}
-				if _, err := of(s).Read("shared", kv.Ask{Leaves: true}); err != nil {
+				if _, err := of(s).Read("shared", docs.Ask{Leaves: true}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -215,7 +219,7 @@ type replacing struct {
 
 func (r *replacing) Read(p []byte) (int, error) {
 	if r.left--; r.left == 0 {
-		if err := r.s.DeleteDatabase(kv.Operator(), "notes"); err != nil {
+		if err := r.s.Docs.DeleteDatabase(auth.Operator(), "notes"); err != nil {
 			r.t.Error(err)
 		}
 		newNotes(r.t, r.s)
@@ -226,10 +230,10 @@ func (r *replacing) Read(p []byte) (int, error) {
 func TestAnUploadDoesNotGoOnInAnotherDatabase(t *testing.T) {
 	t.Parallel()
 	s := withNotes(t)
-	if _, err := of(s).PutBlob(&replacing{t, s, 3}); !errors.Is(err, kv.ErrNotFound) {
+	if _, err := of(s).PutBlob(&replacing{t, s, 3}); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("PutBlob = %v", err)
 	}
-	if r, err := s.Verify(kv.Operator(), nil); err != nil || r.Damaged != 0 || r.Rows > 10 {
+	if r, err := s.Files.Verify(auth.Operator(), nil); err != nil || r.Damaged != 0 || r.Rows > 10 {
 		t.Errorf("Verify = %+v, %v, want nothing of it", r, err)
 	}
 }

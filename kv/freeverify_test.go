@@ -7,8 +7,10 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"doorward/kv"
+	"doorward/kv/docs"
+	"doorward/kv/merge"
 	"doorward/kv/rev"
+	"doorward/kv/table"
 )
 
 // The numbers of the buckets (kv/bucket.go), which are in every checksum.
@@ -87,17 +89,17 @@ func TestVerifyNamesWhatIsWrongWithAFreeDatabase(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := folder(t)
-			s := reopenable(t, kv.Config{Dir: dir})
+			s := reopenable(t, table.Config{Dir: dir})
 			newNotes(t, s)
 			blob := stored(t, s, "content of the attachment")
-			if r := writeFree(t, s, kv.DocWrite{ID: "LULU", Deleted: true}); r.Err != nil {
+			if r := writeFree(t, s, merge.DocWrite{ID: "LULU", Deleted: true}); r.Err != nil {
 				t.Fatal(r.Err)
 			}
-			named := kv.DocWrite{ID: "zLULU", Path: []rev.ID{{Generation: 1, Text: "of Ana"}}, Body: []byte(`{"who":"Ana"}`), Attachments: []kv.Attachment{{Name: "Ana", Blob: blob}}}
+			named := merge.DocWrite{ID: "zLULU", Path: []rev.ID{{Generation: 1, Text: "of Ana"}}, Body: []byte(`{"who":"Ana"}`), Attachments: []merge.Attachment{{Name: "Ana", Blob: blob}}}
 			if r := writeFree(t, s, named); r.Err != nil {
 				t.Fatal(r.Err)
 			}
-			if _, err := of(s).PutLocal("LULU", []byte(`{"who":"Ana"}`), kv.Whatever); err != nil {
+			if _, err := of(s).PutLocal("LULU", []byte(`{"who":"Ana"}`), docs.Whatever); err != nil {
 				t.Fatal(err)
 			}
 			c.wantFound(t, s, dir, "Ana", "LULU", "notes")

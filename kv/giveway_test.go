@@ -6,9 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/docs"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
+	"doorward/kv/office"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // TestWhatGivesWay: of what a laptop has made of a ticket, what its centre lacks, as far as the rest can be shown.
@@ -25,31 +29,31 @@ func TestWhatGivesWay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := twoChurches(t)
-			u := kv.Upstream{URL: "http://centre.example", Node: anotherNode, Epoch: "known", Key: "key", Pushes: []string{"event-1", "event-1-names", "event-1-holders"}}
-			if err := s.Join(kv.Operator(), u, kv.Credential{Realm: s.Realm()}); err != nil {
+			u := table.Upstream{URL: "http://centre.example", Node: anotherNode, Epoch: "known", Key: "key", Pushes: []string{"event-1", "event-1-names", "event-1-holders"}}
+			if err := s.Laptop.Join(auth.Operator(), u, office.Credential{Realm: s.Tables.Realm()}); err != nil {
 				t.Fatal(err)
 			}
 			id := kvtest.Create(t, s, record.Ticket, `{"event_id":1,"code":"A","order":"0"}`)
 			for n := range try.edits {
 				patched(t, s, record.Ticket, id, fmt.Sprintf(`{"order":"%d"}`, n+1))
 			}
-			db := opens(t, s, kv.Operator(), "event-1")
+			db := opens(t, s, auth.Operator(), "event-1")
 			name := record.Ticket.DocID(record.Int(id))
-			doc, err := db.Read(name, kv.Ask{})
+			doc, err := db.Read(name, docs.Ask{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			path := doc.Tree.Path(doc.Tree.Winner().Revision)
-			lacking := []kv.Revs{{ID: name, Revisions: slices.Clone(path[:len(path)-try.has])}}
-			if err := s.GiveWay(kvtest.Login(t, s, "event:1", "*:*"), lacking); kindOf(err) != "forbidden" {
+			lacking := []merge.Revs{{ID: name, Revisions: slices.Clone(path[:len(path)-try.has])}}
+			if err := s.Laptop.GiveWay(kvtest.Login(t, s, "event:1", "*:*"), lacking); kindOf(err) != "forbidden" {
 				t.Errorf("GiveWay for a door = %v, want forbidden", err)
 			}
 			for range 2 { // the second finds nothing to do
-				if err := s.GiveWay(kv.Operator(), lacking); err != nil {
+				if err := s.Laptop.GiveWay(auth.Operator(), lacking); err != nil {
 					t.Fatal(err)
 				}
 			}
-			r, err := s.Retrieve(kv.Operator(), target(record.Ticket, id))
+			r, err := s.Desk.Retrieve(auth.Operator(), target(record.Ticket, id))
 			if want := fmt.Sprintf(`"order":"%d"`, try.shown); err != nil || !strings.Contains(string(r.JSON), want) {
 				t.Errorf("the ticket is %s, %v, want %s", r.JSON, err, want)
 			}

@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"doorward/kv"
+	"doorward/kv/engine"
 	"doorward/kv/kvtest"
+	"doorward/kv/table"
 )
 
 // TestAStoreThatIsMissingIsNoNewOne: each of the files beside it tells that it was there. A file of anybody else tells nothing.
@@ -22,8 +24,8 @@ func TestAStoreThatIsMissingIsNoNewOne(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := kv.Open(kv.Config{Dir: dir})
-		var bad *kv.BadFile
-		if !errors.As(err, &bad) || bad.Path != kv.Path(dir) || !strings.Contains(err.Error(), name) || (bad.Backup != "") != (name == "doorward.backup") {
+		var bad *engine.BadFile
+		if !errors.As(err, &bad) || bad.Path != table.Path(dir) || !strings.Contains(err.Error(), name) || (bad.Backup != "") != (name == "doorward.backup") {
 			t.Errorf("Open beside %s = %v, want a BadFile", name, err)
 		}
 		if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {

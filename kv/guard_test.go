@@ -14,10 +14,12 @@ import (
 	"go.etcd.io/bbolt"
 
 	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/engine"
 	"doorward/kv/kvtest"
 	"doorward/kv/kvtest/proof"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // TestNoPageThatLeadsAstrayEndsWhoOpensTheFile breaks every page of a file in each way. bbolt would end the process, and this test.
@@ -27,7 +29,7 @@ func TestNoPageThatLeadsAstrayEndsWhoOpensTheFile(t *testing.T) {
 		kvtest.Create(t, s, record.Church, fmt.Sprintf(`{"name":"Church %d"}`, i))
 	}
 	copied := filepath.Join(t.TempDir(), "copy") // which has no room at its end
-	if _, err := s.CopyTo(kv.Operator(), copied); err != nil {
+	if _, err := s.Files.CopyTo(auth.Operator(), copied); err != nil {
 		t.Fatal(err)
 	}
 	whole, err := os.ReadFile(copied)
@@ -40,7 +42,7 @@ func TestNoPageThatLeadsAstrayEndsWhoOpensTheFile(t *testing.T) {
 	for page := 2 * 8192; page+8192 <= len(whole); page += 8192 {
 		for way := range waysAstray {
 			broken := t.TempDir()
-			if err := os.WriteFile(kv.Path(broken), astray(draw, way, whole, page), 0o600); err != nil {
+			if err := os.WriteFile(table.Path(broken), astray(draw, way, whole, page), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			s, err := kv.Open(kv.Config{Dir: broken, Aside: true})
@@ -49,7 +51,7 @@ func TestNoPageThatLeadsAstrayEndsWhoOpensTheFile(t *testing.T) {
 				continue
 			}
 			refused++
-			if bad := (*kv.BadFile)(nil); !errors.Is(err, kv.ErrCorrupt) || !errors.As(err, &bad) || bad.Path != kv.Path(broken) {
+			if bad := (*engine.BadFile)(nil); !errors.Is(err, engine.ErrCorrupt) || !errors.As(err, &bad) || bad.Path != table.Path(broken) {
 				t.Errorf("Open of a file whose page %d is broken in way %d = %v", page/8192, way, err)
 			}
 		}
@@ -121,11 +123,11 @@ func TestEverySoundFileOpens(t *testing.T) {
 func TestDamageInMetaIsItsOwn(t *testing.T) {
 	dir := folder(t)
 	s := reopenable(t, kv.Config{Dir: dir})
-	if err := s.NoteBackup(kv.Operator(), "monday.db"); err != nil {
+	if err := s.Tables.NoteBackup(auth.Operator(), "monday.db"); err != nil {
 		t.Fatal(err)
 	}
 	closed(t, s)
-	db, err := bbolt.Open(kv.Path(dir), 0o600, nil)
+	db, err := bbolt.Open(table.Path(dir), 0o600, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +142,7 @@ func TestDamageInMetaIsItsOwn(t *testing.T) {
 	}
 	s = reopenable(t, kv.Config{Dir: dir})
 	defer func() { closed(t, s) }()
-	if _, err := s.OlderFiles(kv.Operator(), time.Now()); !errors.Is(err, kv.ErrCorrupt) {
+	if _, err := s.Tables.OlderFiles(auth.Operator(), time.Now()); !errors.Is(err, engine.ErrCorrupt) {
 		t.Errorf("the damaged row = %v, want ErrCorrupt", err)
 	}
 }

@@ -12,9 +12,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/entry"
 	"doorward/kv/fault"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // sunday is the moment at which the tests begin: 19:00 in UTC.
@@ -48,14 +52,14 @@ func closed(t testing.TB, s *kv.Store) {
 func folder(t testing.TB) string { return filepath.Join(t.TempDir(), "data") }
 
 // target names a record on the admin surface.
-func target(k *record.Kind, id int64) kv.Target {
-	return kv.Target{Surface: record.Admin, Kind: k, ID: record.Int(id)}
+func target(k *record.Kind, id int64) desk.Target {
+	return desk.Target{Surface: record.Admin, Kind: k, ID: record.Int(id)}
 }
 
 // patched changes a record as the operator and answers the reply.
-func patched(t testing.TB, s *kv.Store, k *record.Kind, id int64, body string) kv.Reply {
+func patched(t testing.TB, s *kv.Store, k *record.Kind, id int64, body string) entry.Reply {
 	t.Helper()
-	r, err := s.Update(kv.Operator(), target(k, id), kvtest.Parse(t, k, body, false))
+	r, err := s.Desk.Update(auth.Operator(), target(k, id), kvtest.Parse(t, k, body, false))
 	if err != nil {
 		t.Fatalf("patch %s %d %s: %v", k.Name, id, body, err)
 	}
@@ -63,9 +67,9 @@ func patched(t testing.TB, s *kv.Store, k *record.Kind, id int64, body string) k
 }
 
 // row is one row of a bulk operation; id 0 = none.
-func row(t testing.TB, k *record.Kind, id int64, body string) kv.Row {
+func row(t testing.TB, k *record.Kind, id int64, body string) entry.Row {
 	t.Helper()
-	r := kv.Row{Kind: k, Patch: kvtest.Parse(t, k, body, false)}
+	r := entry.Row{Kind: k, Patch: kvtest.Parse(t, k, body, false)}
 	if id != 0 {
 		r.ID = record.Int(id)
 	}
@@ -73,10 +77,10 @@ func row(t testing.TB, k *record.Kind, id int64, body string) kv.Row {
 }
 
 // loaded writes rows of which none may be rejected.
-func loaded(t testing.TB, s *kv.Store, rows ...kv.Row) {
+func loaded(t testing.TB, s *kv.Store, rows ...entry.Row) {
 	t.Helper()
-	for part := range slices.Chunk(rows, kv.MaxRows) {
-		results, err := s.Upsert(kv.Operator(), part, false)
+	for part := range slices.Chunk(rows, table.MaxRows) {
+		results, err := s.Desk.Upsert(auth.Operator(), part, false)
 		if err != nil {
 			t.Fatalf("upsert: %v", err)
 		}
@@ -109,9 +113,9 @@ func member(object []byte, name string) string {
 }
 
 // pageOf lists a kind as the operator, all of it.
-func pageOf(t testing.TB, s *kv.Store, k *record.Kind, where ...kv.Where) kv.Page {
+func pageOf(t testing.TB, s *kv.Store, k *record.Kind, where ...desk.Where) desk.Page {
 	t.Helper()
-	page, err := s.List(kv.Operator(), kv.Query{Surface: record.Admin, Kind: k, Where: where, Limit: 1 << 20})
+	page, err := s.Desk.List(auth.Operator(), desk.Query{Surface: record.Admin, Kind: k, Where: where, Limit: 1 << 20})
 	if err != nil {
 		t.Fatalf("list %s: %v", k.Name, err)
 	}
@@ -121,7 +125,7 @@ func pageOf(t testing.TB, s *kv.Store, k *record.Kind, where ...kv.Where) kv.Pag
 // healthy wants Verify to find nothing.
 func healthy(t testing.TB, s *kv.Store) {
 	t.Helper()
-	r, err := s.Verify(kv.Operator(), nil)
+	r, err := s.Files.Verify(auth.Operator(), nil)
 	if err != nil || r.Damaged != 0 {
 		t.Errorf("Verify = %+v, %v, want no damage", r, err)
 	}
@@ -134,7 +138,7 @@ func healthy(t testing.TB, s *kv.Store) {
 func exported(t testing.TB, s *kv.Store) (lines []string) {
 	t.Helper()
 	for _, k := range record.Kinds() {
-		err := s.Export(kv.Operator(), k, func(json []byte) error {
+		err := s.Log.Export(auth.Operator(), k, func(json []byte) error {
 			lines = append(lines, k.Name+" "+string(json))
 			return nil
 		})
@@ -153,11 +157,11 @@ func kindOf(err error) string {
 		return "ok"
 	case errors.As(err, &faults):
 		return "faults"
-	case errors.Is(err, kv.ErrNotFound):
+	case errors.Is(err, table.ErrNotFound):
 		return "not found"
-	case errors.Is(err, kv.ErrForbidden):
+	case errors.Is(err, auth.ErrForbidden):
 		return "forbidden"
-	case errors.Is(err, kv.ErrConflict):
+	case errors.Is(err, table.ErrConflict):
 		return "conflict"
 	}
 	return fmt.Sprintf("error %v", err)

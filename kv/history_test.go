@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 	"doorward/kv/value"
@@ -14,7 +14,7 @@ import (
 // A record's history tells who changed what, when and where, newest first.
 func TestHistory(t *testing.T) {
 	c, id, _ := torn(t)
-	all, err := c.centre.History(kv.Operator(), target(record.Person, id), true)
+	all, err := c.centre.Desk.History(auth.Operator(), target(record.Person, id), true)
 	if err != nil || len(all) < 4 {
 		t.Fatalf("History = %+v, %v, want four revisions or more", all, err)
 	}
@@ -31,7 +31,7 @@ func TestHistory(t *testing.T) {
 			t.Errorf("revision %s stands before %s", all[i-1].Revision, past.Revision)
 		}
 	}
-	if winners != 1 || !nodes[c.centre.Node()] || !nodes[c.venue.Node()] {
+	if winners != 1 || !nodes[c.centre.Tables.Node()] || !nodes[c.venue.Tables.Node()] {
 		t.Errorf("History = %+v, want one winner, and both nodes", all)
 	}
 	first := all[len(all)-1]
@@ -39,13 +39,13 @@ func TestHistory(t *testing.T) {
 		t.Errorf("the first revision is %s, want Ana's", first.Body)
 	}
 	stranger := kvtest.Login(t, c.centre, "church:2", "admin:*")
-	if _, err := c.centre.History(stranger, target(record.Person, id), false); kindOf(err) != "not found" {
+	if _, err := c.centre.Desk.History(stranger, target(record.Person, id), false); kindOf(err) != "not found" {
 		t.Errorf("to another church: %v, want not found", err)
 	}
 	event := kvtest.Create(t, c.centre, record.Event, `{"name":"E","start_datetime":"2026-11-22T19:00:00Z"}`)
 	ticket := newTicket(t, c.centre, event, "CODE", "")
 	kinds := map[string]int{}
-	all, err = c.centre.History(kv.Operator(), target(record.Ticket, ticket), false)
+	all, err = c.centre.Desk.History(auth.Operator(), target(record.Ticket, ticket), false)
 	for _, past := range all {
 		kinds[past.Kind.Name]++
 	}

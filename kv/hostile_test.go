@@ -7,26 +7,29 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/door"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
 	"doorward/kv/record"
 	"doorward/kv/rev"
+	"doorward/kv/table"
 )
 
 // hostileFact is a fact of an event as a laptop makes it that means no good.
-func hostileFact(kind, node string, event int64, more string) kv.DocWrite {
+func hostileFact(kind, node string, event int64, more string) merge.DocWrite {
 	body := fmt.Sprintf(`{"event_id":%d,"node":%q,"hlc":"0000000000000001","at":"2026-05-01T12:00:00Z","list":"","direction":"in","door":"x"%s}`, event, node, more)
-	return kv.DocWrite{ID: kind + ":" + ulid.Make().String(), Path: chain("a"), Body: []byte(body)}
+	return merge.DocWrite{ID: kind + ":" + ulid.Make().String(), Path: chain("a"), Body: []byte(body)}
 }
 
 // TestALaptopChangesNothingOfAnotherEvent pushes facts of its own event that name what is another's.
 func TestALaptopChangesNothingOfAnotherEvent(t *testing.T) {
 	s := twoChurches(t)
 	used, unused := newTicket(t, s, 1, "USED", ""), newTicket(t, s, 1, "UNUSED", "")
-	d := scanned(t, s, kv.Operator(), kv.Attempt{Event: 1, Code: "USED", Door: "a"}, kv.Admitted)
+	d := scanned(t, s, auth.Operator(), door.Attempt{Event: 1, Code: "USED", Door: "a"}, table.Admitted)
 	node := ulid.Make().String()
-	db := opens(t, s, enrolled(t, s, "event:2", kv.Venue{Node: node}), "event-2")
-	for _, w := range []kv.DocWrite{
+	db := opens(t, s, enrolled(t, s, "event:2", auth.Venue{Node: node}), "event-2")
+	for _, w := range []merge.DocWrite{
 		hostileFact("undo", node, 2, fmt.Sprintf(`,"ticket_id":%d,"checkin_id":%q`, used, d.CheckinID)),
 		hostileFact("checkin", node, 2, fmt.Sprintf(`,"ticket_id":%d`, unused)),
 	} {
@@ -34,8 +37,8 @@ func TestALaptopChangesNothingOfAnotherEvent(t *testing.T) {
 			t.Errorf("a fact of its own event: %v", err)
 		}
 	}
-	scanned(t, s, kv.Operator(), kv.Attempt{Event: 1, Code: "USED", Door: "b"}, kv.AlreadyAdmitted)
-	scanned(t, s, kv.Operator(), kv.Attempt{Event: 1, Code: "UNUSED", Door: "b"}, kv.Admitted)
+	scanned(t, s, auth.Operator(), door.Attempt{Event: 1, Code: "USED", Door: "b"}, door.AlreadyAdmitted)
+	scanned(t, s, auth.Operator(), door.Attempt{Event: 1, Code: "UNUSED", Door: "b"}, table.Admitted)
 	healthy(t, s)
 }
 
@@ -44,8 +47,8 @@ func TestValuesTooLongToBeFoundByStopNobody(t *testing.T) {
 	s := twoChurches(t)
 	newTicket(t, s, 1, "CODE", "")
 	node, long := ulid.Make().String(), strings.Repeat("n", 40_000)
-	db := opens(t, s, enrolled(t, s, "event:1", kv.Venue{Node: node}), "event-1")
-	for _, w := range []kv.DocWrite{
+	db := opens(t, s, enrolled(t, s, "event:1", auth.Venue{Node: node}), "event-1")
+	for _, w := range []merge.DocWrite{
 		hostileFact("checkin", node, 1, fmt.Sprintf(`,"nonce":%q`, long)),
 		hostileFact("undo", node, 1, fmt.Sprintf(`,"checkin_id":%q`, long)),
 	} {
@@ -53,7 +56,7 @@ func TestValuesTooLongToBeFoundByStopNobody(t *testing.T) {
 			t.Error("a value that nothing can be found by was taken")
 		}
 	}
-	scanned(t, s, kv.Operator(), kv.Attempt{Event: 1, Code: "CODE", Door: "a"}, kv.Admitted)
+	scanned(t, s, auth.Operator(), door.Attempt{Event: 1, Code: "CODE", Door: "a"}, table.Admitted)
 	healthy(t, s)
 }
 
@@ -74,16 +77,16 @@ func TestNoRevisionIsTheLast(t *testing.T) {
 func TestARevisionLeavesRoomForThoseThatFollow(t *testing.T) {
 	s := twoChurches(t)
 	person := kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)
-	db := opens(t, s, enrolled(t, s, "church:1", kv.Venue{}), "church-1")
+	db := opens(t, s, enrolled(t, s, "church:1", auth.Venue{}), "church-1")
 	for _, generation := range []uint64{rev.MaxGeneration, rev.MaxGeneration - 1, rev.MaxGeneration/2 + 1} {
 		for _, id := range []string{record.Person.DocID(record.Int(person)), drawnDoc(record.Person, 1)} {
-			w := kv.DocWrite{ID: id, Path: []rev.ID{{Generation: generation, Hash: [16]byte{1}}}, Body: []byte(`{"full_name":"Eva","church_id":1}`)}
+			w := merge.DocWrite{ID: id, Path: []rev.ID{{Generation: generation, Hash: [16]byte{1}}}, Body: []byte(`{"full_name":"Eva","church_id":1}`)}
 			if err := push(t, db, w); kindOf(err) != "forbidden" {
 				t.Errorf("%s at generation %d = %v, want forbidden", id, generation, err)
 			}
 		}
 	}
-	w := kv.DocWrite{ID: record.Person.DocID(record.Int(person)), Path: []rev.ID{{Generation: rev.MaxGeneration / 2, Hash: [16]byte{1}}}, Body: []byte(`{"full_name":"Eva","church_id":1}`)}
+	w := merge.DocWrite{ID: record.Person.DocID(record.Int(person)), Path: []rev.ID{{Generation: rev.MaxGeneration / 2, Hash: [16]byte{1}}}, Body: []byte(`{"full_name":"Eva","church_id":1}`)}
 	if err := push(t, db, w); err != nil {
 		t.Errorf("the last that is brought = %v", err)
 	}
@@ -95,9 +98,9 @@ func TestARevisionLeavesRoomForThoseThatFollow(t *testing.T) {
 func TestARevisionHasAHash(t *testing.T) {
 	s := twoChurches(t)
 	person := kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)
-	db := opens(t, s, enrolled(t, s, "church:1", kv.Venue{}), "church-1")
+	db := opens(t, s, enrolled(t, s, "church:1", auth.Venue{}), "church-1")
 	for _, path := range [][]rev.ID{{{Generation: 2}}, {{Generation: 3, Hash: [16]byte{1}}, {Generation: 2}}} {
-		w := kv.DocWrite{ID: record.Person.DocID(record.Int(person)), Path: path, Body: []byte(`{"full_name":"Eva","church_id":1}`)}
+		w := merge.DocWrite{ID: record.Person.DocID(record.Int(person)), Path: path, Body: []byte(`{"full_name":"Eva","church_id":1}`)}
 		if err := push(t, db, w); kindOf(err) != "forbidden" {
 			t.Errorf("%v = %v, want forbidden", path, err)
 		}
@@ -110,13 +113,13 @@ func TestARevisionHasAHash(t *testing.T) {
 func TestAnErasedPersonIsInNoRefusal(t *testing.T) {
 	s := twoChurches(t)
 	person := kvtest.Create(t, s, record.Person, `{"full_name":"Zacarias","church_id":1}`)
-	if _, err := s.Erase(kv.Operator(), record.Person, record.Int(person)); err != nil {
+	if _, err := s.Erasures.Erase(auth.Operator(), record.Person, record.Int(person)); err != nil {
 		t.Fatal(err)
 	}
 	db := opens(t, s, kvtest.Login(t, s, "church:1", "*:*"), "church-1")
-	for name, w := range map[string]kv.DocWrite{
+	for name, w := range map[string]merge.DocWrite{
 		"too large":          {Body: []byte(`{"full_name":"Zacarias","more":"` + strings.Repeat("x", 1<<20) + `"}`)},
-		"with an attachment": {Body: []byte(`{"full_name":"Zacarias"}`), Attachments: []kv.Attachment{{Name: "a", Type: "b/c"}}},
+		"with an attachment": {Body: []byte(`{"full_name":"Zacarias"}`), Attachments: []merge.Attachment{{Name: "a", Type: "b/c"}}},
 	} {
 		w.ID, w.Path = record.Person.DocID(record.Int(person)), chain("b")
 		if err := push(t, db, w); err == nil {

@@ -8,8 +8,12 @@ import (
 	"testing"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/docs"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // churches makes n of them, each a change.
@@ -22,7 +26,7 @@ func churches(t testing.TB, s *kv.Store, n int) {
 
 func wantSince(t testing.TB, s *kv.Store, text string, want uint64) {
 	t.Helper()
-	if n, err := s.Since(text); err != nil || n != want {
+	if n, err := s.Tables.Since(text); err != nil || n != want {
 		t.Errorf("Since(%q) = %d, %v, want %d", text, n, err, want)
 	}
 }
@@ -31,13 +35,13 @@ func TestCursorsGoOnWithinAKnownEpoch(t *testing.T) {
 	c := kv.Config{Dir: folder(t)}
 	s := reopenable(t, c)
 	churches(t, s, 5)
-	first, text := s.Epoch(), s.SeqText(5)
+	first, text := s.Tables.Epoch(), s.Tables.SeqText(5)
 	if text != "5-"+first {
 		t.Errorf("SeqText(5) = %s, want it to end with the epoch %s", text, first)
 	}
 	for range 2 { // before and after a restart
 		for text, want := range map[string]uint64{
-			s.SeqText(0): 0, s.SeqText(3): 3, s.SeqText(5): 5, s.SeqText(6): 5, s.SeqText(math.MaxUint64): 5, "99999999999999999999999-" + first: 5,
+			s.Tables.SeqText(0): 0, s.Tables.SeqText(3): 3, s.Tables.SeqText(5): 5, s.Tables.SeqText(6): 5, s.Tables.SeqText(math.MaxUint64): 5, "99999999999999999999999-" + first: 5,
 			"0": 0, "3": 0, "3-01ARZ3NDEKTSV4RRFFQ69G5FAV": 0, "12-g1AAAAFTeJzLYW": 0,
 		} {
 			wantSince(t, s, text, want)
@@ -47,7 +51,7 @@ func TestCursorsGoOnWithinAKnownEpoch(t *testing.T) {
 	}
 	defer func() { closed(t, s) }()
 	for _, text := range []string{"", "x", "-5", "5-", "-", "5 ", "now", "5-a\nb"} {
-		if n, err := s.Since(text); !errors.Is(err, kv.ErrSequence) {
+		if n, err := s.Tables.Since(text); !errors.Is(err, table.ErrSequence) {
 			t.Errorf("Since(%q) = %d, %v, want ErrSequence", text, n, err)
 		}
 	}
@@ -58,22 +62,22 @@ func TestCursorsOverEpochs(t *testing.T) {
 	c := kv.Config{Dir: folder(t)}
 	s := reopenable(t, c)
 	churches(t, s, 5)
-	first := s.Epoch()
-	if err := s.BeginEpoch("tested"); err != nil {
+	first := s.Tables.Epoch()
+	if err := s.Tables.BeginEpoch("tested"); err != nil {
 		t.Fatal(err)
 	}
 	churches(t, s, 5)
-	second := s.Epoch()
-	if err := s.BeginEpoch("tested"); err != nil {
+	second := s.Tables.Epoch()
+	if err := s.Tables.BeginEpoch("tested"); err != nil {
 		t.Fatal(err)
 	}
 	churches(t, s, 5)
 	for range 2 {
-		if first == second || second == s.Epoch() {
-			t.Errorf("epochs %s, %s, %s are not three", first, second, s.Epoch())
+		if first == second || second == s.Tables.Epoch() {
+			t.Errorf("epochs %s, %s, %s are not three", first, second, s.Tables.Epoch())
 		}
 		for text, want := range map[string]uint64{
-			"3-" + first: 3, "5-" + first: 5, "9-" + first: 5, "3-" + second: 3, "9-" + second: 9, "14-" + second: 10, s.SeqText(14): 14, s.SeqText(20): 15,
+			"3-" + first: 3, "5-" + first: 5, "9-" + first: 5, "3-" + second: 3, "9-" + second: 9, "14-" + second: 10, s.Tables.SeqText(14): 14, s.Tables.SeqText(20): 15,
 		} {
 			wantSince(t, s, text, want)
 		}
@@ -88,13 +92,13 @@ func TestCursorsOverEpochs(t *testing.T) {
 func TestOldestEpochsAreForgotten(t *testing.T) {
 	s := kvtest.Open(t)
 	churches(t, s, 1)
-	first, second := s.Epoch(), ""
+	first, second := s.Tables.Epoch(), ""
 	for i := range 101 {
-		if err := s.BeginEpoch("tested"); err != nil {
+		if err := s.Tables.BeginEpoch("tested"); err != nil {
 			t.Fatal(err)
 		}
 		if i == 0 {
-			second = s.Epoch()
+			second = s.Tables.Epoch()
 		}
 	}
 	wantSince(t, s, "1-"+first, 0)
@@ -115,22 +119,22 @@ func TestOneNumberEndsAnEpochOfBothLogs(t *testing.T) {
 	if seq := write(7); seq != 7 {
 		t.Fatalf("sequence of the free database = %d, want 7", seq)
 	}
-	wantSince(t, s, s.SeqText(7), 7)
-	if err := s.BeginEpoch("tested"); err != nil {
+	wantSince(t, s, s.Tables.SeqText(7), 7)
+	if err := s.Tables.BeginEpoch("tested"); err != nil {
 		t.Fatal(err)
 	}
 	if seq := write(1); seq != 8 {
 		t.Errorf("the free database's first change of the new epoch has sequence %d, want 8", seq)
 	}
 	churches(t, s, 1)
-	if s.Seq() != 8 {
-		t.Errorf("the records' first change of the new epoch has sequence %d, want 8", s.Seq())
+	if s.Tables.Seq() != 8 {
+		t.Errorf("the records' first change of the new epoch has sequence %d, want 8", s.Tables.Seq())
 	}
 	healthy(t, s)
 }
 
 // sequenceOf is a database's latest sequence.
-func sequenceOf(t testing.TB, db *kv.Database) uint64 {
+func sequenceOf(t testing.TB, db *docs.Database) uint64 {
 	t.Helper()
 	info, err := db.Info()
 	if err != nil {
@@ -147,36 +151,36 @@ func TestFollowersComeToTheEndOfAnEpoch(t *testing.T) {
 	for i := range 3 {
 		jotted(t, notes, fmt.Sprintf("n%d", i))
 	}
-	if err := s.BeginEpoch("tested"); err != nil {
+	if err := s.Tables.BeginEpoch("tested"); err != nil {
 		t.Fatal(err)
 	}
-	page, upto, err := s.Replay(kv.Operator(), 0, 10, record.Church)
-	if err != nil || len(page) != 1 || upto != s.Seq() || upto != 3 {
-		t.Errorf("Replay = %d rows up to %d, %v, want one up to %d", len(page), upto, err, s.Seq())
+	page, upto, err := s.Log.Replay(auth.Operator(), 0, 10, record.Church)
+	if err != nil || len(page) != 1 || upto != s.Tables.Seq() || upto != 3 {
+		t.Errorf("Replay = %d rows up to %d, %v, want one up to %d", len(page), upto, err, s.Tables.Seq())
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := s.Await(ended, upto, s.Releases()); !errors.Is(err, context.Canceled) {
+	if err := s.Log.Await(ended, upto, s.Tables.Releases()); !errors.Is(err, context.Canceled) {
 		t.Errorf("Await(%d) = %v, want it to wait", upto, err)
 	}
 }
 
 // notebook makes a free database.
-func notebook(t testing.TB, s *kv.Store) *kv.Database {
+func notebook(t testing.TB, s *kv.Store) *docs.Database {
 	t.Helper()
-	if err := s.CreateDatabase(kv.Operator(), "notes"); err != nil {
+	if err := s.Docs.CreateDatabase(auth.Operator(), "notes"); err != nil {
 		t.Fatal(err)
 	}
-	db, err := s.Database(kv.Operator(), "notes")
+	db, err := s.Docs.Database(auth.Operator(), "notes")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return db
 }
 
-func jotted(t testing.TB, db *kv.Database, id string) {
+func jotted(t testing.TB, db *docs.Database, id string) {
 	t.Helper()
-	if r, err := db.Write([]kv.DocWrite{{ID: id, Body: []byte(`{}`)}}); err != nil || r[0].Err != nil {
+	if r, err := db.Write([]merge.DocWrite{{ID: id, Body: []byte(`{}`)}}); err != nil || r[0].Err != nil {
 		t.Fatalf("write %s: %v, %v", id, r, err)
 	}
 }

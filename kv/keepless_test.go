@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 )
@@ -17,24 +18,24 @@ func TestALaptopKeepsNothingOfWhatWasDeletedElsewhere(t *testing.T) {
 	if err := kv.SetLeaf(c.venue); err != nil {
 		t.Fatal(err)
 	}
-	c.p = enrolled(t, c.centre, "church:1", kv.Venue{Node: c.venue.Node()})
+	c.p = enrolled(t, c.centre, "church:1", auth.Venue{Node: c.venue.Tables.Node()})
 	id := kvtest.Create(t, c.centre, record.Person, `{"full_name":"Zulmira First","church_id":1}`)
 	c.sync(t)
 	patched(t, c.centre, record.Person, id, `{"full_name":"Zulmira Second"}`)
 	c.sync(t)
 	patched(t, c.venue, record.Person, id, `{"full_name":"Zacarias"}`)
-	if err := c.centre.Delete(kv.Operator(), target(record.Person, id)); err != nil {
+	if err := c.centre.Desk.Delete(auth.Operator(), target(record.Person, id)); err != nil {
 		t.Fatal(err)
 	}
 	pull := func() {
 		t.Helper()
-		if refused := replicated(t, opens(t, c.centre, c.p, "church-1"), c.centre.Node(), opens(t, c.venue, kv.Operator(), "church-1")); refused != nil {
+		if refused := replicated(t, opens(t, c.centre, c.p, "church-1"), c.centre.Tables.Node(), opens(t, c.venue, auth.Operator(), "church-1")); refused != nil {
 			t.Fatalf("the laptop refuses %v", refused)
 		}
 		healthy(t, c.venue)
 	}
 	pull()
-	if r, err := c.venue.Retrieve(kv.Operator(), target(record.Person, id)); err != nil || member(r.JSON, "full_name") != `"Zacarias"` {
+	if r, err := c.venue.Desk.Retrieve(auth.Operator(), target(record.Person, id)); err != nil || member(r.JSON, "full_name") != `"Zacarias"` {
 		t.Errorf("the person is %s, %v, want what was made at the laptop", r.JSON, err)
 	}
 	if n := kv.RowsHolding(t, c.venue, "body", "Zulmira"); n != 0 {
@@ -49,7 +50,7 @@ func TestALaptopKeepsNothingOfWhatWasDeletedElsewhere(t *testing.T) {
 		t.Errorf("the centre keeps %d bodies, want both", n)
 	}
 	clock.Move(23 * time.Hour)
-	if due, err := c.venue.WantsCompacting(); err != nil || !due {
+	if due, err := c.venue.Erasures.WantsCompacting(); err != nil || !due {
 		t.Errorf("WantsCompacting(a day later) = %v, %v, want that the file is written anew", due, err)
 	}
 }

@@ -10,28 +10,32 @@ import (
 	"pgregory.net/rapid"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/keys"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // within tells whether a level lies within a caller's: an event without a church is nobody's but the denomination's.
-func (w world) within(c caller, l kv.Level) bool {
+func (w world) within(c caller, l auth.Level) bool {
 	if c.whole() {
 		return true
 	}
 	for _, id := range l.IDs {
 		ok := c.level.Name == l.Name && slices.Contains(c.level.IDs, id)
-		if c.level.Name == kv.RegionalOf || c.level.Name == kv.ChurchOf {
+		if c.level.Name == auth.RegionalOf || c.level.Name == auth.ChurchOf {
 			_, church := w[record.Church][id]
 			event := w[record.Event][id]
-			ok = ok || l.Name == kv.ChurchOf && c.level.Name == kv.RegionalOf && church && w.owns(c, id) ||
-				l.Name == kv.EventOf && event["church_id"] != 0 && w.owns(c, event["church_id"])
+			ok = ok || l.Name == auth.ChurchOf && c.level.Name == auth.RegionalOf && church && w.owns(c, id) ||
+				l.Name == auth.EventOf && event["church_id"] != 0 && w.owns(c, event["church_id"])
 		}
 		if !ok {
 			return false
 		}
 	}
-	return l.Name != kv.Denomination
+	return l.Name != auth.Denomination
 }
 
 // covers tells whether a caller may do all that another may.
@@ -60,7 +64,7 @@ func TestNoKeyMakesALargerOne(t *testing.T) {
 				maker.permissions = append(maker.permissions, "admin:POST")
 			}
 			p := maker.login(t, s)
-			k, secret, err := s.AddKey(p, made.spec(t))
+			k, secret, err := s.Keys.AddKey(p, made.spec(t))
 			within := w.within(maker, made.level) && maker.covers(made)
 			switch {
 			case !maker.allows("admin", "POST") || !within:
@@ -73,7 +77,7 @@ func TestNoKeyMakesALargerOne(t *testing.T) {
 			case err != nil:
 				continue // each method is there, but not the wildcard
 			}
-			q, err := s.Login(k.Key, secret)
+			q, err := s.Keys.Login(k.Key, secret)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,18 +87,18 @@ func TestNoKeyMakesALargerOne(t *testing.T) {
 }
 
 // compareSight wants everything that one principal sees to be seen by another.
-func compareSight(t *rapid.T, s *kv.Store, larger, smaller kv.Principal) {
+func compareSight(t *rapid.T, s *kv.Store, larger, smaller auth.Principal) {
 	for _, k := range record.Kinds() {
-		q := kv.Query{Surface: record.Admin, Kind: k, Limit: 1000}
+		q := desk.Query{Surface: record.Admin, Kind: k, Limit: 1000}
 		if k.Resource != "" && k.Resource != "admin" {
 			q.Surface = record.V1
 		}
-		page, err := s.List(smaller, q)
+		page, err := s.Desk.List(smaller, q)
 		if err != nil {
 			continue
 		}
 		for _, id := range page.IDs {
-			if _, err := s.Retrieve(larger, kv.Target{Surface: q.Surface, Kind: k, ID: id}); err != nil {
+			if _, err := s.Desk.Retrieve(larger, desk.Target{Surface: q.Surface, Kind: k, ID: id}); err != nil {
 				t.Errorf("a key sees %s %s, which its maker does not: %v", k.Name, k.FormatID(id), err)
 			}
 		}
@@ -115,7 +119,7 @@ func TestKeysAreListedAndRevokedWithinTheirMaker(t *testing.T) {
 		"regional:1":   "regional:1 church:1 event:7 church:1 X", "church:1": "church:1 event:7 church:1 X", "church:2": "church:2 X", "event:7": "event:7 X",
 	} {
 		p := kvtest.Login(t, s, level, "admin:*", "people:*")
-		keys, err := s.Keys(p)
+		keys, err := s.Keys.Keys(p)
 		if err != nil {
 			t.Fatalf("Keys(%s): %v", level, err)
 		}
@@ -131,11 +135,11 @@ func TestKeysAreListedAndRevokedWithinTheirMaker(t *testing.T) {
 	}
 	church := kvtest.Login(t, s, "church:1", "admin:*", "people:*")
 	for id, want := range map[int64]string{1: "not found", 2: "not found", 4: "not found", 99: "not found", 7: "forbidden", 3: "ok", 5: "ok"} {
-		if err := s.RevokeKey(church, id); kindOf(err) != want {
+		if err := s.Keys.RevokeKey(church, id); kindOf(err) != want {
 			t.Errorf("church:1 revokes key %d: %v, want %s", id, err, want)
 		}
 	}
-	if err := s.RevokeKey(kvtest.Login(t, s, "denomination", "people:*"), 1); kindOf(err) != "forbidden" {
+	if err := s.Keys.RevokeKey(kvtest.Login(t, s, "denomination", "people:*"), 1); kindOf(err) != "forbidden" {
 		t.Errorf("revoking without admin:DELETE = %v, want forbidden", err)
 	}
 }
@@ -144,39 +148,39 @@ func TestLogin(t *testing.T) {
 	clock := kvtest.NewClock(sunday)
 	c := kv.Config{Dir: folder(t), Clock: clock.Now}
 	s := reopenable(t, c)
-	k, secret, err := s.AddKey(kv.Operator(), kv.KeySpec{Name: "door", Level: kv.Level{Name: kv.EventOf, IDs: []int64{7}}, Expires: sunday.Add(time.Hour)})
+	k, secret, err := s.Keys.AddKey(auth.Operator(), keys.KeySpec{Name: "door", Level: auth.Level{Name: auth.EventOf, IDs: []int64{7}}, Expires: sunday.Add(time.Hour)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	other, otherSecret := kvtest.Key(t, s, "denomination")
 	for _, pair := range [][2]string{{k.Key, otherSecret}, {other, secret}, {k.Key, ""}, {"", secret}, {"dw_nobody", secret}, {k.Key, secret + "x"}} {
-		if _, err := s.Login(pair[0], pair[1]); !errors.Is(err, kv.ErrBadLogin) {
+		if _, err := s.Keys.Login(pair[0], pair[1]); !errors.Is(err, table.ErrBadLogin) {
 			t.Errorf("Login(%q, %q) = %v, want ErrBadLogin", pair[0], pair[1], err)
 		}
 	}
 	closed(t, s)
 	s = kvtest.OpenConfig(t, c)
-	p, err := s.Login(k.Key, secret)
+	p, err := s.Keys.Login(k.Key, secret)
 	if err != nil || p.Key() != k.ID || p.Name() != "door" {
 		t.Errorf("Login after a restart = %+v, %v", p, err)
 	}
 	clock.Move(time.Hour - time.Microsecond)
-	if _, err := s.Login(k.Key, secret); err != nil {
+	if _, err := s.Keys.Login(k.Key, secret); err != nil {
 		t.Errorf("Login a moment before the key expires: %v", err)
 	}
 	clock.Move(time.Microsecond)
-	if _, err := s.Login(k.Key, secret); !errors.Is(err, kv.ErrBadLogin) {
+	if _, err := s.Keys.Login(k.Key, secret); !errors.Is(err, table.ErrBadLogin) {
 		t.Errorf("Login with an expired key = %v, want ErrBadLogin", err)
 	}
-	keys, err := s.Keys(kv.Operator())
+	keys, err := s.Keys.Keys(auth.Operator())
 	if err != nil || len(keys) != 2 {
 		t.Fatalf("Keys = %+v, %v", keys, err)
 	}
-	for _, want := range []error{nil, kv.ErrNotFound} {
-		if err := s.RevokeKey(kv.Operator(), keys[1].ID); !errors.Is(err, want) {
+	for _, want := range []error{nil, table.ErrNotFound} {
+		if err := s.Keys.RevokeKey(auth.Operator(), keys[1].ID); !errors.Is(err, want) {
 			t.Errorf("RevokeKey = %v, want %v", err, want)
 		}
-		if _, err := s.Login(other, otherSecret); !errors.Is(err, kv.ErrBadLogin) {
+		if _, err := s.Keys.Login(other, otherSecret); !errors.Is(err, table.ErrBadLogin) {
 			t.Errorf("Login with a revoked key = %v, want ErrBadLogin", err)
 		}
 	}
@@ -191,16 +195,16 @@ func TestAKeyMakesNoKeyThatOutlastsIt(t *testing.T) {
 	clock := kvtest.NewClock(time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC))
 	s := kvtest.OpenConfig(t, kv.Config{Clock: clock.Now})
 	until := clock.Now().Add(48 * time.Hour)
-	all, err := kv.ParsePermission("*:*")
+	all, err := auth.ParsePermission("*:*")
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, secret, err := s.AddKey(kv.Operator(), kv.KeySpec{Name: "guest", Level: kv.Level{Name: kv.Denomination},
-		Permissions: []kv.Permission{all}, Expires: until, Rate: 60})
+	k, secret, err := s.Keys.AddKey(auth.Operator(), keys.KeySpec{Name: "guest", Level: auth.Level{Name: auth.Denomination},
+		Permissions: []auth.Permission{all}, Expires: until, Rate: 60})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := s.Login(k.Key, secret)
+	p, err := s.Keys.Login(k.Key, secret)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,12 +215,12 @@ func TestAKeyMakesNoKeyThatOutlastsIt(t *testing.T) {
 	}{
 		"as long and as fast": {until, 60, nil},
 		"shorter and slower":  {until.Add(-time.Hour), 1, nil},
-		"longer":              {until.Add(time.Second), 60, kv.ErrForbidden},
-		"for ever":            {time.Time{}, 60, kv.ErrForbidden},
-		"faster":              {until, 61, kv.ErrForbidden},
-		"without a limit":     {until, 0, kv.ErrForbidden},
+		"longer":              {until.Add(time.Second), 60, auth.ErrForbidden},
+		"for ever":            {time.Time{}, 60, auth.ErrForbidden},
+		"faster":              {until, 61, auth.ErrForbidden},
+		"without a limit":     {until, 0, auth.ErrForbidden},
 	} {
-		_, _, err := s.AddKey(p, kv.KeySpec{Name: name, Level: kv.Level{Name: kv.Denomination}, Permissions: []kv.Permission{all}, Expires: c.expires, Rate: c.rate})
+		_, _, err := s.Keys.AddKey(p, keys.KeySpec{Name: name, Level: auth.Level{Name: auth.Denomination}, Permissions: []auth.Permission{all}, Expires: c.expires, Rate: c.rate})
 		if !errors.Is(err, c.want) {
 			t.Errorf("AddKey of a key that is good %s = %v, want %v", name, err, c.want)
 		}

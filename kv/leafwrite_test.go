@@ -4,20 +4,23 @@ import (
 	"fmt"
 	"testing"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
 	"doorward/kv/kvtest"
+	"doorward/kv/office"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // TestAChurchsLaptopMakesWhatIsOfItsChurch: people and events of its church, new ones too, and tickets at them; nothing of others.
 func TestAChurchsLaptopMakesWhatIsOfItsChurch(t *testing.T) {
 	s := twoChurches(t) // event 1 is of church 1, event 2 of church 2, event 3 of none
-	u := kv.Upstream{URL: "http://centre.example", Node: anotherNode, Epoch: "known", Key: "key", Pushes: []string{"church-1", "event-1", "event-1-names", "event-1-holders"}}
-	if err := s.Join(kv.Operator(), u, kv.Credential{Realm: s.Realm()}); err != nil {
+	u := table.Upstream{URL: "http://centre.example", Node: anotherNode, Epoch: "known", Key: "key", Pushes: []string{"church-1", "event-1", "event-1-names", "event-1-holders"}}
+	if err := s.Laptop.Join(auth.Operator(), u, office.Credential{Realm: s.Tables.Realm()}); err != nil {
 		t.Fatal(err)
 	}
 	made := func(k *record.Kind, body string) (int64, error) {
-		r, err := s.Create(kv.Operator(), kv.Target{Surface: record.Admin, Kind: k}, kvtest.Parse(t, k, body, true))
+		r, err := s.Desk.Create(auth.Operator(), desk.Target{Surface: record.Admin, Kind: k}, kvtest.Parse(t, k, body, true))
 		return r.ID.Int(), err
 	}
 	event := `{"name":"Feast","start_datetime":"2026-11-22T19:00:00Z","church_id":%d}`
@@ -47,7 +50,7 @@ func TestAChurchsLaptopMakesWhatIsOfItsChurch(t *testing.T) {
 		}
 	}
 	u.Pushes = nil // a mirror, or a laptop whose event is over
-	if err := s.NoteUpstream(u); err != nil {
+	if err := s.Laptop.NoteUpstream(u); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := made(record.Person, `{"full_name":"Eva","church_id":1}`); kindOf(err) != "forbidden" {
@@ -58,17 +61,17 @@ func TestAChurchsLaptopMakesWhatIsOfItsChurch(t *testing.T) {
 // TestARestartedLaptopKnowsWhatItsCentreTakes: before the centre is met again, as where there is no link.
 func TestARestartedLaptopKnowsWhatItsCentreTakes(t *testing.T) {
 	t.Parallel()
-	c := kv.Config{Dir: t.TempDir()}
+	c := table.Config{Dir: t.TempDir()}
 	s := reopenable(t, c)
 	kvtest.Create(t, s, record.Church, `{"name":"A"}`)
-	u := kv.Upstream{URL: "http://centre.example", Node: anotherNode, Epoch: "known", Key: "key", Pushes: []string{"church-1"}}
-	if err := s.Join(kv.Operator(), u, kv.Credential{Realm: s.Realm()}); err != nil {
+	u := table.Upstream{URL: "http://centre.example", Node: anotherNode, Epoch: "known", Key: "key", Pushes: []string{"church-1"}}
+	if err := s.Laptop.Join(auth.Operator(), u, office.Credential{Realm: s.Tables.Realm()}); err != nil {
 		t.Fatal(err)
 	}
 	closed(t, s)
 	s = kvtest.OpenConfig(t, c)
 	for body, want := range map[string]string{`{"full_name":"Ana","church_id":1}`: "ok", `{"full_name":"Eva"}`: "forbidden"} {
-		if _, err := s.Create(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Person}, kvtest.Parse(t, record.Person, body, true)); kindOf(err) != want {
+		if _, err := s.Desk.Create(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Person}, kvtest.Parse(t, record.Person, body, true)); kindOf(err) != want {
 			t.Errorf("a person %s = %v, want %q", body, err, want)
 		}
 	}

@@ -6,9 +6,11 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // replicaNumbers are the numbers of the buckets (kv/bucket.go), which are in every checksum.
@@ -53,16 +55,16 @@ func TestVerifyNamesWhatIsWrongBesideRecords(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := folder(t)
-			s := reopenable(t, kv.Config{Dir: dir})
+			s := reopenable(t, table.Config{Dir: dir})
 			kvtest.Create(t, s, record.Church, `{"name":"A"}`)
-			p := enrolled(t, s, "church:1", kv.Venue{})
+			p := enrolled(t, s, "church:1", auth.Venue{})
 			for range 2 {
-				if _, err := s.Lease(p, record.Person, 10, s.Epoch()); err != nil {
+				if _, err := s.Venues.Lease(p, record.Person, 10, s.Tables.Epoch()); err != nil {
 					t.Fatal(err)
 				}
 			}
 			for i, doc := range []string{drawnDoc(record.Person, 1), drawnDoc(record.Person, 2), "psalm:0000000000000001"} {
-				w := kv.DocWrite{ID: doc, Path: chain("abc"[i : i+1]), Body: []byte(`{"full_name":"Ana","church_id":1,"external_id":"Ana"}`)}
+				w := merge.DocWrite{ID: doc, Path: chain("abc"[i : i+1]), Body: []byte(`{"full_name":"Ana","church_id":1,"external_id":"Ana"}`)}
 				if err := push(t, opens(t, s, p, "church-1"), w); err != nil {
 					t.Fatal(err)
 				}

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/backup"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 )
@@ -19,7 +21,7 @@ import (
 func TestLedgerOfErasures(t *testing.T) {
 	k := knowing(t)
 	path := filepath.Join(k.dir, kv.LedgerName)
-	if err := os.WriteFile(path, []byte(k.Realm()+" person 0123"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(k.Store.Tables.Realm()+" person 0123"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	k.erase(t)
@@ -60,7 +62,7 @@ func TestErasedStaysErasedAfterARestore(t *testing.T) {
 			t.Parallel()
 			k := knowing(t)
 			backup := filepath.Join(t.TempDir(), "backup.db")
-			if _, err := k.CopyTo(kv.Operator(), backup); err != nil {
+			if _, err := k.Store.Files.CopyTo(auth.Operator(), backup); err != nil {
 				t.Fatal(err)
 			}
 			k.erase(t)
@@ -74,9 +76,9 @@ func TestErasedStaysErasedAfterARestore(t *testing.T) {
 }
 
 // comesBackWithout restores a backup of a store that has erased the person since, and wants nothing left of that one.
-func (k *known) comesBackWithout(t *testing.T, backup string) {
+func (k *known) comesBackWithout(t *testing.T, copied string) {
 	t.Helper()
-	kept, err := kv.Replace(k.dir, backup, sunday, slog.New(slog.DiscardHandler))
+	kept, err := backup.ReplaceStore(k.dir, copied, sunday, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +86,7 @@ func (k *known) comesBackWithout(t *testing.T, backup string) {
 		t.Fatal(err)
 	}
 	k.Store = reopenable(t, kv.Config{Dir: k.dir})
-	if _, err := k.Retrieve(kv.Operator(), target(record.Person, k.person)); kindOf(err) != "not found" {
+	if _, err := k.Store.Desk.Retrieve(auth.Operator(), target(record.Person, k.person)); kindOf(err) != "not found" {
 		t.Errorf("the restored person: %v, want not found", err)
 	}
 	if n := pageOf(t, k.Store, record.Erasure).Count; n != 3 {
@@ -115,7 +117,7 @@ func TestTwoRestoresInARowForgetNoErasure(t *testing.T) {
 	k := late(t)
 	next := k.erasedAndPassedOn(t)
 	backup := backedUp(t, k.Store)
-	if _, err := k.Erase(kv.Operator(), record.Person, record.Int(next)); err != nil {
+	if _, err := k.Store.Erasures.Erase(auth.Operator(), record.Person, record.Int(next)); err != nil {
 		t.Fatal(err)
 	}
 	patched(t, k.Store, record.Ticket, k.ticket, `{"holder_name":"Ana Lua"}`)
@@ -168,7 +170,7 @@ func TestWhatIsStillToBeErasedIsToldOfWithATime(t *testing.T) {
 	k := knowing(t)
 	before := backedUp(t, k.Store)
 	person := kvtest.Create(t, k.Store, record.Person, `{"full_name":"Later","church_id":1}`)
-	if _, err := k.Erase(kv.Operator(), record.Person, record.Int(person)); err != nil {
+	if _, err := k.Store.Erasures.Erase(auth.Operator(), record.Person, record.Int(person)); err != nil {
 		t.Fatal(err)
 	}
 	closed(t, k.Store)
@@ -191,13 +193,13 @@ func TestALaptopsLedgerSaysWhatItsCentreDoes(t *testing.T) {
 	k := late(t)
 	defer func() { closed(t, k.Store) }()
 	next := k.erasedAndPassedOn(t)
-	if _, err := k.Erase(kv.Operator(), record.Person, record.Int(next)); err != nil {
+	if _, err := k.Store.Erasures.Erase(auth.Operator(), record.Person, record.Int(next)); err != nil {
 		t.Fatal(err)
 	}
 	k.pulls(t)
 	k.tells(t)
 	for _, s := range []*kv.Store{k.Store, k.pair.venue} {
-		text, err := os.ReadFile(filepath.Join(s.Dir(), kv.LedgerName))
+		text, err := os.ReadFile(filepath.Join(s.Tables.Dir(), kv.LedgerName))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 )
@@ -13,7 +14,7 @@ import (
 // shows wants a ticket to be shown so: member and value, by turns.
 func (k *known) shows(t testing.TB, s *kv.Store, want ...string) {
 	t.Helper()
-	r, err := s.Retrieve(kv.Operator(), target(record.Ticket, k.ticket))
+	r, err := s.Desk.Retrieve(auth.Operator(), target(record.Ticket, k.ticket))
 	for i := 0; i < len(want); i += 2 {
 		if err != nil || member(r.JSON, want[i]) != want[i+1] {
 			t.Errorf("the ticket is %s, %v, want %s to be %s", r.JSON, err, want[i], want[i+1])
@@ -25,7 +26,7 @@ func (k *known) shows(t testing.TB, s *kv.Store, want ...string) {
 func (k *known) ends(t testing.TB) {
 	t.Helper()
 	healthy(t, k.Store)
-	if n, _, err := k.ErasuresDue(); n == 0 || err != nil {
+	if n, _, err := k.Store.Erasures.ErasuresDue(); n == 0 || err != nil {
 		t.Errorf("ErasuresDue = %d, %v, want that compacting is due", n, err)
 	}
 	k.compacted(t)
@@ -195,7 +196,7 @@ func TestWhatWasEmptiedDoesNotComeBack(t *testing.T) {
 						want = test.want
 					}
 					k.shows(t, k.pair.venue, append(want, "person_id", fmt.Sprint(next))...)
-					for _, r := range matters(t, k.Store, kv.Operator(), record.Conflict) {
+					for _, r := range matters(t, k.Store, auth.Operator(), record.Conflict) {
 						t.Logf("staff are shown %s", r.JSON)
 					}
 					k.tells(t)

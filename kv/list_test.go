@@ -12,6 +12,9 @@ import (
 	"pgregory.net/rapid"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/entry"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 )
@@ -29,7 +32,7 @@ func TestListsAgreeWithANaiveOracle(t *testing.T) {
 			w[k] = map[int64]fields{}
 		}
 		w.fill(t, s)
-		office := caller{level: kv.Level{Name: kv.ChurchOf, IDs: []int64{1, 3}}, permissions: []string{"*:*"}}
+		office := caller{level: auth.Level{Name: auth.ChurchOf, IDs: []int64{1, 3}}, permissions: []string{"*:*"}}
 		_ = office.login(r, s)
 		for range rapid.IntRange(5, 40).Draw(r, "steps") {
 			if rapid.IntRange(0, 15).Draw(r, "restart") == 0 {
@@ -38,7 +41,7 @@ func TestListsAgreeWithANaiveOracle(t *testing.T) {
 			}
 			w.step(r, s)
 		}
-		whole := caller{level: kv.Level{Name: kv.Denomination}, permissions: []string{"*:*"}}
+		whole := caller{level: auth.Level{Name: auth.Denomination}, permissions: []string{"*:*"}}
 		for _, a := range []caller{whole, office} {
 			p := a.login(r, s)
 			for _, k := range changing {
@@ -48,7 +51,7 @@ func TestListsAgreeWithANaiveOracle(t *testing.T) {
 			}
 		}
 		w.checkIssued(r, s)
-		if report, err := s.Verify(kv.Operator(), nil); err != nil || report.Damaged > 0 {
+		if report, err := s.Files.Verify(auth.Operator(), nil); err != nil || report.Damaged > 0 {
 			r.Errorf("Verify = %+v, %v", report, err)
 		}
 	})
@@ -58,8 +61,8 @@ var changing = []*record.Kind{record.Person, record.Group, record.Membership, re
 
 // step makes, moves or deletes one record; what the contract refuses changes nothing.
 func (w world) step(t *rapid.T, s *kv.Store) {
-	a := asked{kind: rapid.SampledFrom(changing).Draw(t, "kind"), surface: record.Admin, p: kv.Operator()}
-	a.c = caller{level: kv.Level{Name: kv.Denomination}, permissions: []string{"*:*"}}
+	a := asked{kind: rapid.SampledFrom(changing).Draw(t, "kind"), surface: record.Admin, p: auth.Operator()}
+	a.c = caller{level: auth.Level{Name: auth.Denomination}, permissions: []string{"*:*"}}
 	switch rapid.IntRange(0, 3).Draw(t, "step") {
 	case 0, 1:
 		f := fields{}
@@ -69,7 +72,7 @@ func (w world) step(t *rapid.T, s *kv.Store) {
 		if w.fate(a, f) != "ok" {
 			return
 		}
-		r, err := s.Create(a.p, target(a.kind, 0), parsed(t, a.kind, f.body(a.kind, false), true))
+		r, err := s.Desk.Create(a.p, target(a.kind, 0), parsed(t, a.kind, f.body(a.kind, false), true))
 		if err != nil {
 			t.Fatalf("create %s of %v: %v", a.kind.Name, f, err)
 		}
@@ -79,7 +82,7 @@ func (w world) step(t *rapid.T, s *kv.Store) {
 	case 3:
 		id := w.drawnID(t, a.kind)
 		if _, there := w[a.kind][id]; there && w.named(a.kind, id) == 0 {
-			err := s.Delete(a.p, target(a.kind, id))
+			err := s.Desk.Delete(a.p, target(a.kind, id))
 			if err == nil {
 				delete(w[a.kind], id)
 			} else if scannable := a.kind == record.Ticket || a.kind == record.Event; !scannable || kindOf(err) != "conflict" {
@@ -106,7 +109,7 @@ func (w world) named(k *record.Kind, id int64) (n int) {
 // checkIssued compares the events' counts of issued tickets, all of which are valid here.
 func (w world) checkIssued(t *rapid.T, s *kv.Store) {
 	for id := range w[record.Event] {
-		r, err := s.Retrieve(kv.Operator(), kv.Target{Kind: record.Event, ID: record.Int(id)})
+		r, err := s.Desk.Retrieve(auth.Operator(), desk.Target{Kind: record.Event, ID: record.Int(id)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,21 +130,21 @@ func TestMembershipsFollowTheirPerson(t *testing.T) {
 	s, _ := opened(t)
 	loaded(t, s, row(t, record.Church, 1, `{"name":"A"}`), row(t, record.Church, 2, `{"name":"B"}`), row(t, record.Group, 1, `{"name":"G"}`),
 		row(t, record.Person, 1, `{"full_name":"Ana","church_id":1}`), row(t, record.Membership, 1, `{"person":1,"group_id":1}`))
-	keys := map[int64]kv.Principal{1: kvtest.Login(t, s, "church:1"), 2: kvtest.Login(t, s, "church:2")}
-	before, err := s.Retrieve(kv.Operator(), target(record.Membership, 1))
+	keys := map[int64]auth.Principal{1: kvtest.Login(t, s, "church:1"), 2: kvtest.Login(t, s, "church:2")}
+	before, err := s.Desk.Retrieve(auth.Operator(), target(record.Membership, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, church := range []int64{2, 0, 1} {
 		patched(t, s, record.Person, 1, strings.Replace(fmt.Sprintf(`{"church_id":%d}`, church), ":0", ":null", 1))
 		for id, p := range keys {
-			page, err := s.List(p, kv.Query{Kind: record.Membership, Limit: 10})
-			if err != nil || (page.Count == 1) != (id == church) || (s.Sees(p, record.Membership, record.Int(1)) == nil) != (id == church) {
+			page, err := s.Desk.List(p, desk.Query{Kind: record.Membership, Limit: 10})
+			if err != nil || (page.Count == 1) != (id == church) || (s.Desk.Sees(p, record.Membership, record.Int(1)) == nil) != (id == church) {
 				t.Errorf("church %d lists %d memberships of a person in church %d, %v", id, page.Count, church, err)
 			}
 		}
 	}
-	after, err := s.Retrieve(kv.Operator(), target(record.Membership, 1))
+	after, err := s.Desk.Retrieve(auth.Operator(), target(record.Membership, 1))
 	if err != nil || after.Revision != before.Revision {
 		t.Errorf("a membership that followed has revision %s, %v, want %s as before", after.Revision, err, before.Revision)
 	}
@@ -156,7 +159,7 @@ func TestIssuedTicketsFollowTheState(t *testing.T) {
 	newTicket(t, s, event, "K2", `,"state":"blocked"`)
 	for state, want := range map[string]string{"valid": "1", "unpaid": "1", "cancelled": "0", "refunded": "0", "blocked": "0"} {
 		patched(t, s, record.Ticket, ticket, `{"state":"`+state+`"}`)
-		r, err := s.Retrieve(kv.Operator(), kv.Target{Kind: record.Event, ID: record.Int(event)})
+		r, err := s.Desk.Retrieve(auth.Operator(), desk.Target{Kind: record.Event, ID: record.Int(event)})
 		if got := member(r.JSON, "issued_tickets"); err != nil || got != want {
 			t.Errorf("issued_tickets with one %s = %s, %v, want %s", state, got, err, want)
 		}
@@ -167,7 +170,7 @@ func TestIssuedTicketsFollowTheState(t *testing.T) {
 // nor skips a record that is there throughout, and the count is that of the state which the page shows.
 func TestReadersSeeWholePagesWhileAWriterWrites(t *testing.T) {
 	s, _ := opened(t)
-	var rows []kv.Row
+	var rows []entry.Row
 	kept := map[int64]bool{}
 	loaded(t, s, row(t, record.Church, 1, `{"name":"A"}`), row(t, record.Church, 2, `{"name":"B"}`))
 	for id := int64(1); id <= 300; id++ {
@@ -183,11 +186,11 @@ func TestReadersSeeWholePagesWhileAWriterWrites(t *testing.T) {
 		wg.Go(func() {
 			for i := range int64(25) {
 				id := (i*6+n*2)%300 + 1 // odd: below, among and above what is kept
-				results, err := s.Upsert(kv.Operator(), []kv.Row{row(t, record.Person, id, fmt.Sprintf(`{"full_name":"Eva","church_id":%d}`, 1+i%2))}, false)
+				results, err := s.Desk.Upsert(auth.Operator(), []entry.Row{row(t, record.Person, id, fmt.Sprintf(`{"full_name":"Eva","church_id":%d}`, 1+i%2))}, false)
 				if err != nil || results[0].Err != nil {
 					t.Errorf("upsert: %v %v", err, results)
 				}
-				if err := s.Delete(kv.Operator(), target(record.Person, id)); err != nil {
+				if err := s.Desk.Delete(auth.Operator(), target(record.Person, id)); err != nil {
 					t.Errorf("delete: %v", err)
 				}
 			}
@@ -198,14 +201,14 @@ func TestReadersSeeWholePagesWhileAWriterWrites(t *testing.T) {
 	var readers sync.WaitGroup
 	for n := range 3 {
 		readers.Go(func() {
-			q := kv.Query{Kind: record.Person, Limit: []int{1000, 7, 40}[n]}
+			q := desk.Query{Kind: record.Person, Limit: []int{1000, 7, 40}[n]}
 			for running := true; running; {
 				select {
 				case <-done:
 					running = false
 				default:
 				}
-				page, err := s.List(office, q)
+				page, err := s.Desk.List(office, q)
 				if err != nil {
 					t.Errorf("list: %v", err)
 					return
@@ -223,7 +226,7 @@ func TestReadersSeeWholePagesWhileAWriterWrites(t *testing.T) {
 }
 
 // checkWhole checks one page on its own.
-func checkWhole(t *testing.T, page kv.Page, q kv.Query, kept map[int64]bool) {
+func checkWhole(t *testing.T, page desk.Page, q desk.Query, kept map[int64]bool) {
 	ids := ints(page.IDs)
 	if want := max(0, min(q.Limit, page.Count-q.Offset)); len(ids) != want || page.Count < len(kept) {
 		t.Errorf("a page at %d of %d has %d records, want %d", q.Offset, page.Count, len(ids), want)

@@ -9,14 +9,18 @@ import (
 	"pgregory.net/rapid"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/entry"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // changesOf is the whole log.
-func changesOf(t testing.TB, s *kv.Store, since uint64) []kv.Change {
+func changesOf(t testing.TB, s *kv.Store, since uint64) []table.Change {
 	t.Helper()
-	changes, err := s.Changes(kv.Operator(), since, 1<<20)
+	changes, err := s.Log.Changes(auth.Operator(), since, 1<<20)
 	if err != nil {
 		t.Fatalf("changes: %v", err)
 	}
@@ -46,15 +50,15 @@ func TestLogHasOneLiveRowPerRecord(t *testing.T) {
 		}
 		changes, live, dead := changesOf(t, s, 0), 0, map[recordKey]bool{}
 		for i, ch := range changes {
-			if i > 0 && ch.Seq <= changes[i-1].Seq || ch.Seq > s.Seq() {
-				r.Fatalf("row %d has sequence %d, after %d, of %d", i, ch.Seq, changes[max(0, i-1)].Seq, s.Seq())
+			if i > 0 && ch.Seq <= changes[i-1].Seq || ch.Seq > s.Tables.Seq() {
+				r.Fatalf("row %d has sequence %d, after %d, of %d", i, ch.Seq, changes[max(0, i-1)].Seq, s.Tables.Seq())
 			}
 			at := recordKey{ch.Kind, ch.ID}
 			if dead[at] {
 				r.Fatalf("%s %s has two live rows", ch.Kind.Name, ch.Kind.FormatID(ch.ID))
 			}
 			dead[at] = true
-			reply, err := s.Retrieve(kv.Operator(), kv.Target{Surface: record.V1, Kind: ch.Kind, ID: ch.ID})
+			reply, err := s.Desk.Retrieve(auth.Operator(), desk.Target{Surface: record.V1, Kind: ch.Kind, ID: ch.ID})
 			switch {
 			case ch.Deleted && kindOf(err) != "not found", !ch.Deleted && (err != nil || reply.Revision != ch.Revision.String()):
 				r.Fatalf("row %+v, but the record is %s, %v", ch, reply.Revision, err)
@@ -62,8 +66,8 @@ func TestLogHasOneLiveRowPerRecord(t *testing.T) {
 				live++
 			}
 		}
-		if last := len(changes); last > 0 && changes[last-1].Seq != s.Seq() {
-			r.Errorf("the last row has sequence %d, the store %d", changes[last-1].Seq, s.Seq())
+		if last := len(changes); last > 0 && changes[last-1].Seq != s.Tables.Seq() {
+			r.Errorf("the last row has sequence %d, the store %d", changes[last-1].Seq, s.Tables.Seq())
 		}
 		if got := len(exported(t, s)); got != live {
 			r.Errorf("the log has %d live records, the store %d", live, got)
@@ -81,12 +85,12 @@ func TestCursorSeesEveryLastChange(t *testing.T) {
 		wg.Go(func() {
 			for i := range records * rounds {
 				id := int64(n*records + i%records + 1)
-				results, err := s.Upsert(kv.Operator(), []kv.Row{row(t, record.Church, id, fmt.Sprintf(`{"name":"round %d"}`, i/records))}, false)
+				results, err := s.Desk.Upsert(auth.Operator(), []entry.Row{row(t, record.Church, id, fmt.Sprintf(`{"name":"round %d"}`, i/records))}, false)
 				if err != nil || results[0].Err != nil {
 					t.Errorf("upsert: %+v, %v", results, err)
 				}
 				if i%7 == 0 {
-					if err := s.Delete(kv.Operator(), target(record.Church, id)); err != nil {
+					if err := s.Desk.Delete(auth.Operator(), target(record.Church, id)); err != nil {
 						t.Errorf("delete: %v", err)
 					}
 				}
@@ -94,10 +98,10 @@ func TestCursorSeesEveryLastChange(t *testing.T) {
 		})
 	}
 	go func() { wg.Wait(); close(done) }()
-	known := map[record.ID]kv.Change{}
+	known := map[record.ID]table.Change{}
 	cursor := uint64(0)
 	for last := false; ; {
-		page, err := s.Changes(kv.Operator(), cursor, 3)
+		page, err := s.Log.Changes(auth.Operator(), cursor, 3)
 		if err != nil || len(page) > 3 {
 			t.Fatalf("changes: %d, %v", len(page), err)
 		}
@@ -135,9 +139,9 @@ func TestLogIsForTheDenomination(t *testing.T) {
 	kvtest.Create(t, s, record.Church, `{"name":"A"}`)
 	for level, want := range map[string]string{"denomination": "ok", "regional:1": "forbidden", "church:1": "forbidden", "event:1": "forbidden"} {
 		p := kvtest.Login(t, s, level, "*:*")
-		_, changes := s.Changes(p, 0, 10)
-		_, verify := s.Verify(p, nil)
-		export := s.Export(p, record.Church, func([]byte) error { return nil })
+		_, changes := s.Log.Changes(p, 0, 10)
+		_, verify := s.Files.Verify(p, nil)
+		export := s.Log.Export(p, record.Church, func([]byte) error { return nil })
 		if got := []string{kindOf(changes), kindOf(verify), kindOf(export)}; !slices.Equal(got, []string{want, want, want}) {
 			t.Errorf("at level %s changes, verify and export answer %v, want %s", level, got, want)
 		}

@@ -12,6 +12,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // copied copies a folder as a person does.
@@ -31,7 +32,7 @@ func epochOf(t testing.TB, c kv.Config) (epoch string, warned bool) {
 	c.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	s := reopenable(t, c)
 	defer func() { closed(t, s) }()
-	return s.Epoch(), strings.Contains(log.String(), "level=WARN")
+	return s.Tables.Epoch(), strings.Contains(log.String(), "level=WARN")
 }
 
 func TestCopiedFolderBeginsANewEpoch(t *testing.T) {
@@ -182,7 +183,7 @@ func TestCursorsIntoACopy(t *testing.T) {
 	other := kv.Config{Dir: copied(t, c.Dir)}
 	s = reopenable(t, c)
 	churches(t, s, 3)
-	cursor := s.SeqText(6)
+	cursor := s.Tables.SeqText(6)
 	wantSince(t, s, cursor, 6)
 	closed(t, s)
 	s = reopenable(t, other)
@@ -196,7 +197,7 @@ func TestCursorsIntoACopy(t *testing.T) {
 func TestCopyOnAnotherMachineKnowsNothingOfItsClock(t *testing.T) {
 	l := newLaptop(t)
 	l.measure(time.Hour)
-	l.wantDoubt("an hour behind a peer's", kv.OffPeer)
+	l.wantDoubt("an hour behind a peer's", table.OffPeer)
 	l.config.Machine = "another"
 	l.restart()
 	l.wantDoubt("of another machine", "")
@@ -222,10 +223,10 @@ func TestRestoredStore(t *testing.T) {
 	s := reopenable(t, c)
 	churches(t, s, 3)
 	backup := copied(t, c.Dir)
-	first := s.Epoch()
+	first := s.Tables.Epoch()
 	churches(t, s, 2)
 	person := kvtest.Create(t, s, record.Person, `{"full_name":"Ana"}`)
-	cursors := map[string]uint64{s.SeqText(2): 2, s.SeqText(3): 3, s.SeqText(6): 3, "7-01ARZ3NDEKTSV4RRFFQ69G5FAV": 0}
+	cursors := map[string]uint64{s.Tables.SeqText(2): 2, s.Tables.SeqText(3): 3, s.Tables.SeqText(6): 3, "7-01ARZ3NDEKTSV4RRFFQ69G5FAV": 0}
 	closed(t, s)
 
 	epochs := map[string]bool{first: true}
@@ -234,10 +235,10 @@ func TestRestoredStore(t *testing.T) {
 		s = reopenable(t, kv.Config{Dir: dir, Restored: true})
 		closed(t, s)
 		s = reopenable(t, kv.Config{Dir: dir}) // where it lies is not held against it
-		if epochs[s.Epoch()] {
-			t.Errorf("a restored store has the epoch %s again", s.Epoch())
+		if epochs[s.Tables.Epoch()] {
+			t.Errorf("a restored store has the epoch %s again", s.Tables.Epoch())
 		}
-		epochs[s.Epoch()] = true
+		epochs[s.Tables.Epoch()] = true
 		for text, want := range cursors {
 			wantSince(t, s, text, want)
 		}
@@ -247,7 +248,7 @@ func TestRestoredStore(t *testing.T) {
 		if id := kvtest.Create(t, s, record.Person, `{"full_name":"Eva"}`); id <= person {
 			t.Errorf("the next person has id %d, want it beyond those that somebody may have", id)
 		}
-		epoch := s.Epoch()
+		epoch := s.Tables.Epoch()
 		closed(t, s)
 		if again, warned := epochOf(t, kv.Config{Dir: dir}); again != epoch || warned {
 			t.Errorf("after a restart the epoch is %s, was %s, warned %v", again, epoch, warned)
@@ -260,14 +261,14 @@ func TestStoreThatIsOnlyLookedAtStaysAsItIs(t *testing.T) {
 	c := kv.Config{Dir: folder(t)}
 	epochOf(t, c)
 	dir := copied(t, c.Dir)
-	before, err := os.ReadFile(kv.Path(dir))
+	before, err := os.ReadFile(table.Path(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, warned := epochOf(t, kv.Config{Dir: dir, Aside: true}); warned {
 		t.Error("a copy that is only looked at warns")
 	}
-	after, err := os.ReadFile(kv.Path(dir))
+	after, err := os.ReadFile(table.Path(dir))
 	if err != nil || !bytes.Equal(before, after) {
 		t.Errorf("a copy that is only looked at has changed, %v", err)
 	}

@@ -9,34 +9,39 @@ import (
 	"testing"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/backup"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
+	"doorward/kv/office"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // backedUp is a file that holds what a store holds.
 func backedUp(t testing.TB, s *kv.Store) string {
 	t.Helper()
 	backup := filepath.Join(t.TempDir(), "backup")
-	if _, err := s.CopyTo(kv.Operator(), backup); err != nil {
+	if _, err := s.Files.CopyTo(auth.Operator(), backup); err != nil {
 		t.Fatal(err)
 	}
 	return backup
 }
 
 // restored puts a backup in the place of a closed store, as the command does, and answers what was logged.
-func restored(t testing.TB, dir, backup string) (log string) {
+func restored(t testing.TB, dir, copied string) (log string) {
 	t.Helper()
 	aside := t.TempDir()
-	file, err := os.ReadFile(backup)
+	file, err := os.ReadFile(copied)
 	if err == nil {
-		err = os.WriteFile(kv.Path(aside), file, 0o600)
+		err = os.WriteFile(table.Path(aside), file, 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	closed(t, reopenable(t, kv.Config{Dir: aside, Restored: true}))
 	var out bytes.Buffer
-	if _, err := kv.Replace(dir, kv.Path(aside), sunday, slog.New(slog.NewTextHandler(&out, nil))); err != nil {
+	if _, err := backup.ReplaceStore(dir, table.Path(aside), sunday, slog.New(slog.NewTextHandler(&out, nil))); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
@@ -49,10 +54,10 @@ func TestTheSameBackupRestoredTwiceGivesNoIDTwice(t *testing.T) {
 	s := reopenable(t, c)
 	churches(t, s, 3)
 	kvtest.Create(t, s, record.Event, `{"name":"Supper","start_datetime":"2026-11-22T19:00:00Z","end_datetime":"2026-11-22T21:00:00Z","responsible_church":1}`)
-	laptop := enrolled(t, s, "church:1", kv.Venue{})
+	laptop := enrolled(t, s, "church:1", auth.Venue{})
 	backup := backedUp(t, s)
 	given := map[string]bool{}
-	var leases []kv.Lease
+	var leases []office.Lease
 	for range 3 {
 		for _, k := range []*record.Kind{record.Church, record.APIKey} {
 			var id int64
@@ -67,7 +72,7 @@ func TestTheSameBackupRestoredTwiceGivesNoIDTwice(t *testing.T) {
 				given[of] = true
 			}
 		}
-		lease, err := s.Lease(laptop, record.Person, 10_000, "")
+		lease, err := s.Venues.Lease(laptop, record.Person, 10_000, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +87,7 @@ func TestTheSameBackupRestoredTwiceGivesNoIDTwice(t *testing.T) {
 			t.Errorf("restoring logs %s", log)
 		}
 		s = reopenable(t, c)
-		made := kv.DocWrite{ID: record.Person.DocID(record.Int(lease.To)), Path: chain("a"), Body: []byte(`{"full_name":"Eva","church_id":1}`)}
+		made := merge.DocWrite{ID: record.Person.DocID(record.Int(lease.To)), Path: chain("a"), Body: []byte(`{"full_name":"Eva","church_id":1}`)}
 		if err := push(t, opens(t, s, laptop, "church-1"), made); err != nil {
 			t.Errorf("what a laptop has made of the lease %+v: %v", lease, err)
 		}
@@ -107,9 +112,9 @@ func TestRestoringOverWhatCannotBeRead(t *testing.T) {
 			churches(t, s, 3)
 			backup := backedUp(t, s)
 			closed(t, s)
-			file, err := os.ReadFile(kv.Path(c.Dir))
+			file, err := os.ReadFile(table.Path(c.Dir))
 			if err == nil {
-				err = os.WriteFile(kv.Path(c.Dir), spoil(file), 0o600)
+				err = os.WriteFile(table.Path(c.Dir), spoil(file), 0o600)
 			}
 			if err != nil {
 				t.Fatal(err)

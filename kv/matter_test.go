@@ -9,7 +9,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/entry"
+	"doorward/kv/inbox"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
 	"doorward/kv/record"
 	"doorward/kv/value"
 )
@@ -23,7 +28,7 @@ func torn(t testing.TB) (c joined, id int64, conflict record.ID) {
 	patched(t, c.centre, record.Person, id, `{"full_name":"Ana C"}`)
 	patched(t, c.venue, record.Person, id, `{"full_name":"Ana V"}`)
 	c.sync(t)
-	page := matters(t, c.centre, kv.Operator(), record.Conflict)
+	page := matters(t, c.centre, auth.Operator(), record.Conflict)
 	if len(page) != 1 {
 		t.Fatalf("conflicts = %v", page)
 	}
@@ -31,9 +36,9 @@ func torn(t testing.TB) (c joined, id int64, conflict record.ID) {
 }
 
 // matters are all that somebody has to look at.
-func matters(t testing.TB, s *kv.Store, p kv.Principal, k *record.Kind, where ...kv.Where) []kv.Reply {
+func matters(t testing.TB, s *kv.Store, p auth.Principal, k *record.Kind, where ...desk.Where) []entry.Reply {
 	t.Helper()
-	page, err := s.Matters(p, kv.MatterQuery{Kind: k, Where: where, Limit: 100})
+	page, err := s.Inbox.Matters(p, inbox.MatterQuery{Kind: k, Where: where, Limit: 100})
 	if err != nil || page.Count != len(page.Replies) {
 		t.Fatalf("%s = %+v, %v", k.Name, page, err)
 	}
@@ -43,7 +48,7 @@ func matters(t testing.TB, s *kv.Store, p kv.Principal, k *record.Kind, where ..
 // nameOf is a person's name at a store.
 func nameOf(t testing.TB, s *kv.Store, id int64) string {
 	t.Helper()
-	r, err := s.Retrieve(kv.Operator(), target(record.Person, id))
+	r, err := s.Desk.Retrieve(auth.Operator(), target(record.Person, id))
 	if err != nil {
 		return kindOf(err)
 	}
@@ -54,16 +59,16 @@ func nameOf(t testing.TB, s *kv.Store, id int64) string {
 func TestResolveAConflict(t *testing.T) {
 	for _, test := range []struct {
 		name   string
-		choice kv.Choice
+		choice inbox.Choice
 		want   string // "winner", "other" or the name
 	}{
-		{"what stands", kv.Choice{}, "winner"},
-		{"the other", kv.Choice{Other: true}, "other"},
-		{"a third value", kv.Choice{Value: jsontext.Value(`"Ana Souza"`)}, "Ana Souza"},
+		{"what stands", inbox.Choice{}, "winner"},
+		{"the other", inbox.Choice{Other: true}, "other"},
+		{"a third value", inbox.Choice{Value: jsontext.Value(`"Ana Souza"`)}, "Ana Souza"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c, id, conflict := torn(t)
-			r, err := c.centre.Matter(kv.Operator(), record.Conflict, conflict)
+			r, err := c.centre.Inbox.Matter(auth.Operator(), record.Conflict, conflict)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -71,7 +76,7 @@ func TestResolveAConflict(t *testing.T) {
 			if v := member(r.JSON, want); v != "" {
 				want = value.Unquote([]byte(v))
 			}
-			if err := c.centre.ResolveConflict(kv.Operator(), conflict, test.choice); err != nil {
+			if err := c.centre.Inbox.ResolveConflict(auth.Operator(), conflict, test.choice); err != nil {
 				t.Fatal(err)
 			}
 			c.sync(t)
@@ -81,10 +86,10 @@ func TestResolveAConflict(t *testing.T) {
 				}
 				healthy(t, s)
 			}
-			if left := matters(t, c.centre, kv.Operator(), record.Conflict); len(left) != 0 {
+			if left := matters(t, c.centre, auth.Operator(), record.Conflict); len(left) != 0 {
 				t.Errorf("there is left %s", left[0].JSON)
 			}
-			if err := c.centre.ResolveConflict(kv.Operator(), conflict, test.choice); kindOf(err) != "not found" {
+			if err := c.centre.Inbox.ResolveConflict(auth.Operator(), conflict, test.choice); kindOf(err) != "not found" {
 				t.Errorf("once more: %v, want not found", err)
 			}
 		})
@@ -100,15 +105,15 @@ func TestAConflictThatCannotBeResolvedStays(t *testing.T) {
 	stranger := kvtest.Login(t, c.centre, "church:2", "admin:*")
 	for _, test := range []struct {
 		name, want string
-		p          kv.Principal
-		choice     kv.Choice
+		p          auth.Principal
+		choice     inbox.Choice
 	}{
-		{"a value of the wrong type", "faults", kv.Operator(), kv.Choice{Value: jsontext.Value(`{"a":1}`)}},
-		{"a key that reads alone", "forbidden", reader, kv.Choice{}},
-		{"a key that changes nothing", "forbidden", poster, kv.Choice{Other: true}},
-		{"another church's key", "not found", stranger, kv.Choice{}},
+		{"a value of the wrong type", "faults", auth.Operator(), inbox.Choice{Value: jsontext.Value(`{"a":1}`)}},
+		{"a key that reads alone", "forbidden", reader, inbox.Choice{}},
+		{"a key that changes nothing", "forbidden", poster, inbox.Choice{Other: true}},
+		{"another church's key", "not found", stranger, inbox.Choice{}},
 	} {
-		if err := c.centre.ResolveConflict(test.p, conflict, test.choice); kindOf(err) != test.want {
+		if err := c.centre.Inbox.ResolveConflict(test.p, conflict, test.choice); kindOf(err) != test.want {
 			t.Errorf("%s: %v, want %s", test.name, err, test.want)
 		}
 	}
@@ -121,7 +126,7 @@ func TestAConflictThatCannotBeResolvedStays(t *testing.T) {
 	if n := len(matters(t, c.centre, stranger, record.Conflict)); n != 0 {
 		t.Errorf("another church sees %d conflicts, want none", n)
 	}
-	if n := len(matters(t, c.centre, kv.Operator(), record.Conflict, kv.Where{Field: "kind", In: []any{"ticket"}})); n != 0 {
+	if n := len(matters(t, c.centre, auth.Operator(), record.Conflict, desk.Where{Field: "kind", In: []any{"ticket"}})); n != 0 {
 		t.Errorf("%d conflicts of tickets, want none", n)
 	}
 }
@@ -131,7 +136,7 @@ func TestRestoreAnEdit(t *testing.T) {
 	c := newPair(t)
 	id := kvtest.Create(t, c.centre, record.Person, `{"full_name":"Ana","church_id":1}`)
 	c.sync(t)
-	if err := c.centre.Delete(kv.Operator(), target(record.Person, id)); err != nil {
+	if err := c.centre.Desk.Delete(auth.Operator(), target(record.Person, id)); err != nil {
 		t.Fatal(err)
 	}
 	patched(t, c.venue, record.Person, id, `{"full_name":"Ana V"}`)
@@ -141,10 +146,10 @@ func TestRestoreAnEdit(t *testing.T) {
 	if len(page) != 1 {
 		t.Fatalf("conflicts = %v, want one", page)
 	}
-	if err := c.centre.ResolveConflict(key, page[0].ID, kv.Choice{Value: jsontext.Value(`"x"`)}); kindOf(err) != "faults" {
+	if err := c.centre.Inbox.ResolveConflict(key, page[0].ID, inbox.Choice{Value: jsontext.Value(`"x"`)}); kindOf(err) != "faults" {
 		t.Errorf("a value for a whole record: %v, want faults", err)
 	}
-	if err := c.centre.ResolveConflict(key, page[0].ID, kv.Choice{Other: true}); err != nil {
+	if err := c.centre.Inbox.ResolveConflict(key, page[0].ID, inbox.Choice{Other: true}); err != nil {
 		t.Fatal(err)
 	}
 	c.sync(t)
@@ -166,24 +171,24 @@ func TestResolveARefusal(t *testing.T) {
 		patched(t, c.venue, record.Person, id, `{"occupation":"nurse"}`)
 		c.sync(t)
 		key := kvtest.Login(t, c.centre, "church:1", "admin:*")
-		page := matters(t, c.centre, key, record.Refusal, kv.Where{Field: "db", In: []any{"church-1"}})
+		page := matters(t, c.centre, key, record.Refusal, desk.Where{Field: "db", In: []any{"church-1"}})
 		if len(page) != 1 {
 			t.Fatalf("refusals = %v, want one", page)
 		}
 		if other := matters(t, c.centre, kvtest.Login(t, c.centre, "church:2", "admin:*"), record.Refusal); len(other) != 0 {
 			t.Errorf("another church sees %v", other)
 		}
-		if err := c.centre.ResolveRefusal(key, page[0].ID, true); kindOf(err) != "not found" {
+		if err := c.centre.Inbox.ResolveRefusal(key, page[0].ID, true); kindOf(err) != "not found" {
 			t.Errorf("applied by the church that the person has left: %v, want not found", err)
 		}
-		if err := c.centre.ResolveRefusal(kv.Operator(), page[0].ID, apply); err != nil {
+		if err := c.centre.Inbox.ResolveRefusal(auth.Operator(), page[0].ID, apply); err != nil {
 			t.Fatal(err)
 		}
-		r, err := c.centre.Retrieve(kv.Operator(), target(record.Person, id))
+		r, err := c.centre.Desk.Retrieve(auth.Operator(), target(record.Person, id))
 		if err != nil || (member(r.JSON, "occupation") == `"nurse"`) != apply {
 			t.Errorf("applied %t: the person is %s, %v", apply, r.JSON, err)
 		}
-		if left := matters(t, c.centre, kv.Operator(), record.Refusal); len(left) != 0 {
+		if left := matters(t, c.centre, auth.Operator(), record.Refusal); len(left) != 0 {
 			t.Errorf("there is left %s", left[0].JSON)
 		}
 		healthy(t, c.centre)
@@ -195,7 +200,7 @@ func TestApplyWhatIsNew(t *testing.T) {
 	s := twoChurches(t)
 	key := kvtest.Login(t, s, "church:1", "sync:*", "people:*", "group:GET", "memberships:*", "event:*", "checkin:*")
 	db := opens(t, s, key, "church-1")
-	if _, err := db.Write([]kv.DocWrite{
+	if _, err := db.Write([]merge.DocWrite{
 		{ID: "person:0000000000000500", Path: chain("a"), Body: []byte(`{"full_name":"Rui","church_id":1}`)},
 		{ID: "person:0000000000000501", Path: chain("b"), Deleted: true},
 		{ID: "holder:0000000000000007", Path: chain("c"), Body: []byte(`{"event_id":1,"code":"X"}`)},
@@ -203,12 +208,12 @@ func TestApplyWhatIsNew(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]string{"0500": "ok", "0501": "not found", "0007": "conflict"}
-	for _, r := range matters(t, s, kv.Operator(), record.Refusal) {
+	for _, r := range matters(t, s, auth.Operator(), record.Refusal) {
 		for id, want := range want {
 			if !strings.Contains(string(r.JSON), id) {
 				continue
 			}
-			if err := s.ResolveRefusal(kv.Operator(), r.ID, true); kindOf(err) != want {
+			if err := s.Inbox.ResolveRefusal(auth.Operator(), r.ID, true); kindOf(err) != want {
 				t.Errorf("apply %s: %v, want %s", r.JSON, err, want)
 			}
 		}
@@ -225,8 +230,8 @@ func TestMattersAreCounted(t *testing.T) {
 	kvtest.Create(t, s, record.Church, `{"name":"Church"}`)
 	key := kvtest.Login(t, s, "church:1", "sync:*", "people:*", "group:GET", "memberships:*", "event:GET")
 	for i, doc := range []string{`{"full_name":"Ana","church_id":1}`, `{"full_name":"Eva","church_id":1,"what":1}`} {
-		w := kv.DocWrite{ID: fmt.Sprintf("person:%016d", i+500), Path: chain("a"), Body: []byte(doc)}
-		if _, err := opens(t, s, key, "church-1").Write([]kv.DocWrite{w}); err != nil {
+		w := merge.DocWrite{ID: fmt.Sprintf("person:%016d", i+500), Path: chain("a"), Body: []byte(doc)}
+		if _, err := opens(t, s, key, "church-1").Write([]merge.DocWrite{w}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -12,9 +12,14 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/docs"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
 	"doorward/kv/record"
 	"doorward/kv/rev"
+	"doorward/kv/table"
 )
 
 // strange are values of which each is of some type, and none of all.
@@ -42,7 +47,7 @@ var laptopWrites = map[*record.Kind][2]string{
 type strangeLaptop struct {
 	testing.TB
 	store          *kv.Store
-	key            kv.Principal
+	key            auth.Principal
 	drawn, refused int
 }
 
@@ -51,7 +56,7 @@ type strangeLaptop struct {
 func TestALaptopBringsNoValueOfAnotherType(t *testing.T) {
 	t.Parallel()
 	s := twoChurches(t)
-	l := &strangeLaptop{TB: t, store: s, key: enrolled(t, s, "church:1", kv.Venue{Node: laptopNode, Names: true, Finance: true})}
+	l := &strangeLaptop{TB: t, store: s, key: enrolled(t, s, "church:1", auth.Venue{Node: laptopNode, Names: true, Finance: true})}
 	for _, k := range record.Kinds() {
 		if laptopWrites[k][0] == "" {
 			if err := push(t, opens(t, s, l.key, "church-1"), l.doc(k, "name", `5`)); kindOf(err) != "forbidden" {
@@ -74,7 +79,7 @@ func TestALaptopBringsNoValueOfAnotherType(t *testing.T) {
 // bringAll pushes all that is strange to any field of a kind, and after each a document that is not.
 func (l *strangeLaptop) bringAll(k *record.Kind) {
 	l.Helper()
-	var writes []kv.DocWrite
+	var writes []merge.DocWrite
 	var misfits []string // the field's name; "" where the value may fit
 	for name, property := range typesOf(l, k, record.Admin).Properties {
 		f, ok := k.Field(name)
@@ -94,7 +99,7 @@ func (l *strangeLaptop) bringAll(k *record.Kind) {
 		}
 		writes, misfits = append(writes, l.doc(k, "unknown", `5`)), append(misfits, "unknown")
 	}
-	for part := range slices.Chunk(writes, kv.MaxRows) {
+	for part := range slices.Chunk(writes, table.MaxRows) {
 		results, err := opens(l, l.store, l.key, laptopWrites[k][0]).Write(part)
 		if err != nil {
 			l.Fatalf("%s: %v", k.Name, err)
@@ -109,7 +114,7 @@ func (l *strangeLaptop) bringAll(k *record.Kind) {
 // judge wants a refusal that names the field which does not fit, if one does not.
 func (l *strangeLaptop) judge(k *record.Kind, body []byte, err error, misfit string) {
 	l.Helper()
-	var no *kv.Forbidden
+	var no *auth.Forbidden
 	if errors.As(err, &no) {
 		l.refused++
 	}
@@ -122,7 +127,7 @@ func (l *strangeLaptop) judge(k *record.Kind, body []byte, err error, misfit str
 }
 
 // doc is a new document with one more member, or another value of one.
-func (l *strangeLaptop) doc(k *record.Kind, name, value string) kv.DocWrite {
+func (l *strangeLaptop) doc(k *record.Kind, name, value string) merge.DocWrite {
 	id := k.DocID(record.FromULID(ulid.Make()))
 	if l.drawn++; !k.ULID {
 		id = drawnDoc(k, int64(l.drawn))
@@ -136,7 +141,7 @@ func (l *strangeLaptop) doc(k *record.Kind, name, value string) kv.DocWrite {
 	if err != nil {
 		l.Fatal(err)
 	}
-	return kv.DocWrite{ID: id, Path: chain("a"), Body: body, Author: kv.Author{Node: ulid.MustParse(laptopNode)}}
+	return merge.DocWrite{ID: id, Path: chain("a"), Body: body, Author: merge.Author{Node: ulid.MustParse(laptopNode)}}
 }
 
 // keyless is a property whose objects may lack keys: they are as if these were null.
@@ -175,7 +180,7 @@ func wantTypes(t testing.TB, s *kv.Store, k *record.Kind) {
 			form = record.TicketForm
 		}
 		schema := typesOf(t, form, surface)
-		page, err := s.List(kv.Operator(), kv.Query{Surface: surface, Kind: k, Limit: 1 << 20})
+		page, err := s.Desk.List(auth.Operator(), desk.Query{Surface: surface, Kind: k, Limit: 1 << 20})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -212,11 +217,11 @@ func wantType(t testing.TB, property *openapi3.SchemaRef, is string, text []byte
 func TestAStrangeValueThatIsThereHindersNoChange(t *testing.T) {
 	s := twoChurches(t)
 	id := drawnDoc(record.Person, 1)
-	old := kv.DocWrite{ID: id, Path: chain("a"), Body: []byte(`{"birthday":5,"church_id":1,"full_name":"Ana"}`)}
-	if err := push(t, opens(t, s, kv.Operator(), "church-1"), old); err != nil {
+	old := merge.DocWrite{ID: id, Path: chain("a"), Body: []byte(`{"birthday":5,"church_id":1,"full_name":"Ana"}`)}
+	if err := push(t, opens(t, s, auth.Operator(), "church-1"), old); err != nil {
 		t.Fatalf("the operator's = %v: a pull must not stop", err)
 	}
-	db := opens(t, s, enrolled(t, s, "church:1", kv.Venue{}), "church-1")
+	db := opens(t, s, enrolled(t, s, "church:1", auth.Venue{}), "church-1")
 	if err := push(t, db, onTop(t, db, id, `"Ana"`, `"Ana Souza"`)); err != nil {
 		t.Errorf("a change of another field = %v", err)
 	}
@@ -232,7 +237,7 @@ func TestAStrangeValueThatIsThereHindersNoChange(t *testing.T) {
 func TestNothingStrangeIsBroughtToBeRestored(t *testing.T) {
 	s := twoChurches(t)
 	id := kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)
-	db := opens(t, s, enrolled(t, s, "church:1", kv.Venue{}), "church-1")
+	db := opens(t, s, enrolled(t, s, "church:1", auth.Venue{}), "church-1")
 	w := onTop(t, db, record.Person.DocID(record.Int(id)), `"Ana"`, `5`)
 	lost := w.Path[0]
 	w.Path = append([]rev.ID{{Generation: lost.Generation + 1, Hash: lost.Hash}}, w.Path...)
@@ -257,11 +262,11 @@ func TestAnEditThatIsMergedIsOfTheFieldsTypes(t *testing.T) {
 	if err := push(t, db, w); err != nil {
 		t.Fatal(err)
 	}
-	r, err := s.Retrieve(kv.Operator(), kv.Target{Kind: record.Person, ID: record.Int(id)})
+	r, err := s.Desk.Retrieve(auth.Operator(), desk.Target{Kind: record.Person, ID: record.Int(id)})
 	if number, email := member(r.JSON, "membership_number"), member(r.JSON, "email"); err != nil || number != "7" || email != `"ana@example.org"` {
 		t.Errorf("/v1 shows the number %s and the address %s, %v, want 7 and the one that was there", number, email, err)
 	}
-	if doc, err := db.Read(w.ID, kv.Ask{Revisions: w.Path[:1]}); err != nil || len(doc.Revisions) != 1 || !doc.Tree.Has(w.Path[0]) {
+	if doc, err := db.Read(w.ID, docs.Ask{Revisions: w.Path[:1]}); err != nil || len(doc.Revisions) != 1 || !doc.Tree.Has(w.Path[0]) {
 		t.Errorf("the edit is %+v, %v", doc, err)
 	}
 	healthy(t, s)
@@ -273,14 +278,14 @@ func TestWhatADocumentLacksIsMadeUpFor(t *testing.T) {
 	t.Parallel()
 	s := twoChurches(t)
 	made := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-	db := opens(t, s, enrolled(t, s, "church:1", kv.Venue{Node: laptopNode}), "church-1")
+	db := opens(t, s, enrolled(t, s, "church:1", auth.Venue{Node: laptopNode}), "church-1")
 	id := drawnDoc(record.Event, 1)
-	w := kv.DocWrite{ID: id, Path: chain("a"), Author: kv.Author{Node: ulid.MustParse(laptopNode), At: made},
+	w := merge.DocWrite{ID: id, Path: chain("a"), Author: merge.Author{Node: ulid.MustParse(laptopNode), At: made},
 		Body: []byte(`{"active":null,"church_id":1,"created_at":null,"location":{"galaxy":"ours"},"start_datetime":"2026-11-22T19:00:00Z"}`)}
 	if err := push(t, db, w); err != nil {
 		t.Fatal(err)
 	}
-	r, err := s.Retrieve(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Event, ID: record.Int(record.FirstDrawn + 1)})
+	r, err := s.Desk.Retrieve(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Event, ID: record.Int(record.FirstDrawn + 1)})
 	if err != nil {
 		t.Fatal(err)
 	}

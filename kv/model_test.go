@@ -10,7 +10,11 @@ import (
 	"pgregory.net/rapid"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/door"
+	"doorward/kv/entry"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // world is a congregation as contract.md §7 speaks of it: for each kind its records, for each record whom it names. 0 is null.
@@ -100,7 +104,7 @@ func (f fields) body(k *record.Kind, nulls bool) string {
 // fill writes a congregation into an empty store, and lets some of its tickets in.
 func (w world) fill(t testing.TB, s *kv.Store) {
 	t.Helper()
-	var rows []kv.Row
+	var rows []entry.Row
 	for _, k := range tables {
 		for _, id := range slices.Sorted(maps.Keys(w[k])) {
 			body := w[k][id].body(k, false)
@@ -113,25 +117,25 @@ func (w world) fill(t testing.TB, s *kv.Store) {
 	loaded(t, s, rows...)
 	for id, f := range w[record.Ticket] {
 		if id%2 == 1 {
-			scanned(t, s, kv.Operator(), kv.Attempt{Event: f["event_id"], Code: fmt.Sprintf("CODE-%d", id)}, kv.Admitted)
+			scanned(t, s, auth.Operator(), door.Attempt{Event: f["event_id"], Code: fmt.Sprintf("CODE-%d", id)}, table.Admitted)
 		}
 	}
 }
 
 // caller is a key as the contract describes it.
 type caller struct {
-	level       kv.Level
+	level       auth.Level
 	permissions []string
 }
 
 func drawnCaller(t *rapid.T, label string) caller {
 	c := caller{}
 	ids := rapid.SliceOfNDistinct(rapid.Int64Range(1, 5), 1, 3, rapid.ID[int64])
-	switch name := rapid.SampledFrom([]kv.LevelName{kv.Denomination, kv.RegionalOf, kv.ChurchOf, kv.EventOf}).Draw(t, label); name {
-	case kv.Denomination:
-		c.level = kv.Level{Name: name}
+	switch name := rapid.SampledFrom([]auth.LevelName{auth.Denomination, auth.RegionalOf, auth.ChurchOf, auth.EventOf}).Draw(t, label); name {
+	case auth.Denomination:
+		c.level = auth.Level{Name: name}
 	default:
-		c.level = kv.Level{Name: name, IDs: slices.Sorted(slices.Values(ids.Draw(t, "ids")))}
+		c.level = auth.Level{Name: name, IDs: slices.Sorted(slices.Values(ids.Draw(t, "ids")))}
 	}
 	switch rapid.IntRange(0, 3).Draw(t, "permissions") {
 	case 0: // every action but the reserved ones
@@ -171,17 +175,17 @@ func (c caller) mayAsk(s record.Surface, k *record.Kind, method string) bool {
 	return c.allows("admin", method) || method == "GET" && (k == record.Church || k == record.Regional || k == record.Role)
 }
 
-func (c caller) whole() bool { return c.level.Name == kv.Denomination }
+func (c caller) whole() bool { return c.level.Name == auth.Denomination }
 
 // owns tells whether a church is one of the caller's.
 func (w world) owns(c caller, church int64) bool {
 	f, there := w[record.Church][church]
 	switch c.level.Name {
-	case kv.Denomination:
+	case auth.Denomination:
 		return true
-	case kv.RegionalOf:
+	case auth.RegionalOf:
 		return there && slices.Contains(c.level.IDs, f["regional_id"])
-	case kv.ChurchOf:
+	case auth.ChurchOf:
 		return church != 0 && slices.Contains(c.level.IDs, church)
 	}
 	return false
@@ -198,13 +202,13 @@ func (w world) sees(c caller, k *record.Kind, id int64) bool {
 	case record.Church, record.Regional, record.Role:
 		return true
 	case record.FinancialAccount, record.Supplier, record.Category, record.Subcategory, record.CostCenter, record.BusinessUnit:
-		return c.level.Name != kv.EventOf
+		return c.level.Name != auth.EventOf
 	case record.Person, record.FinancialEntry:
 		return c.whole() || church != 0 && w.owns(c, church)
 	case record.Group:
-		return c.whole() || c.level.Name != kv.EventOf && (church == 0 || w.owns(c, church))
+		return c.whole() || c.level.Name != auth.EventOf && (church == 0 || w.owns(c, church))
 	case record.Event:
-		if c.level.Name == kv.EventOf {
+		if c.level.Name == auth.EventOf {
 			return slices.Contains(c.level.IDs, id)
 		}
 		return church == 0 || w.owns(c, church)
@@ -223,9 +227,9 @@ func (w world) mayChange(c caller, k *record.Kind, id int64) bool {
 	case record.Person, record.FinancialEntry, record.Membership:
 		return true
 	case record.Group, record.Event:
-		return c.whole() || c.level.Name != kv.EventOf && f["church_id"] != 0
+		return c.whole() || c.level.Name != auth.EventOf && f["church_id"] != 0
 	case record.Ticket:
-		return c.level.Name == kv.EventOf || w.mayChange(c, record.Event, f["event_id"])
+		return c.level.Name == auth.EventOf || w.mayChange(c, record.Event, f["event_id"])
 	}
 	return c.whole()
 }
@@ -240,7 +244,7 @@ func (w world) mayPoint(c caller, k *record.Kind, name string, id int64) bool {
 	case "church_id":
 		return w.owns(c, id)
 	case "event_id":
-		return w.sees(c, to, id) && (c.level.Name == kv.EventOf || w.mayChange(c, to, id))
+		return w.sees(c, to, id) && (c.level.Name == auth.EventOf || w.mayChange(c, to, id))
 	}
 	return w.sees(c, to, id)
 }

@@ -8,8 +8,12 @@ import (
 	"testing"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/engine"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // TestNothingIsTakenIntoAFileThatIsElsewhere: whoever starts the next server would not find it.
@@ -29,28 +33,28 @@ func TestNothingIsTakenIntoAFileThatIsElsewhere(t *testing.T) {
 			}
 			defer func() { _ = s.Close() }() // which has nowhere to write the last counts to
 			kvtest.Create(t, s, record.Person, `{"full_name":"Ana"}`)
-			if err := s.Writable(); err != nil {
+			if err := s.Tables.Writable(); err != nil {
 				t.Fatalf("Writable = %v", err)
 			}
-			if err := move(kv.Path(dir)); err != nil {
+			if err := move(table.Path(dir)); err != nil {
 				t.Fatal(err)
 			}
 			want := func(what string, err error) {
 				t.Helper()
-				if err == nil || !strings.Contains(err.Error(), kv.Path(dir)+" is not the file that was opened") {
+				if err == nil || !strings.Contains(err.Error(), table.Path(dir)+" is not the file that was opened") {
 					t.Errorf("%s = %v", what, err)
 				}
 			}
-			want("Writable", s.Writable())
-			before, _ := os.ReadFile(kv.Path(dir)) // what there is
-			_, err = s.Compact(t.Context(), kv.Operator())
+			want("Writable", s.Tables.Writable())
+			before, _ := os.ReadFile(table.Path(dir)) // what there is
+			_, err = s.Files.Compact(t.Context(), auth.Operator())
 			want("Compact", err)
-			if after, _ := os.ReadFile(kv.Path(dir)); string(after) != string(before) {
+			if after, _ := os.ReadFile(table.Path(dir)); string(after) != string(before) {
 				t.Errorf("Compact made %d bytes of %d", len(after), len(before))
 			}
-			_, err = s.Create(kv.Operator(), kv.Target{Kind: record.Person}, kvtest.Parse(t, record.Person, `{"full_name":"Bia"}`, true))
+			_, err = s.Desk.Create(auth.Operator(), desk.Target{Kind: record.Person}, kvtest.Parse(t, record.Person, `{"full_name":"Bia"}`, true))
 			want("Create", err)
-			if !errors.Is(err, kv.ErrStopped) {
+			if !errors.Is(err, engine.ErrStopped) {
 				t.Errorf("Create = %v, want ErrStopped", err)
 			}
 		})
@@ -62,14 +66,14 @@ func TestALinkToAFileIsNoStore(t *testing.T) {
 	dir, elsewhere := folder(t), filepath.Join(t.TempDir(), "large.db")
 	s := reopenable(t, kv.Config{Dir: dir})
 	closed(t, s)
-	if err := errors.Join(os.Rename(kv.Path(dir), elsewhere), os.Symlink(elsewhere, kv.Path(dir))); err != nil {
+	if err := errors.Join(os.Rename(table.Path(dir), elsewhere), os.Symlink(elsewhere, table.Path(dir))); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := kv.Open(kv.Config{Dir: dir}); err == nil || !strings.Contains(err.Error(), "is a link to a file: make the whole folder a link") {
 		t.Errorf("Open = %v", err)
 	}
 	link := filepath.Join(t.TempDir(), "link")
-	if err := errors.Join(os.Remove(kv.Path(dir)), os.Rename(elsewhere, kv.Path(dir)), os.Symlink(dir, link)); err != nil {
+	if err := errors.Join(os.Remove(table.Path(dir)), os.Rename(elsewhere, table.Path(dir)), os.Symlink(dir, link)); err != nil {
 		t.Fatal(err)
 	}
 	healthy(t, kvtest.OpenConfig(t, kv.Config{Dir: link}))

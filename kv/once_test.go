@@ -8,17 +8,22 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/door"
+	"doorward/kv/entry"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // onceOf is an Idempotency-Key with a body, each named by a byte.
-func onceOf(key, body byte) *kv.Once { return &kv.Once{Key: [32]byte{key}, Body: [32]byte{body}} }
+func onceOf(key, body byte) *desk.Once { return &desk.Once{Key: [32]byte{key}, Body: [32]byte{body}} }
 
-func createOnce(t testing.TB, s *kv.Store, name string, once *kv.Once) (kv.Reply, error) {
+func createOnce(t testing.TB, s *kv.Store, name string, once *desk.Once) (entry.Reply, error) {
 	t.Helper()
 	patch := kvtest.Parse(t, record.Church, `{"name":"`+name+`"}`, true)
-	return s.Create(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Church, Once: once}, patch)
+	return s.Desk.Create(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Church, Once: once}, patch)
 }
 
 func TestOnceCreatesOnce(t *testing.T) {
@@ -37,7 +42,7 @@ func TestOnceCreatesOnce(t *testing.T) {
 	if err != nil || !again.Replayed || string(again.JSON) != string(first.JSON) || again.Revision != first.Revision || again.ID != first.ID {
 		t.Errorf("second create = %+v, %v, want the first answer %+v", again, err, first)
 	}
-	if _, err := createOnce(t, s, "B", onceOf(1, 2)); !errors.Is(err, kv.ErrKeyReused) {
+	if _, err := createOnce(t, s, "B", onceOf(1, 2)); !errors.Is(err, table.ErrKeyReused) {
 		t.Errorf("another body under the key = %v, want ErrKeyReused", err)
 	}
 	if n := pageOf(t, s, record.Church).Count; n != 1 {
@@ -54,8 +59,8 @@ func TestOnceCreatesOnce(t *testing.T) {
 func TestOnceKeepsNoRefusal(t *testing.T) {
 	s, _ := opened(t)
 	patch := kvtest.Parse(t, record.Church, `{"name":"A","regional_id":9}`, true)
-	to := kv.Target{Surface: record.Admin, Kind: record.Church, Once: onceOf(1, 1)}
-	if _, err := s.Create(kv.Operator(), to, patch); kindOf(err) != "faults" {
+	to := desk.Target{Surface: record.Admin, Kind: record.Church, Once: onceOf(1, 1)}
+	if _, err := s.Desk.Create(auth.Operator(), to, patch); kindOf(err) != "faults" {
 		t.Fatalf("create in a missing regional = %v, want faults", err)
 	}
 	if r, err := createOnce(t, s, "A", onceOf(1, 2)); err != nil || r.Replayed {
@@ -112,7 +117,7 @@ func TestExpiredAnswersArePurged(t *testing.T) {
 // rowsOf is how many values the store holds.
 func rowsOf(t testing.TB, s *kv.Store) int {
 	t.Helper()
-	r, err := s.Verify(kv.Operator(), nil)
+	r, err := s.Files.Verify(auth.Operator(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,16 +128,16 @@ func TestUndoOnceAnswersTheSame(t *testing.T) {
 	s, _ := opened(t)
 	event := newEvent(t, s, "")
 	newTicket(t, s, event, "K1", "")
-	first := scanned(t, s, kv.Operator(), kv.Attempt{Event: event, Code: "K1"}, kv.Admitted)
-	u := kv.Undoing{Event: event, CheckinID: first.CheckinID, Once: onceOf(1, 1)}
+	first := scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "K1"}, table.Admitted)
+	u := door.Undoing{Event: event, CheckinID: first.CheckinID, Once: onceOf(1, 1)}
 	for i := range 2 {
-		d, err := s.Undo(kv.Operator(), u)
+		d, err := s.Door.Undo(auth.Operator(), u)
 		if err != nil || d.Replayed != (i == 1) || d.CheckinID != first.CheckinID {
 			t.Errorf("undo %d = %+v, %v", i, d, err)
 		}
 	}
 	if u.Once = onceOf(1, 2); true {
-		if _, err := s.Undo(kv.Operator(), u); !errors.Is(err, kv.ErrKeyReused) {
+		if _, err := s.Door.Undo(auth.Operator(), u); !errors.Is(err, table.ErrKeyReused) {
 			t.Errorf("undo with another body = %v, want ErrKeyReused", err)
 		}
 	}

@@ -4,21 +4,24 @@ import (
 	"slices"
 	"testing"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/docs"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // What a newer laptop brings of a kind that this version does not know is relayed to the next one as it came.
 func TestUnknownKindsAreRelayed(t *testing.T) {
-	c := kv.Config{Dir: folder(t)}
+	c := table.Config{Dir: folder(t)}
 	s := reopenable(t, c)
 	kvtest.Create(t, s, record.Church, `{"name":"A"}`)
 	event := newEvent(t, s, `,"church_id":1`)
 	kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)
-	p := enrolled(t, s, "church:1", kv.Venue{})
+	p := enrolled(t, s, "church:1", auth.Venue{})
 	db := opens(t, s, p, "church-1")
-	for _, w := range []kv.DocWrite{
+	for _, w := range []merge.DocWrite{
 		{ID: "psalm:0000000000000001", Path: chain("a"), Body: []byte(`{"verse":1.50,"of":{"b":1,"a":[]}}`)},
 		{ID: "psalm:0000000000000001", Path: chain("ba"), Body: []byte(`{"verse":2.50}`)},
 		{ID: "psalm:0000000000000001", Path: chain("ca"), Body: []byte(`{"verse":3.50}`)},
@@ -33,11 +36,11 @@ func TestUnknownKindsAreRelayed(t *testing.T) {
 	healthy(t, s)
 	closed(t, s)
 	s = kvtest.OpenConfig(t, c)
-	db = opens(t, s, kv.Operator(), "church-1")
+	db = opens(t, s, auth.Operator(), "church-1")
 	if info, err := db.Info(); err != nil || info.Docs != 4 || info.Deleted != 1 {
 		t.Errorf("Info = %+v, %v, want the event, the person, a psalm and a hymn, and one deleted", info, err)
 	}
-	list, err := db.List(kv.Range{Limit: 10})
+	list, err := db.List(docs.Range{Limit: 10})
 	var ids []string
 	for _, row := range list {
 		ids = append(ids, row.ID)
@@ -46,19 +49,19 @@ func TestUnknownKindsAreRelayed(t *testing.T) {
 		t.Errorf("List = %v, %v, want %v", ids, err, want)
 	}
 	other := kvtest.Open(t)
-	there := opens(t, other, kv.Operator(), "church-1")
-	if refused := replicated(t, db, s.Node(), there); refused != nil {
+	there := opens(t, other, auth.Operator(), "church-1")
+	if refused := replicated(t, db, s.Tables.Node(), there); refused != nil {
 		t.Errorf("the next replica refuses %v", refused)
 	}
-	a, err := db.Read("psalm:0000000000000001", kv.Ask{Leaves: true})
-	b, failed := there.Read("psalm:0000000000000001", kv.Ask{Leaves: true})
+	a, err := db.Read("psalm:0000000000000001", docs.Ask{Leaves: true})
+	b, failed := there.Read("psalm:0000000000000001", docs.Ask{Leaves: true})
 	if err != nil || failed != nil || len(a.Revisions) != 2 || string(a.Revisions[0].Body) != string(b.Revisions[0].Body) || string(b.Revisions[0].Body) != `{"verse":3.50}` {
 		t.Errorf("the psalm is %+v, %v here, and %+v, %v there", a.Revisions, err, b.Revisions, failed)
 	}
 	healthy(t, s)
 	healthy(t, other)
 	key := kvtest.Login(t, s, "church:1", "*:*")
-	if err := push(t, opens(t, s, key, "church-1"), kv.DocWrite{ID: "psalm:2", Path: chain("a")}); kindOf(err) != "forbidden" {
+	if err := push(t, opens(t, s, key, "church-1"), merge.DocWrite{ID: "psalm:2", Path: chain("a")}); kindOf(err) != "forbidden" {
 		t.Errorf("a key pushes an unknown kind: %v", err)
 	}
 }
@@ -70,14 +73,14 @@ func TestMembershipsFollowAPersonThatComes(t *testing.T) {
 	kvtest.Create(t, s, record.Group, `{"name":"All"}`)
 	kvtest.Create(t, s, record.Membership, `{"person":1,"group_id":1}`)
 	patched(t, s, record.Person, person, `{"full_name":"Ana Souza"}`) // now the membership stands before its person in the feed
-	to := opens(t, other, kv.Operator(), "church-1")
-	replicated(t, opens(t, s, kv.Operator(), "church-1"), s.Node(), to)
+	to := opens(t, other, auth.Operator(), "church-1")
+	replicated(t, opens(t, s, auth.Operator(), "church-1"), s.Tables.Node(), to)
 	if n := len(rowsOfKind(t, to, "membership")); n != 1 {
 		t.Errorf("%d memberships came, want one", n)
 	}
 	patched(t, s, record.Person, person, `{"church_id":2}`)
-	into := opens(t, other, kv.Operator(), "church-2")
-	broughtOver(t, opens(t, s, kv.Operator(), "church-2"), s.Node(), into, "person:0000000000000001")
+	into := opens(t, other, auth.Operator(), "church-2")
+	broughtOver(t, opens(t, s, auth.Operator(), "church-2"), s.Tables.Node(), into, "person:0000000000000001")
 	if n := len(rowsOfKind(t, into, "membership")); n != 1 {
 		t.Errorf("%d memberships went along with their person, want one", n)
 	}
@@ -88,9 +91,9 @@ func TestMembershipsFollowAPersonThatComes(t *testing.T) {
 }
 
 // rowsOfKind are a feed's rows of one kind.
-func rowsOfKind(t testing.TB, db *kv.Database, kind string) (of []kv.DocChange) {
+func rowsOfKind(t testing.TB, db *docs.Database, kind string) (of []docs.DocChange) {
 	t.Helper()
-	page, _, err := db.Changes(kv.Feed{Since: 1, Limit: 100})
+	page, _, err := db.Changes(docs.Feed{Since: 1, Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,14 +10,16 @@ import (
 	"pgregory.net/rapid"
 
 	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
 	"doorward/kv/record"
 )
 
 // doc is the fact as another store's document; its state is a leaf of the ticket's tree, and the one with the highest letter wins.
-func (f *drawnFact) doc(letter byte) kv.DocWrite {
+func (f *drawnFact) doc(letter byte) merge.DocWrite {
 	if f.kind == nil {
-		return kv.DocWrite{ID: record.Ticket.DocID(record.Int(int64(f.ticket))), Path: chain(string([]byte{letter, 'a'})), Body: ticketBody(f.ticket, f.state)}
+		return merge.DocWrite{ID: record.Ticket.DocID(record.Int(int64(f.ticket))), Path: chain(string([]byte{letter, 'a'})), Body: ticketBody(f.ticket, f.state)}
 	}
 	body := []byte{'{'}
 	for i, m := range f.members(1) {
@@ -26,7 +28,7 @@ func (f *drawnFact) doc(letter byte) kv.DocWrite {
 		}
 		body = append(fmt.Appendf(body, "%q:", m.Name), m.Value...)
 	}
-	return kv.DocWrite{ID: f.kind.DocID(f.id), Path: chain("a"), Body: append(body, '}')}
+	return merge.DocWrite{ID: f.kind.DocID(f.id), Path: chain("a"), Body: append(body, '}')}
 }
 
 func ticketBody(n int, state string) []byte {
@@ -39,19 +41,19 @@ func TestPushedFactsSayTheSame(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		facts := drawnFacts(r)
-		var docs []kv.DocWrite
+		var docs []merge.DocWrite
 		for i, f := range facts { // the last state of a ticket has the highest letter
 			docs = append(docs, f.doc('b'+byte(i)))
 		}
 		for n := 1; n <= 3; n++ {
-			docs = append(docs, kv.DocWrite{ID: record.Ticket.DocID(record.Int(int64(n))), Path: chain("a"), Body: ticketBody(n, "valid")})
+			docs = append(docs, merge.DocWrite{ID: record.Ticket.DocID(record.Int(int64(n))), Path: chain("a"), Body: ticketBody(n, "valid")})
 		}
 		s := kvtest.OpenConfig(t, kv.Config{Dir: t.TempDir(), Clock: kvtest.NewClock(sunday).Now})
 		newEvent(t, s, "")
 		if err := kv.SetLeaf(s); err != nil {
 			t.Fatal(err)
 		}
-		db := opens(t, s, kv.Operator(), "event-1")
+		db := opens(t, s, auth.Operator(), "event-1")
 		poll := rapid.IntRange(0, len(docs)).Draw(r, "poll")
 		for i, w := range rapid.Permutation(docs).Draw(r, "order") {
 			if err := push(t, db, w); err != nil {
@@ -64,7 +66,7 @@ func TestPushedFactsSayTheSame(t *testing.T) {
 		if diff := cmp.Diff(modelled(facts), toldBy(t, s, 1)); diff != "" {
 			r.Errorf("the facts say something else: %s", diff)
 		}
-		if report, err := s.Verify(kv.Operator(), nil); err != nil || report.Damaged > 0 {
+		if report, err := s.Files.Verify(auth.Operator(), nil); err != nil || report.Damaged > 0 {
 			r.Errorf("Verify = %+v, %v", report, err)
 		}
 	})
@@ -75,7 +77,7 @@ func TestTheClockGoesBeyondPushedFacts(t *testing.T) {
 	clock := kvtest.NewClock(sunday)
 	s := kvtest.OpenConfig(t, kv.Config{Dir: t.TempDir(), Clock: clock.Now})
 	newEvent(t, s, "")
-	db := opens(t, s, kv.Operator(), "event-1")
+	db := opens(t, s, auth.Operator(), "event-1")
 	for i, k := range []*record.Kind{record.Checkin, record.Scan, record.Undo} {
 		ahead := sunday.Add(time.Duration(i+1) * time.Hour).UnixMilli()
 		f := drawnFact{kind: k, id: record.FromULID(ulid.Make()), ticket: 1, code: 1, direction: "in", hlc: int(ahead << 16)}

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 
 	"doorward/kv"
+	"doorward/kv/engine"
 	"doorward/kv/kvtest"
 )
 
@@ -14,7 +15,7 @@ func TestAWriteThatTheWriterDoesNotBeginInTimeIsTakenBack(t *testing.T) {
 		s := kvtest.Open(t)
 		release := kv.Hold(s)
 		ran := false
-		if err := kv.Do(s, false, func() { ran = true }); !errors.Is(err, kv.ErrBusy) {
+		if err := kv.Do(s, false, func() { ran = true }); !errors.Is(err, engine.ErrBusy) {
 			t.Errorf("Do beside a writer that is held = %v, want ErrBusy", err)
 		}
 		release()

@@ -9,14 +9,19 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/docs"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/table"
+	"doorward/kv/upkeep"
 )
 
 // readsOf lists all counts, as minutes after a moment, key, kind and records.
-func readsOf(t testing.TB, s *kv.Store, since time.Time, where ...kv.Where) string {
+func readsOf(t testing.TB, s *kv.Store, since time.Time, where ...desk.Where) string {
 	t.Helper()
-	page, err := s.Reads(kv.Operator(), kv.ReadsQuery{Where: where, Limit: 100})
+	page, err := s.Figures.Reads(auth.Operator(), upkeep.ReadsQuery{Where: where, Limit: 100})
 	if err != nil || page.Count != len(page.Reads) {
 		t.Fatalf("%d of %d counts of reads: %v", len(page.Reads), page.Count, err)
 	}
@@ -37,22 +42,22 @@ func TestReadsOfPeopleAreCounted(t *testing.T) {
 	ana := kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)
 	kvtest.Create(t, s, record.Person, `{"full_name":"Eva","church_id":1}`)
 	newTicket(t, s, event, "K1", `,"holder_name":"Ana Souza"`)
-	staff, gate := kvtest.Login(t, s, "denomination", "*:*", "admin:*", "sync:*"), door(t, s, event)
+	staff, gate := kvtest.Login(t, s, "denomination", "*:*", "admin:*", "sync:*"), gate(t, s, event)
 
-	if _, err := s.Retrieve(staff, target(record.Person, ana)); err != nil {
+	if _, err := s.Desk.Retrieve(staff, target(record.Person, ana)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Retrieve(staff, target(record.Church, church)); err != nil { // no person
+	if _, err := s.Desk.Retrieve(staff, target(record.Church, church)); err != nil { // no person
 		t.Fatal(err)
 	}
-	if _, err := s.Retrieve(staff, target(record.Person, 99)); !errors.Is(err, kv.ErrNotFound) {
+	if _, err := s.Desk.Retrieve(staff, target(record.Person, 99)); !errors.Is(err, table.ErrNotFound) {
 		t.Fatal(err)
 	}
-	if _, err := s.List(kv.Operator(), kv.Query{Surface: record.V1, Kind: record.Person, Limit: 10}); err != nil { // no key
+	if _, err := s.Desk.List(auth.Operator(), desk.Query{Surface: record.V1, Kind: record.Person, Limit: 10}); err != nil { // no key
 		t.Fatal(err)
 	}
 	for range 3 {
-		if _, err := s.List(staff, kv.Query{Surface: record.V1, Kind: record.Person, Limit: 10}); err != nil {
+		if _, err := s.Desk.List(staff, desk.Query{Surface: record.V1, Kind: record.Person, Limit: 10}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -62,17 +67,17 @@ func TestReadsOfPeopleAreCounted(t *testing.T) {
 	}
 
 	clock.Move(time.Minute)
-	if _, err := s.History(staff, target(record.Person, ana), true); err != nil {
+	if _, err := s.Desk.History(staff, target(record.Person, ana), true); err != nil {
 		t.Fatal(err)
 	}
-	db, err := s.Database(staff, "church-1")
+	db, err := s.Docs.Database(staff, "church-1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := db.Changes(kv.Feed{Limit: 10, Bodies: true}); err != nil {
+	if _, _, err := db.Changes(docs.Feed{Limit: 10, Bodies: true}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Read(record.Person.DocID(record.Int(ana)), kv.Ask{Leaves: true}); err != nil {
+	if _, err := db.Read(record.Person.DocID(record.Int(ana)), docs.Ask{Leaves: true}); err != nil {
 		t.Fatal(err)
 	}
 	want := fmt.Sprintf("1m0s %d person 4; 0s %d ticket 1; 0s %d person 7", staff.Key(), gate.Key(), staff.Key())
@@ -88,23 +93,23 @@ func TestReadsOfPeopleAreCounted(t *testing.T) {
 		t.Errorf("reads after a commit are %s, want %s", got, want)
 	}
 	closed(t, s)
-	again := reopenable(t, kv.Config{Dir: s.Dir(), Clock: clock.Now})
+	again := reopenable(t, kv.Config{Dir: s.Tables.Dir(), Clock: clock.Now})
 	if got := readsOf(t, again, start); got != want {
 		t.Errorf("reads after a restart are %s, want %s", got, want)
 	}
-	if _, err := again.Retrieve(staff, target(record.Person, ana)); err != nil { // in a minute that is on disk already
+	if _, err := again.Desk.Retrieve(staff, target(record.Person, ana)); err != nil { // in a minute that is on disk already
 		t.Fatal(err)
 	}
 	closed(t, again)
-	again = reopenable(t, kv.Config{Dir: s.Dir(), Clock: clock.Now})
-	if got, want := readsOf(t, again, start, kv.Where{Field: "kind", In: []any{"person"}}, kv.Where{Field: "minute", From: clock.Now().Truncate(time.Minute)}),
+	again = reopenable(t, kv.Config{Dir: s.Tables.Dir(), Clock: clock.Now})
+	if got, want := readsOf(t, again, start, desk.Where{Field: "kind", In: []any{"person"}}, desk.Where{Field: "minute", From: clock.Now().Truncate(time.Minute)}),
 		fmt.Sprintf("1m0s %d person 5", staff.Key()); got != want {
 		t.Errorf("reads of people in the last minute are %s, want %s", got, want)
 	}
 	healthy(t, again)
 
 	clock.Move(401 * 24 * time.Hour)
-	if _, err := again.Retrieve(staff, target(record.Person, ana)); err != nil {
+	if _, err := again.Desk.Retrieve(staff, target(record.Person, ana)); err != nil {
 		t.Fatal(err)
 	}
 	clock.Move(time.Minute)
@@ -124,7 +129,7 @@ func TestCountsOfReadsDoNotPileUp(t *testing.T) {
 		ana := kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)
 		staff := kvtest.Login(t, s, "denomination", "people:*")
 		for range kv.ReadsHeld + 1 {
-			if _, err := s.Retrieve(staff, kv.Target{Kind: record.Person, ID: record.Int(ana)}); err != nil {
+			if _, err := s.Desk.Retrieve(staff, desk.Target{Kind: record.Person, ID: record.Int(ana)}); err != nil {
 				t.Fatal(err)
 			}
 			clock.Move(time.Minute)
@@ -142,16 +147,16 @@ func TestReadsAreForWhoManagesTheKey(t *testing.T) {
 	kvtest.Create(t, s, record.Church, `{"name":"Church"}`)
 	ana := kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)
 	whole, church := kvtest.Login(t, s, "denomination", "people:*"), kvtest.Login(t, s, "church:1", "people:*", "admin:*")
-	for _, p := range []kv.Principal{whole, church} {
-		if _, err := s.Retrieve(p, kv.Target{Kind: record.Person, ID: record.Int(ana)}); err != nil {
+	for _, p := range []auth.Principal{whole, church} {
+		if _, err := s.Desk.Retrieve(p, desk.Target{Kind: record.Person, ID: record.Int(ana)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if page, err := s.Reads(church, kv.ReadsQuery{Limit: 10}); err != nil || page.Count != 1 || page.Reads[0].Key != church.Key() {
+	if page, err := s.Figures.Reads(church, upkeep.ReadsQuery{Limit: 10}); err != nil || page.Count != 1 || page.Reads[0].Key != church.Key() {
 		t.Errorf("a church's key is shown reads %+v, %v, want its own", page, err)
 	}
-	var no *kv.Forbidden
-	if _, err := s.Reads(whole, kv.ReadsQuery{Limit: 10}); !errors.As(err, &no) {
+	var no *auth.Forbidden
+	if _, err := s.Figures.Reads(whole, upkeep.ReadsQuery{Limit: 10}); !errors.As(err, &no) {
 		t.Errorf("reads without admin:GET = %v, want *Forbidden", err)
 	}
 }

@@ -9,20 +9,27 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/backup"
+	"doorward/kv/docs"
+	"doorward/kv/door"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
+	"doorward/kv/office"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // relapsed has a centre restored to a backup that was made before something happened.
 func relapsed(t testing.TB, c *joined, between func()) *kvtest.Clock {
 	t.Helper()
-	backup := filepath.Join(t.TempDir(), "backup")
-	if _, err := c.centre.CopyTo(kv.Operator(), backup); err != nil {
+	copied := filepath.Join(t.TempDir(), "backup")
+	if _, err := c.centre.Files.CopyTo(auth.Operator(), copied); err != nil {
 		t.Fatal(err)
 	}
 	between()
 	dir := t.TempDir()
-	if _, err := kv.Replace(dir, backup, sunday, slog.New(slog.DiscardHandler)); err != nil {
+	if _, err := backup.ReplaceStore(dir, copied, sunday, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	closed(t, reopenable(t, kv.Config{Dir: dir, Restored: true}))
@@ -34,26 +41,26 @@ func relapsed(t testing.TB, c *joined, between func()) *kvtest.Clock {
 // A restored centre does not know what it had leased since its backup. It gives none of that again, and takes what was made of it.
 func TestIDsLeasedBeforeARestoreAreGood(t *testing.T) {
 	c := newPair(t)
-	var last kv.Lease
+	var last office.Lease
 	relapsed(t, &c, func() {
 		for range 20 {
 			last = c.leased(t, record.Person, 10_000)
 		}
 	})
-	other := enrolled(t, c.centre, "church:1", kv.Venue{})
-	lost, err := c.centre.Lease(other, record.Person, 1, "")
+	other := enrolled(t, c.centre, "church:1", auth.Venue{})
+	lost, err := c.centre.Venues.Lease(other, record.Person, 1, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	theirs := kv.DocWrite{ID: record.Person.DocID(record.Int(lost.From)), Path: chain("a"), Body: []byte(`{"full_name":"Eva","church_id":1}`)}
+	theirs := merge.DocWrite{ID: record.Person.DocID(record.Int(lost.From)), Path: chain("a"), Body: []byte(`{"full_name":"Eva","church_id":1}`)}
 	if err := push(t, opens(t, c.centre, c.p, "church-1"), theirs); err != nil {
 		t.Errorf("the laptop brings what another had made: %v", err)
 	}
-	made := kv.DocWrite{ID: record.Person.DocID(record.Int(last.From)), Path: chain("a"), Body: []byte(`{"full_name":"Ana","church_id":1}`)}
+	made := merge.DocWrite{ID: record.Person.DocID(record.Int(last.From)), Path: chain("a"), Body: []byte(`{"full_name":"Ana","church_id":1}`)}
 	if err := push(t, opens(t, c.centre, c.p, "church-1"), made); err != nil {
 		t.Errorf("the laptop brings what it had made: %v", err)
 	}
-	if next, err := c.centre.Lease(c.p, record.Person, 1, c.venue.Epoch()); err != nil || next.From <= last.To {
+	if next, err := c.centre.Venues.Lease(c.p, record.Person, 1, c.venue.Tables.Epoch()); err != nil || next.From <= last.To {
 		t.Errorf("the next lease is %+v, %v, want one beyond %d", next, err, last.To)
 	}
 	healthy(t, c.centre)
@@ -66,15 +73,15 @@ func TestARestoredCentreKnowsAgainWhoWroteWhat(t *testing.T) {
 	chief, other := kvtest.Login(t, c.centre, "denomination", "*:*"), ulid.Make()
 	relapsed(t, &c, func() {})
 	db := opens(t, c.centre, c.p, "church-1")
-	for _, by := range []ulid.ULID{other, ulid.MustParse(c.centre.Node())} {
+	for _, by := range []ulid.ULID{other, ulid.MustParse(c.centre.Tables.Node())} {
 		w := onTop(t, db, record.Person.DocID(record.Int(id)), `"Ana`, `"Ana S`)
-		w.Author = kv.Author{Node: by, Key: chief.Key()}
+		w.Author = merge.Author{Node: by, Key: chief.Key()}
 		if err := push(t, db, w); err != nil {
 			t.Fatal(err)
 		}
 		tree := kv.TreeOf(t, c.centre, record.Person, id)
 		want := by
-		if by.String() == c.centre.Node() {
+		if by.String() == c.centre.Tables.Node() {
 			want = ulid.ULID{} // made here
 		}
 		if last := tree.Winner(); last.Node != want || last.Key != chief.Key() {
@@ -87,16 +94,16 @@ func TestARestoredCentreKnowsAgainWhoWroteWhat(t *testing.T) {
 func TestARestoredCentreIsToldWhatItHadKnown(t *testing.T) {
 	c := newPair(t)
 	newTicket(t, c.centre, 1, "CODE", "")
-	door := enrolled(t, c.centre, "event:1", kv.Venue{Node: c.venue.Node()})
-	event := func(s *kv.Store, p kv.Principal) *kv.Database { return opens(t, s, p, "event-1") }
+	gate := enrolled(t, c.centre, "event:1", auth.Venue{Node: c.venue.Tables.Node()})
+	event := func(s *kv.Store, p auth.Principal) *docs.Database { return opens(t, s, p, "event-1") }
 	clock := relapsed(t, &c, func() {
-		scanned(t, c.centre, kv.Operator(), kv.Attempt{Event: 1, Code: "CODE"}, kv.Admitted)
+		scanned(t, c.centre, auth.Operator(), door.Attempt{Event: 1, Code: "CODE"}, table.Admitted)
 		patched(t, c.centre, record.Ticket, 1, `{"state":"cancelled"}`)
-		replicated(t, event(c.centre, kv.Operator()), c.centre.Node(), event(c.venue, kv.Operator()))
+		replicated(t, event(c.centre, auth.Operator()), c.centre.Tables.Node(), event(c.venue, auth.Operator()))
 	})
-	scanned(t, c.centre, kv.Operator(), kv.Attempt{Event: 1, Code: "OTHER"}, kv.UnknownCode)
+	scanned(t, c.centre, auth.Operator(), door.Attempt{Event: 1, Code: "OTHER"}, door.UnknownCode)
 	push := func() []string {
-		return replicated(t, event(c.venue, kv.Operator()), c.venue.Node(), event(c.centre, door))
+		return replicated(t, event(c.venue, auth.Operator()), c.venue.Tables.Node(), event(c.centre, gate))
 	}
 	clock.Move(8 * 24 * time.Hour)
 	if refused := push(); len(refused) != 2 {
@@ -106,9 +113,9 @@ func TestARestoredCentreIsToldWhatItHadKnown(t *testing.T) {
 	if refused := push(); refused != nil {
 		t.Errorf("the restored centre refuses %v", refused)
 	}
-	scanned(t, c.centre, kv.Operator(), kv.Attempt{Event: 1, Code: "CODE"}, kv.Cancelled)
-	page, err := c.centre.DoubleEntries(kv.Operator(), kv.DoubleQuery{Event: 1, Limit: 9})
-	if err != nil || page.Count != 1 || page.Entries[0].Node != c.centre.Node() {
+	scanned(t, c.centre, auth.Operator(), door.Attempt{Event: 1, Code: "CODE"}, door.Cancelled)
+	page, err := c.centre.Door.DoubleEntries(auth.Operator(), door.DoubleQuery{Event: 1, Limit: 9})
+	if err != nil || page.Count != 1 || page.Entries[0].Node != c.centre.Tables.Node() {
 		t.Errorf("double entries = %+v, %v, want the admission that is cancelled since", page, err)
 	}
 	healthy(t, c.centre)
@@ -122,10 +129,10 @@ func TestHalfOfANameThatARestoredCentreIsBroughtBack(t *testing.T) {
 			c := newPair(t)
 			kv.ShareCodeKey(t, c.centre, c.venue)
 			id := newTicket(t, c.centre, 1, "CODE", `,"holder_name":"Ana Souza","phone":"11 987654321"`)
-			c.p = enrolled(t, c.centre, level, kv.Venue{Node: c.venue.Node(), Names: true})
+			c.p = enrolled(t, c.centre, level, auth.Venue{Node: c.venue.Tables.Node(), Names: true})
 			hears := func(name string) {
 				t.Helper()
-				replicated(t, opens(t, c.centre, kv.Operator(), name), c.centre.Node(), opens(t, c.venue, kv.Operator(), name))
+				replicated(t, opens(t, c.centre, auth.Operator(), name), c.centre.Tables.Node(), opens(t, c.venue, auth.Operator(), name))
 			}
 			hears("event-1")
 			hears("event-1-names")
@@ -145,7 +152,7 @@ func TestHalfOfANameThatARestoredCentreIsBroughtBack(t *testing.T) {
 					t.Errorf("%s has heard of %s: the name is %s, want %s", level, heard, name, holds)
 				}
 				for _, name := range []string{"event-1", "event-1-names"} { // as another laptop has heard
-					replicated(t, opens(t, whole, kv.Operator(), name), whole.Node(), opens(t, c.venue, kv.Operator(), name))
+					replicated(t, opens(t, whole, auth.Operator(), name), whole.Tables.Node(), opens(t, c.venue, auth.Operator(), name))
 				}
 			}
 			healthy(t, c.centre)
@@ -159,7 +166,7 @@ func TestHalfOfANameOfALaptopThatWasRestored(t *testing.T) {
 	for _, level := range []string{"church:1", "event:1"} {
 		c := newPair(t)
 		kv.ShareCodeKey(t, c.centre, c.venue)
-		c.p = enrolled(t, c.centre, level, kv.Venue{Node: c.venue.Node(), Names: true})
+		c.p = enrolled(t, c.centre, level, auth.Venue{Node: c.venue.Tables.Node(), Names: true})
 		c.exchange(t, "event-1")
 		id := newTicket(t, c.venue, 1, "CODE", `,"holder_name":"Ana Souza","phone":"11 987654321"`)
 		for _, name := range ticketDBs {
@@ -169,7 +176,7 @@ func TestHalfOfANameOfALaptopThatWasRestored(t *testing.T) {
 		meets := func(before string) {
 			t.Helper()
 			session = ulid.Make().String()
-			if _, err := c.centre.SeenSession(c.venue.Node(), session, []string{before}); err != nil {
+			if _, err := c.centre.Keys.SeenSession(c.venue.Tables.Node(), session, []string{before}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -10,18 +10,24 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/docs"
+	"doorward/kv/entry"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // released takes all that a database holds out of the file.
 func released(t testing.TB, s *kv.Store, name string) {
 	t.Helper()
-	info, err := opens(t, s, kv.Operator(), name).Info()
+	info, err := opens(t, s, auth.Operator(), name).Info()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Release(kv.Operator(), name, info.Seq); err != nil {
+	if err := s.Laptop.Release(auth.Operator(), name, info.Seq); err != nil {
 		t.Fatalf("Release(%s) = %v", name, err)
 	}
 }
@@ -36,14 +42,14 @@ func TestAReleasedDatabaseIsEmpty(t *testing.T) {
 	left := kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)
 	kvtest.Create(t, s, record.Person, `{"full_name":"Rui","church_id":1}`)
 	patched(t, s, record.Person, left, `{"church_id":2}`)
-	db := opens(t, s, kv.Operator(), "church-1")
+	db := opens(t, s, auth.Operator(), "church-1")
 	for _, path := range []string{"a", "ba"} {
-		if err := push(t, db, kv.DocWrite{ID: "psalm:1", Path: chain(path), Body: []byte(`{"verse":1}`)}); err != nil {
+		if err := push(t, db, merge.DocWrite{ID: "psalm:1", Path: chain(path), Body: []byte(`{"verse":1}`)}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	released(t, s, "church-1")
-	page, _, err := db.Changes(kv.Feed{Limit: 10})
+	page, _, err := db.Changes(docs.Feed{Limit: 10})
 	if info, e := db.Info(); err != nil || e != nil || len(page) != 0 || info.Docs != 0 || info.Seq != 0 {
 		t.Errorf("afterwards the database has %+v, %+v, %v %v, want nothing", info, page, err, e)
 	}
@@ -51,12 +57,12 @@ func TestAReleasedDatabaseIsEmpty(t *testing.T) {
 		t.Errorf("%d rows of it are left in the file", n)
 	}
 	for _, id := range []int64{stays, left} {
-		if _, err := s.Retrieve(kv.Operator(), target(record.Person, id)); err != nil {
+		if _, err := s.Desk.Retrieve(auth.Operator(), target(record.Person, id)); err != nil {
 			t.Errorf("person %d of another church: %v", id, err)
 		}
 	}
 	clock.Move(23 * time.Hour)
-	if due, err := s.WantsCompacting(); err != nil || !due {
+	if due, err := s.Erasures.WantsCompacting(); err != nil || !due {
 		t.Errorf("WantsCompacting(a day later) = %v, %v, want that the file is written anew", due, err)
 	}
 	healthy(t, s)
@@ -65,11 +71,11 @@ func TestAReleasedDatabaseIsEmpty(t *testing.T) {
 // TestAReleasedNameIsInNoKeptAnswer: who asks again for a sale is shown the ticket as it is there now, and makes no second one.
 func TestAReleasedNameIsInNoKeptAnswer(t *testing.T) {
 	s := twoChurches(t)
-	create := func(k *record.Kind, key, body string) (kv.Reply, error) {
-		at := kv.Target{Surface: record.Admin, Kind: k, Once: &kv.Once{Key: sha256.Sum256([]byte(key)), Body: sha256.Sum256([]byte(body))}}
-		return s.Create(kv.Operator(), at, kvtest.Parse(t, k, body, true))
+	create := func(k *record.Kind, key, body string) (entry.Reply, error) {
+		at := desk.Target{Surface: record.Admin, Kind: k, Once: &desk.Once{Key: sha256.Sum256([]byte(key)), Body: sha256.Sum256([]byte(body))}}
+		return s.Desk.Create(auth.Operator(), at, kvtest.Parse(t, k, body, true))
 	}
-	made := func(k *record.Kind, key, body string) kv.Reply {
+	made := func(k *record.Kind, key, body string) entry.Reply {
 		t.Helper()
 		r, err := create(k, key, body)
 		if err != nil {
@@ -118,14 +124,14 @@ func TestWhatWasRefusedGoesWithItsDatabase(t *testing.T) {
 	newEvent(t, s, `,"church_id":1`)
 	refuses := func(level, name, doc, body string) {
 		t.Helper()
-		db := opens(t, s, enrolled(t, s, level, kv.Venue{Names: true}), name)
-		if err := push(t, db, kv.DocWrite{ID: doc, Path: chain("a"), Body: []byte(body)}); kindOf(err) != "forbidden" {
+		db := opens(t, s, enrolled(t, s, level, auth.Venue{Names: true}), name)
+		if err := push(t, db, merge.DocWrite{ID: doc, Path: chain("a"), Body: []byte(body)}); kindOf(err) != "forbidden" {
 			t.Fatalf("%s in %s = %v, want forbidden", doc, name, err)
 		}
 	}
 	refuses("event:1", "event-1-names", record.HolderName.DocID(record.Int(7)), `{"event_id":1,"full_name":"Zulmira Quintela"}`)
-	for _, r := range matters(t, s, kv.Operator(), record.Refusal) {
-		if err := s.ResolveRefusal(kv.Operator(), r.ID, false); err != nil {
+	for _, r := range matters(t, s, auth.Operator(), record.Refusal) {
+		if err := s.Inbox.ResolveRefusal(auth.Operator(), r.ID, false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -135,26 +141,26 @@ func TestWhatWasRefusedGoesWithItsDatabase(t *testing.T) {
 	refuses("event:1", "event-1", record.Event.DocID(record.Int(1)), `{"name":"Vigil","church_id":1}`)
 	refuses("event:2", "event-2-names", record.HolderName.DocID(record.Int(9)), `{"event_id":2,"full_name":"Rui Quintela"}`)
 	for _, name := range []string{"event-1", "event-1-names", "event-1-holders"} {
-		if err := s.ReleaseRefusals(kv.Operator(), name, "reference", "church-1"); err != nil {
+		if err := s.Laptop.ReleaseRefusals(auth.Operator(), name, "reference", "church-1"); err != nil {
 			t.Fatalf("ReleaseRefusals(%s) = %v", name, err)
 		}
 	}
-	if err := s.ReleaseRefusals(kvtest.Login(t, s, "church:1", "*:*"), "event-2-names"); kindOf(err) != "forbidden" {
+	if err := s.Laptop.ReleaseRefusals(kvtest.Login(t, s, "church:1", "*:*"), "event-2-names"); kindOf(err) != "forbidden" {
 		t.Errorf("ReleaseRefusals by a church's key = %v, want forbidden", err)
 	}
-	if n := len(matters(t, s, kv.Operator(), record.Refusal)); n != 2 {
+	if n := len(matters(t, s, auth.Operator(), record.Refusal)); n != 2 {
 		t.Errorf("%d refusals are left, want the event's own and the other event's", n)
 	}
 	healthy(t, s)
 	clock.Move(23 * time.Hour)
-	if due, err := s.WantsCompacting(); err != nil || !due {
+	if due, err := s.Erasures.WantsCompacting(); err != nil || !due {
 		t.Errorf("WantsCompacting(a day later) = %v, %v, want that the file is written anew", due, err)
 	}
-	if _, err := s.Compact(t.Context(), kv.Operator()); err != nil {
+	if _, err := s.Files.Compact(t.Context(), auth.Operator()); err != nil {
 		t.Fatal(err)
 	}
 	closed(t, s)
-	file, err := os.ReadFile(kv.Path(dir))
+	file, err := os.ReadFile(table.Path(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,20 +177,20 @@ func TestWhoFollowsTheLogHearsOfAReleaseAtOnce(t *testing.T) {
 	kvtest.Create(t, s, record.Church, `{"name":"A"}`)
 	for name, release := range map[string]func(doc string) error{
 		"a record that has left": func(doc string) error {
-			_, err := s.Leave(kv.Operator(), "church-1", []string{doc}, s.Seq())
+			_, err := s.Laptop.Leave(auth.Operator(), "church-1", []string{doc}, s.Tables.Seq())
 			return err
 		},
-		"a database": func(string) error { return s.Release(kv.Operator(), "church-1", s.Seq()) },
+		"a database": func(string) error { return s.Laptop.Release(auth.Operator(), "church-1", s.Tables.Seq()) },
 	} {
 		id := kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		told, seq, releases := make(chan error, 1), s.Seq(), s.Releases()
-		go func() { told <- s.Await(ctx, seq, releases) }()
+		told, seq, releases := make(chan error, 1), s.Tables.Seq(), s.Tables.Releases()
+		go func() { told <- s.Log.Await(ctx, seq, releases) }()
 		if err := release(record.Person.DocID(record.Int(id))); err != nil {
 			t.Fatal(err)
 		}
-		if err := <-told; err != nil || s.Seq() != seq {
-			t.Errorf("%s: Await = %v, and the log has grown from %d to %d; want it to return", name, err, seq, s.Seq())
+		if err := <-told; err != nil || s.Tables.Seq() != seq {
+			t.Errorf("%s: Await = %v, and the log has grown from %d to %d; want it to return", name, err, seq, s.Tables.Seq())
 		}
 		cancel()
 	}

@@ -11,8 +11,12 @@ import (
 	"pgregory.net/rapid"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/entry"
+	"doorward/kv/feed"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // TestReplayFollowsTheLog draws changes and page sizes: the pages of a follower are the log, with what it made.
@@ -24,26 +28,26 @@ func TestReplayFollowsTheLog(t *testing.T) {
 		for range rapid.IntRange(0, 20).Draw(r, "changes") {
 			id := rapid.Int64Range(1, 5).Draw(r, "id")
 			if rapid.Bool().Draw(r, "delete") {
-				_ = s.Delete(kv.Operator(), target(record.Person, id)) // it may not be there
+				_ = s.Desk.Delete(auth.Operator(), target(record.Person, id)) // it may not be there
 				continue
 			}
 			body := fmt.Sprintf(`{"full_name":"Ana %d","church_id":%d}`, rapid.Int().Draw(r, "name"), rapid.IntRange(1, 2).Draw(r, "church"))
 			loaded(t, s, row(t, record.Person, id, body))
 		}
-		all, err := s.Changes(kv.Operator(), 0, 1000)
+		all, err := s.Log.Changes(auth.Operator(), 0, 1000)
 		if err != nil {
 			r.Fatal(err)
 		}
-		var got []kv.Replayed
+		var got []feed.Replayed
 		for since, end := uint64(0), false; !end; {
 			limit := rapid.IntRange(1, 4).Draw(r, "limit")
-			page, upto, err := s.Replay(kv.Operator(), since, limit, record.Person)
+			page, upto, err := s.Log.Replay(auth.Operator(), since, limit, record.Person)
 			if err != nil || len(page) > limit {
 				r.Fatalf("Replay after %d answers %d rows of %d, %v", since, len(page), limit, err)
 			}
 			got, end, since = append(got, page...), upto == since, upto
 		}
-		all = slices.DeleteFunc(all, func(c kv.Change) bool { return c.Kind != record.Person })
+		all = slices.DeleteFunc(all, func(c table.Change) bool { return c.Kind != record.Person })
 		if len(got) != len(all) {
 			r.Fatalf("Replay tells of %d people, the log of %d", len(got), len(all))
 		}
@@ -54,13 +58,13 @@ func TestReplayFollowsTheLog(t *testing.T) {
 }
 
 // checkReplayed compares a replayed change with the log's row and with what the store answers for the record.
-func checkReplayed(t *rapid.T, s *kv.Store, got kv.Replayed, want kv.Change) {
-	reply, err := s.Retrieve(kv.Operator(), target(got.Kind, got.ID.Int()))
+func checkReplayed(t *rapid.T, s *kv.Store, got feed.Replayed, want table.Change) {
+	reply, err := s.Desk.Retrieve(auth.Operator(), target(got.Kind, got.ID.Int()))
 	church := string(got.Body.Member("church_id"))
 	switch {
 	case got.Change != want:
 		t.Errorf("Replay tells of %+v, the log of %+v", got.Change, want)
-	case got.Deleted && (errors.Is(err, kv.ErrNotFound) && got.Home == 0 && len(got.Body.Shown) == 0):
+	case got.Deleted && (errors.Is(err, table.ErrNotFound) && got.Home == 0 && len(got.Body.Shown) == 0):
 	case got.Deleted || err != nil:
 		t.Errorf("Replay of %d = %+v, the store answers %v", got.ID.Int(), got, err)
 	case string(got.Body.Member("full_name")) != member(reply.JSON, "full_name") || church != fmt.Sprint(got.Home):
@@ -71,22 +75,22 @@ func checkReplayed(t *rapid.T, s *kv.Store, got kv.Replayed, want kv.Change) {
 // TestReplayGoesOnPastOneView reads a log that is longer than what one View looks at.
 func TestReplayGoesOnPastOneView(t *testing.T) {
 	s, _ := opened(t)
-	var rows []kv.Row
+	var rows []entry.Row
 	for id := int64(1); id <= 2500; id++ {
 		rows = append(rows, row(t, record.Group, id, `{"name":"G"}`))
 	}
 	loaded(t, s, rows...)
 	for limit, want := range map[int]int{999: 999, 1000: 1000, 1001: 1001, 2500: 2500, 9000: 2500} {
-		page, upto, err := s.Replay(kv.Operator(), 0, limit, record.Group)
+		page, upto, err := s.Log.Replay(auth.Operator(), 0, limit, record.Group)
 		if err != nil || len(page) != want || upto != uint64(want) {
 			t.Errorf("Replay of %d = %d rows up to %d, %v, want %d", limit, len(page), upto, err, want)
 		}
 	}
-	page, upto, err := s.Replay(kv.Operator(), 7, 1200, record.Person)
+	page, upto, err := s.Log.Replay(auth.Operator(), 7, 1200, record.Person)
 	if err != nil || len(page) != 0 || upto != 1207 {
 		t.Errorf("Replay of no kind that is there = %d rows up to %d, %v, want 0 up to 1207", len(page), upto, err)
 	}
-	if _, _, err := s.Replay(kvtest.Login(t, s, "church:1"), 0, 10, record.Group); !errors.Is(err, kv.ErrForbidden) {
+	if _, _, err := s.Log.Replay(kvtest.Login(t, s, "church:1"), 0, 10, record.Group); !errors.Is(err, auth.ErrForbidden) {
 		t.Errorf("Replay for a church = %v, want ErrForbidden", err)
 	}
 }
@@ -106,21 +110,21 @@ func TestAwaitFollowsTheLog(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)
 	heard := make(chan uint64)
-	seq := s.Seq() // before the first change
+	seq := s.Tables.Seq() // before the first change
 	go func() {
 		for {
-			if err := s.Await(ctx, seq, s.Releases()); err != nil {
+			if err := s.Log.Await(ctx, seq, s.Tables.Releases()); err != nil {
 				ended <- err
 				return
 			}
-			seq = s.Seq()
+			seq = s.Tables.Seq()
 			heard <- seq
 		}
 	}()
 	for id := int64(1); id <= 50; id++ {
 		loaded(t, s, row(t, record.Church, id, `{"name":"A"}`))
-		if seq := <-heard; seq != s.Seq() {
-			t.Fatalf("heard of change %d, want %d", seq, s.Seq())
+		if seq := <-heard; seq != s.Tables.Seq() {
+			t.Fatalf("heard of change %d, want %d", seq, s.Tables.Seq())
 		}
 	}
 	cancel()

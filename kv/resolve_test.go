@@ -8,6 +8,8 @@ import (
 	"pgregory.net/rapid"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 )
@@ -15,7 +17,7 @@ import (
 // joined is a centre and a laptop of one church.
 type joined struct {
 	centre, venue *kv.Store
-	p             kv.Principal
+	p             auth.Principal
 }
 
 func newPair(t testing.TB) joined {
@@ -24,16 +26,16 @@ func newPair(t testing.TB) joined {
 	if err := kv.SetLeaf(c.venue); err != nil {
 		t.Fatal(err)
 	}
-	c.p = enrolled(t, c.centre, "church:1", kv.Venue{Node: c.venue.Node()})
+	c.p = enrolled(t, c.centre, "church:1", auth.Venue{Node: c.venue.Tables.Node()})
 	return c
 }
 
 // sync pushes the laptop's church and pulls the centre's, and answers what was refused.
 func (c joined) sync(t testing.TB) (refused []string) {
 	t.Helper()
-	there, here := opens(t, c.centre, c.p, "church-1"), opens(t, c.venue, kv.Operator(), "church-1")
-	refused = replicated(t, here, c.venue.Node(), there)
-	if r := replicated(t, there, c.centre.Node(), here); r != nil {
+	there, here := opens(t, c.centre, c.p, "church-1"), opens(t, c.venue, auth.Operator(), "church-1")
+	refused = replicated(t, here, c.venue.Tables.Node(), there)
+	if r := replicated(t, there, c.centre.Tables.Node(), here); r != nil {
 		t.Errorf("the laptop refuses %v", r)
 	}
 	return refused
@@ -48,14 +50,14 @@ func TestTheCentreMerges(t *testing.T) {
 	patched(t, c.venue, record.Person, id, `{"full_name":"Ana V","occupation":"nurse"}`)
 	c.sync(t)
 	for _, s := range []*kv.Store{c.centre, c.venue} {
-		r, err := s.Retrieve(kv.Operator(), target(record.Person, id))
+		r, err := s.Desk.Retrieve(auth.Operator(), target(record.Person, id))
 		if err != nil || member(r.JSON, "email") != `"c@example.org"` || member(r.JSON, "occupation") != `"nurse"` {
 			t.Errorf("the person is %s, %v, want what each side changed", r.JSON, err)
 		}
 		healthy(t, s)
 	}
 	doc := record.Person.DocID(record.Int(id))
-	if a, b := bodyOf(t, opens(t, c.centre, kv.Operator(), "church-1"), doc), bodyOf(t, opens(t, c.venue, kv.Operator(), "church-1"), doc); a != b {
+	if a, b := bodyOf(t, opens(t, c.centre, auth.Operator(), "church-1"), doc), bodyOf(t, opens(t, c.venue, auth.Operator(), "church-1"), doc); a != b {
 		t.Errorf("the centre has %s, the laptop %s", a, b)
 	}
 	page := pageOf(t, c.centre, record.Conflict)
@@ -76,13 +78,13 @@ func TestAnEditOfADeletedRecordIsListed(t *testing.T) {
 	c := newPair(t)
 	id := kvtest.Create(t, c.centre, record.Person, `{"full_name":"Ana","church_id":1}`)
 	c.sync(t)
-	if err := c.centre.Delete(kv.Operator(), target(record.Person, id)); err != nil {
+	if err := c.centre.Desk.Delete(auth.Operator(), target(record.Person, id)); err != nil {
 		t.Fatal(err)
 	}
 	patched(t, c.venue, record.Person, id, `{"full_name":"Ana V"}`)
 	c.sync(t)
 	for _, s := range []*kv.Store{c.centre, c.venue} {
-		if _, err := s.Retrieve(kv.Operator(), target(record.Person, id)); kindOf(err) != "not found" {
+		if _, err := s.Desk.Retrieve(auth.Operator(), target(record.Person, id)); kindOf(err) != "not found" {
 			t.Errorf("the deleted person: %v", err)
 		}
 		healthy(t, s)
@@ -129,14 +131,14 @@ func TestReplicasComeTogether(t *testing.T) {
 			case 0:
 				c.sync(t)
 			case 1:
-				err := s.Delete(kv.Operator(), target(record.Person, id))
+				err := s.Desk.Delete(auth.Operator(), target(record.Person, id))
 				if k := kindOf(err); k != "ok" && k != "not found" {
 					t.Fatal(err)
 				}
 			default:
 				field := rapid.SampledFrom([]string{"full_name", "email", "occupation"}).Draw(r, "field")
 				body := fmt.Sprintf(`{%q:"x%d@example.org"}`, field, rapid.IntRange(0, 3).Draw(r, "value")+4*(n%2))
-				_, err := s.Update(kv.Operator(), target(record.Person, id), parsed(r, record.Person, body, false))
+				_, err := s.Desk.Update(auth.Operator(), target(record.Person, id), parsed(r, record.Person, body, false))
 				if k := kindOf(err); k != "ok" && k != "not found" {
 					t.Fatal(err)
 				}
@@ -149,8 +151,8 @@ func TestReplicasComeTogether(t *testing.T) {
 		}
 		for _, id := range ids {
 			doc := record.Person.DocID(record.Int(id))
-			a := bodyOf(t, opens(t, c.centre, kv.Operator(), "church-1"), doc)
-			b := bodyOf(t, opens(t, c.venue, kv.Operator(), "church-1"), doc)
+			a := bodyOf(t, opens(t, c.centre, auth.Operator(), "church-1"), doc)
+			b := bodyOf(t, opens(t, c.venue, auth.Operator(), "church-1"), doc)
 			if a != b {
 				r.Errorf("%s is %s at the centre, %s at the laptop", doc, a, b)
 			}
@@ -159,7 +161,7 @@ func TestReplicasComeTogether(t *testing.T) {
 			}
 		}
 		for _, s := range []*kv.Store{c.centre, c.venue} {
-			if report, err := s.Verify(kv.Operator(), nil); err != nil || report.Damaged > 0 {
+			if report, err := s.Files.Verify(auth.Operator(), nil); err != nil || report.Damaged > 0 {
 				r.Errorf("Verify = %+v, %v", report, err)
 			}
 		}
@@ -167,4 +169,4 @@ func TestReplicasComeTogether(t *testing.T) {
 }
 
 // only is the one record of a page.
-func only(p kv.Page) []byte { return p.Results[1 : len(p.Results)-1] }
+func only(p desk.Page) []byte { return p.Results[1 : len(p.Results)-1] }

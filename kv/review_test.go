@@ -10,9 +10,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/door"
 	"doorward/kv/fault"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // reviewed is a store with two events. Its clock is doubted until the test moves it by an hour.
@@ -32,24 +36,24 @@ func newReviewed(t *testing.T, dir string) *reviewed {
 		r.events[i] = newEvent(t, r.Store, "")
 		newTicket(t, r.Store, r.events[i], "in", `,"type":"Adult"`)
 	}
-	d := scanned(t, r.Store, door(t, r.Store, r.events[0]), kv.Attempt{Event: r.events[0], Code: "in", Door: "North"}, kv.Admitted)
+	d := scanned(t, r.Store, gate(t, r.Store, r.events[0]), door.Attempt{Event: r.events[0], Code: "in", Door: "North"}, table.Admitted)
 	r.clock.Move(time.Second)
-	scanned(t, r.Store, kv.Operator(), kv.Attempt{Event: r.events[0], Code: "other"}, kv.UnknownCode)
+	scanned(t, r.Store, auth.Operator(), door.Attempt{Event: r.events[0], Code: "other"}, door.UnknownCode)
 	r.clock.Move(time.Second)
-	undone, err := r.Undo(kv.Operator(), kv.Undoing{Event: r.events[0], CheckinID: d.CheckinID})
-	if err != nil || undone.Outcome != kv.Undone {
+	undone, err := r.Store.Door.Undo(auth.Operator(), door.Undoing{Event: r.events[0], CheckinID: d.CheckinID})
+	if err != nil || undone.Outcome != door.Undone {
 		t.Fatalf("Undo = %v, %v", undone, err)
 	}
 	r.clock.Move(time.Hour)
-	scanned(t, r.Store, kv.Operator(), kv.Attempt{Event: r.events[0], Code: "in"}, kv.Admitted) // its clock is believed
+	scanned(t, r.Store, auth.Operator(), door.Attempt{Event: r.events[0], Code: "in"}, table.Admitted) // its clock is believed
 	r.facts = []string{record.Checkin.Name, record.Scan.Name, record.Undo.Name}
 	return r
 }
 
 // listed are the kinds of the facts that a principal has to review.
-func (r *reviewed) listed(t *testing.T, p kv.Principal, where ...kv.Where) (kinds []string) {
+func (r *reviewed) listed(t *testing.T, p auth.Principal, where ...desk.Where) (kinds []string) {
 	t.Helper()
-	page, err := r.Reviews(p, kv.ReviewQuery{Where: where, Limit: 100})
+	page, err := r.Store.Door.Reviews(p, door.ReviewQuery{Where: where, Limit: 100})
 	if err != nil || page.Count != len(page.Facts) {
 		t.Fatalf("Reviews = %+v, %v", page, err)
 	}
@@ -80,16 +84,16 @@ func (r *reviewed) gauges(t *testing.T) map[string]float64 {
 func TestFactsToReviewAreListedAndCounted(t *testing.T) {
 	r := newReviewed(t, folder(t))
 	defer closed(t, r.Store)
-	page, err := r.Reviews(kv.Operator(), kv.ReviewQuery{Limit: 1})
+	page, err := r.Store.Door.Reviews(auth.Operator(), door.ReviewQuery{Limit: 1})
 	if err != nil || page.Count != 3 || len(page.Facts) != 1 {
 		t.Fatalf("Reviews = %+v, %v, want the first of three", page, err)
 	}
 	first := page.Facts[0]
 	if first.Kind != record.Checkin || first.Event != r.events[0] || first.Type != "Adult" || first.Door != "North" || first.Key == 0 ||
-		first.Node != r.Node() || !first.At.Equal(sunday) || !slices.Equal(first.Flags, []string{kv.FlagClockSuspect}) {
+		first.Node != r.Store.Tables.Node() || !first.At.Equal(sunday) || !slices.Equal(first.Flags, []string{door.FlagClockSuspect}) {
 		t.Errorf("the first = %+v", first)
 	}
-	if got := r.listed(t, kv.Operator()); !slices.Equal(got, r.facts) {
+	if got := r.listed(t, auth.Operator()); !slices.Equal(got, r.facts) {
 		t.Errorf("to review are %v, want %v", got, r.facts)
 	}
 	if got, want := r.gauges(t), map[string]float64{"clock_suspect checkin": 1, "clock_suspect scan": 1, "clock_suspect undo": 1,
@@ -102,34 +106,34 @@ func TestFactsToReviewAreListedAndCounted(t *testing.T) {
 func TestReviewsShowEachKeyItsOwnEvents(t *testing.T) {
 	r := newReviewed(t, folder(t))
 	defer closed(t, r.Store)
-	its := func(i int) kv.Principal {
+	its := func(i int) auth.Principal {
 		return kvtest.Login(t, r.Store, fmt.Sprintf("event:%d", r.events[i]), "admin:GET")
 	}
-	of := func(event int64) kv.Where { return kv.Where{Field: "event_id", In: []any{event}} }
-	with := func(flag string) kv.Where { return kv.Where{Field: "flags", In: []any{flag}} }
+	of := func(event int64) desk.Where { return desk.Where{Field: "event_id", In: []any{event}} }
+	with := func(flag string) desk.Where { return desk.Where{Field: "flags", In: []any{flag}} }
 	for name, c := range map[string]struct {
-		p     kv.Principal
-		where []kv.Where
+		p     auth.Principal
+		where []desk.Where
 		want  []string
 	}{
 		"the event's key":              {its(0), nil, r.facts},
 		"another event's key":          {its(1), nil, nil},
-		"the operator, one event":      {kv.Operator(), []kv.Where{of(r.events[0])}, r.facts},
-		"the operator, the other":      {kv.Operator(), []kv.Where{of(r.events[1])}, nil},
-		"the operator, one flag":       {kv.Operator(), []kv.Where{with(kv.FlagClockSuspect)}, r.facts},
-		"the operator, the other flag": {kv.Operator(), []kv.Where{with(kv.FlagNeedsReview)}, nil},
+		"the operator, one event":      {auth.Operator(), []desk.Where{of(r.events[0])}, r.facts},
+		"the operator, the other":      {auth.Operator(), []desk.Where{of(r.events[1])}, nil},
+		"the operator, one flag":       {auth.Operator(), []desk.Where{with(door.FlagClockSuspect)}, r.facts},
+		"the operator, the other flag": {auth.Operator(), []desk.Where{with(door.FlagNeedsReview)}, nil},
 	} {
 		if got := r.listed(t, c.p, c.where...); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
-	for name, where := range map[string]kv.Where{"an event out of sight": of(r.events[0]), "no such flag": with("late")} {
+	for name, where := range map[string]desk.Where{"an event out of sight": of(r.events[0]), "no such flag": with("late")} {
 		var faults fault.ByField
-		if _, err := r.Reviews(its(1), kv.ReviewQuery{Where: []kv.Where{where}}); !errors.As(err, &faults) {
+		if _, err := r.Store.Door.Reviews(its(1), door.ReviewQuery{Where: []desk.Where{where}}); !errors.As(err, &faults) {
 			t.Errorf("%s: %v, want faults", name, err)
 		}
 	}
-	if _, err := r.Reviews(door(t, r.Store, r.events[0]), kv.ReviewQuery{}); !errors.Is(err, kv.ErrForbidden) {
+	if _, err := r.Store.Door.Reviews(gate(t, r.Store, r.events[0]), door.ReviewQuery{}); !errors.Is(err, auth.ErrForbidden) {
 		t.Errorf("a door's key = %v, want ErrForbidden", err)
 	}
 }

@@ -7,7 +7,10 @@ import (
 	"pgregory.net/rapid"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // TestScopesShowWhatIsTheirs draws what happens to records, with restarts, and compares every scope's feed, list and counts with
@@ -19,7 +22,7 @@ func TestScopesShowWhatIsTheirs(t *testing.T) {
 		s := reopenable(t, c)
 		m := &scopesModel{feeds: map[string][]feedRow{}, records: map[string]*modelRecord{}}
 		for i, k := range []*record.Kind{record.Role, record.Church, record.Church, record.Church} {
-			made, err := s.Create(kv.Operator(), kv.Target{Surface: record.Admin, Kind: k}, parsed(r, k, `{"name":"N"}`, true))
+			made, err := s.Desk.Create(auth.Operator(), desk.Target{Surface: record.Admin, Kind: k}, parsed(r, k, `{"name":"N"}`, true))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -35,7 +38,7 @@ func TestScopesShowWhatIsTheirs(t *testing.T) {
 			}
 		}
 		m.check(r, s)
-		if report, err := s.Verify(kv.Operator(), nil); err != nil || report.Damaged > 0 {
+		if report, err := s.Files.Verify(auth.Operator(), nil); err != nil || report.Damaged > 0 {
 			r.Errorf("Verify = %+v, %v", report, err)
 		}
 		closed(t, s)
@@ -46,7 +49,7 @@ func (m *scopesModel) change(t *rapid.T, s *kv.Store, person, church int64, body
 	if person == 0 {
 		return
 	}
-	if _, err := s.Update(kv.Operator(), target(record.Person, person), parsed(t, record.Person, body, false)); err != nil {
+	if _, err := s.Desk.Update(auth.Operator(), target(record.Person, person), parsed(t, record.Person, body, false)); err != nil {
 		t.Fatal(err)
 	}
 	if m.records[record.Person.DocID(record.Int(person))].home == church {
@@ -61,8 +64,8 @@ func (m *scopesModel) delete(t *rapid.T, s *kv.Store, k *record.Kind, some func(
 	if id == 0 {
 		return
 	}
-	err := s.Delete(kv.Operator(), target(k, id))
-	if errors.Is(err, kv.ErrConflict) {
+	err := s.Desk.Delete(auth.Operator(), target(k, id))
+	if errors.Is(err, table.ErrConflict) {
 		return
 	}
 	if err != nil {

@@ -9,7 +9,11 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/docs"
+	"doorward/kv/keys"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
 	"doorward/kv/record"
 	"doorward/kv/rev"
 )
@@ -30,21 +34,21 @@ func twoChurches(t testing.TB) *kv.Store {
 }
 
 // enrolled makes a key of class node and logs it in.
-func enrolled(t testing.TB, s *kv.Store, level string, v kv.Venue) kv.Principal {
+func enrolled(t testing.TB, s *kv.Store, level string, v auth.Venue) auth.Principal {
 	t.Helper()
-	l, err := kv.ParseLevel(level)
+	l, err := auth.ParseLevel(level)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if v.Node == "" {
 		v.Node = ulid.Make().String()
 	}
-	spec := kv.KeySpec{Name: "laptop", Level: l, Permissions: []kv.Permission{{Resource: "sync", Method: "*"}}, Node: v}
-	k, secret, err := s.AddKey(kv.Operator(), spec)
+	spec := keys.KeySpec{Name: "laptop", Level: l, Permissions: []auth.Permission{{Resource: "sync", Method: "*"}}, Node: v}
+	k, secret, err := s.Keys.AddKey(auth.Operator(), spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := s.Login(k.Key, secret)
+	p, err := s.Keys.Login(k.Key, secret)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +60,7 @@ func TestWhoReadsWhichDatabase(t *testing.T) {
 	all := []string{"*:*"}
 	for _, c := range []struct {
 		name string
-		p    kv.Principal
+		p    auth.Principal
 		want string
 	}{
 		{"an ordinary key of everything", kvtest.Login(t, s, "denomination", all...),
@@ -68,18 +72,18 @@ func TestWhoReadsWhichDatabase(t *testing.T) {
 		{"a regional's", kvtest.Login(t, s, "regional:2", all...), "church-2 church-2-finance event-2 event-3 reference reference-finance"},
 		{"a church's", kvtest.Login(t, s, "church:1", all...), "church-1 church-1-finance event-1 event-3 reference reference-finance"},
 		{"an event's", kvtest.Login(t, s, "event:2", all...), "event-2 reference"},
-		{"a laptop of an event", enrolled(t, s, "event:2", kv.Venue{}), "event-2 reference"},
-		{"a laptop of an event with names", enrolled(t, s, "event:2", kv.Venue{Names: true}), "event-2 event-2-names reference"},
-		{"a laptop of a church", enrolled(t, s, "church:1", kv.Venue{Names: true}),
+		{"a laptop of an event", enrolled(t, s, "event:2", auth.Venue{}), "event-2 reference"},
+		{"a laptop of an event with names", enrolled(t, s, "event:2", auth.Venue{Names: true}), "event-2 event-2-names reference"},
+		{"a laptop of a church", enrolled(t, s, "church:1", auth.Venue{Names: true}),
 			"church-1 event-1 event-1-holders event-1-names event-3 event-3-holders event-3-names reference reference-finance"},
-		{"a laptop of a church with its money", enrolled(t, s, "church:1", kv.Venue{Finance: true}),
+		{"a laptop of a church with its money", enrolled(t, s, "church:1", auth.Venue{Finance: true}),
 			"church-1 church-1-finance event-1 event-1-holders event-3 event-3-holders reference reference-finance"},
-		{"a mirror", enrolled(t, s, "denomination", kv.Venue{Mirror: true}),
+		{"a mirror", enrolled(t, s, "denomination", auth.Venue{Mirror: true}),
 			"church-1 church-1-finance church-2 church-2-finance event-1 event-1-holders event-1-names event-2 event-2-holders event-2-names " +
 				"event-3 event-3-holders event-3-names records reference reference-finance"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			listed, err := s.Databases(c.p)
+			listed, err := s.Docs.Databases(c.p)
 			var names []string
 			for _, db := range listed {
 				names = append(names, db.Name)
@@ -93,8 +97,8 @@ func TestWhoReadsWhichDatabase(t *testing.T) {
 				if slices.Contains(strings.Fields(c.want), name) {
 					want = "ok"
 				}
-				if db, err := s.Database(c.p, name); err == nil {
-					_, _, err = db.Changes(kv.Feed{Limit: 1})
+				if db, err := s.Docs.Database(c.p, name); err == nil {
+					_, _, err = db.Changes(docs.Feed{Limit: 1})
 					if kindOf(err) != want {
 						t.Errorf("changes of %s: %v, want %s", name, err, want)
 					}
@@ -111,19 +115,19 @@ func TestAnEventsKeySeesTheReferencesFirstKinds(t *testing.T) {
 	s := twoChurches(t)
 	kvtest.Create(t, s, record.Group, `{"name":"Everybody's"}`)
 	for level, want := range map[string]int{"event:2": 4, "church:1": 6} {
-		db, err := s.Database(kvtest.Login(t, s, level, "*:*"), "reference")
+		db, err := s.Docs.Database(kvtest.Login(t, s, level, "*:*"), "reference")
 		if err != nil {
 			t.Fatal(err)
 		}
-		page, _, err := db.Changes(kv.Feed{Limit: 100})
+		page, _, err := db.Changes(docs.Feed{Limit: 100})
 		if err != nil || len(page) != want {
 			t.Errorf("%s: %d changes, %v, want %d", level, len(page), err, want)
 		}
-		list, err := db.List(kv.Range{Limit: 100})
+		list, err := db.List(docs.Range{Limit: 100})
 		if err != nil || len(list) != want {
 			t.Errorf("%s: a list of %d, %v, want %d", level, len(list), err, want)
 		}
-		_, err = db.Read(record.Group.DocID(record.Int(1)), kv.Ask{})
+		_, err = db.Read(record.Group.DocID(record.Int(1)), docs.Ask{})
 		if (err == nil) != (want == 6) {
 			t.Errorf("%s reads the group: %v", level, err)
 		}
@@ -132,7 +136,7 @@ func TestAnEventsKeySeesTheReferencesFirstKinds(t *testing.T) {
 
 func TestAScopesListenersAreWokenForIt(t *testing.T) {
 	s := twoChurches(t)
-	db, err := s.Database(kv.Operator(), "church-1")
+	db, err := s.Docs.Database(auth.Operator(), "church-1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,11 +164,11 @@ func TestARecordIsADocument(t *testing.T) {
 	id := kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)
 	patched(t, s, record.Person, id, `{"full_name":"Ana Souza"}`)
 	r := patched(t, s, record.Person, id, `{"church_id":1,"email":"ana@example.org"}`)
-	db, err := s.Database(kv.Operator(), "church-1")
+	db, err := s.Docs.Database(auth.Operator(), "church-1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc, err := db.Read("person:0000000000000001", kv.Ask{})
+	doc, err := db.Read("person:0000000000000001", docs.Ask{})
 	if err != nil || doc.Revisions[0].Revision.String() != r.Revision || doc.Tree.Len() != 3 {
 		t.Fatalf("Read = %+v, %v, want revision %s", doc, err, r.Revision)
 	}
@@ -172,16 +176,16 @@ func TestARecordIsADocument(t *testing.T) {
 		t.Errorf("body = %s", body)
 	}
 	path := doc.Tree.Path(doc.Revisions[0].Revision)
-	old, err := db.Read("person:0000000000000001", kv.Ask{Revisions: path[1:]})
+	old, err := db.Read("person:0000000000000001", docs.Ask{Revisions: path[1:]})
 	if err != nil || len(old.Revisions) != 2 || member(old.Revisions[1].Body, "full_name") != `"Ana"` {
 		t.Errorf("older revisions = %+v, %v", old.Revisions, err)
 	}
 	for _, other := range []string{"person:1", "person:0000000000000009", "person:000000000000000x", "ticket:0000000000000001", "x", ""} {
-		if _, err := db.Read(other, kv.Ask{}); kindOf(err) != "not found" {
+		if _, err := db.Read(other, docs.Ask{}); kindOf(err) != "not found" {
 			t.Errorf("Read(%q) = %v, want not found", other, err)
 		}
 	}
-	m, err := db.Missing([]kv.Revs{{ID: "person:0000000000000001", Revisions: append(path, rev.Next(path[0], false, nil))}})
+	m, err := db.Missing([]merge.Revs{{ID: "person:0000000000000001", Revisions: append(path, rev.Next(path[0], false, nil))}})
 	if err != nil || len(m[0].Missing) != 1 || !slices.Equal(m[0].PossibleAncestors, path[:1]) {
 		t.Errorf("Missing = %+v, %v", m, err)
 	}

@@ -9,7 +9,11 @@ import (
 	"pgregory.net/rapid"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/docs"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // scopesModel is what the feeds of all scopes must show: plain lists, the oldest row first.
@@ -103,7 +107,7 @@ func (m *scopesModel) moved(id, church int64) {
 // check compares every scope's database with the model.
 func (m *scopesModel) check(t *rapid.T, s *kv.Store) {
 	for name, want := range m.feeds {
-		db, err := s.Database(kv.Operator(), name)
+		db, err := s.Docs.Database(auth.Operator(), name)
 		if err != nil {
 			t.Fatalf("open %s: %v", name, err)
 		}
@@ -132,11 +136,11 @@ func (m *scopesModel) check(t *rapid.T, s *kv.Store) {
 	}
 }
 
-func (m *scopesModel) checkFeed(t *rapid.T, db *kv.Database, want []feedRow, since uint64) {
+func (m *scopesModel) checkFeed(t *rapid.T, db *docs.Database, want []feedRow, since uint64) {
 	var got []feedRow
-	f := kv.Feed{Since: since, Limit: 3}
+	f := docs.Feed{Since: since, Limit: 3}
 	if since == 0 {
-		f.Limit = kv.DocPage // only the page that begins there leaves out what has left
+		f.Limit = docs.DocPage // only the page that begins there leaves out what has left
 	}
 	for more := true; more; {
 		page, goesOn, err := db.Changes(f)
@@ -161,27 +165,27 @@ func (m *scopesModel) checkFeed(t *rapid.T, db *kv.Database, want []feedRow, sin
 }
 
 // checkDoc wants a document where the feed has it, and none where it has left.
-func (m *scopesModel) checkDoc(t *rapid.T, db *kv.Database, c kv.DocChange) {
-	doc, err := db.Read(c.ID, kv.Ask{})
+func (m *scopesModel) checkDoc(t *rapid.T, db *docs.Database, c docs.DocChange) {
+	doc, err := db.Read(c.ID, docs.Ask{})
 	switch {
 	case c.Removed:
-		if !errors.Is(err, kv.ErrNotFound) {
+		if !errors.Is(err, table.ErrNotFound) {
 			t.Fatalf("%s reads %s, which has left: %v", db.Name(), c.ID, err)
 		}
 	case err != nil || doc.Deleted != c.Deleted || doc.Revisions[0].Revision != c.Leaves[0].Revision || doc.Revisions[0].Body == nil:
 		t.Fatalf("%s reads %s = %+v, %v, its feed has %+v", db.Name(), c.ID, doc, err, c)
 	}
-	one, _, err := db.Changes(kv.Feed{Since: 1, Limit: 10, IDs: []string{c.ID, "person:0", "nothing"}})
+	one, _, err := db.Changes(docs.Feed{Since: 1, Limit: 10, IDs: []string{c.ID, "person:0", "nothing"}})
 	if c.Seq > 1 && (err != nil || len(one) != 1 || one[0].Seq != c.Seq || one[0].Removed != c.Removed) {
 		t.Fatalf("%s: changes of %s alone = %+v, %v", db.Name(), c.ID, one, err)
 	}
 }
 
 // checkList reads the live documents forth and back, in pages of two.
-func (m *scopesModel) checkList(t *rapid.T, db *kv.Database, want []string) {
+func (m *scopesModel) checkList(t *rapid.T, db *docs.Database, want []string) {
 	for _, down := range []bool{false, true} {
 		var got []string
-		r := kv.Range{Limit: 2, Descending: down}
+		r := docs.Range{Limit: 2, Descending: down}
 		for {
 			page, err := db.List(r)
 			if err != nil {
@@ -222,8 +226,8 @@ func (m *scopesModel) step(t *rapid.T, s *kv.Store, n int) {
 		return rapid.SampledFrom(ids).Draw(t, k.Name)
 	}
 	create := func(k *record.Kind, home int64, body string) int64 {
-		r, err := s.Create(kv.Operator(), kv.Target{Surface: record.Admin, Kind: k}, parsed(t, k, body, true))
-		if errors.Is(err, kv.ErrConflict) {
+		r, err := s.Desk.Create(auth.Operator(), desk.Target{Surface: record.Admin, Kind: k}, parsed(t, k, body, true))
+		if errors.Is(err, table.ErrConflict) {
 			return 0
 		}
 		if err != nil {
@@ -260,7 +264,7 @@ func (m *scopesModel) step(t *rapid.T, s *kv.Store, n int) {
 	case 7:
 		if e := some(record.Event); e != 0 {
 			body := fmt.Sprintf(`{"name":"x%d","church_id":%s}`, n, ref)
-			if _, err := s.Update(kv.Operator(), target(record.Event, e), parsed(t, record.Event, body, false)); err != nil {
+			if _, err := s.Desk.Update(auth.Operator(), target(record.Event, e), parsed(t, record.Event, body, false)); err != nil {
 				t.Fatal(err)
 			}
 			m.written(record.Event, e, church, false)

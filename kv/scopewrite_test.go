@@ -9,15 +9,20 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/docs"
+	"doorward/kv/door"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
 	"doorward/kv/record"
 	"doorward/kv/rev"
+	"doorward/kv/table"
 )
 
 // opens opens a database that must be there.
-func opens(t testing.TB, s *kv.Store, p kv.Principal, name string) *kv.Database {
+func opens(t testing.TB, s *kv.Store, p auth.Principal, name string) *docs.Database {
 	t.Helper()
-	db, err := s.Database(p, name)
+	db, err := s.Docs.Database(p, name)
 	if err != nil {
 		t.Fatalf("open %s: %v", name, err)
 	}
@@ -25,9 +30,9 @@ func opens(t testing.TB, s *kv.Store, p kv.Principal, name string) *kv.Database 
 }
 
 // replicated brings what one database has and the other lacks over, as a replicator does, and answers what was refused.
-func replicated(t testing.TB, from *kv.Database, node string, to *kv.Database) (refused []string) {
+func replicated(t testing.TB, from *docs.Database, node string, to *docs.Database) (refused []string) {
 	t.Helper()
-	f := kv.Feed{Limit: 50}
+	f := docs.Feed{Limit: 50}
 	for more := true; more; {
 		page, goesOn, err := from.Changes(f)
 		if err != nil {
@@ -45,14 +50,14 @@ func replicated(t testing.TB, from *kv.Database, node string, to *kv.Database) (
 }
 
 // broughtOver brings the leaves of one document over.
-func broughtOver(t testing.TB, from *kv.Database, node string, to *kv.Database, id string) (refused []string) {
+func broughtOver(t testing.TB, from *docs.Database, node string, to *docs.Database, id string) (refused []string) {
 	t.Helper()
-	doc, err := from.Read(id, kv.Ask{Leaves: true})
+	doc, err := from.Read(id, docs.Ask{Leaves: true})
 	if err != nil {
 		t.Fatalf("read %s: %v", id, err)
 	}
 	for _, r := range doc.Revisions {
-		missing, err := to.Missing([]kv.Revs{{ID: id, Revisions: []rev.ID{r.Revision}}})
+		missing, err := to.Missing([]merge.Revs{{ID: id, Revisions: []rev.ID{r.Revision}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,15 +65,15 @@ func broughtOver(t testing.TB, from *kv.Database, node string, to *kv.Database, 
 			continue
 		}
 		n := doc.Tree.Find(r.Revision)
-		w := kv.DocWrite{ID: id, Path: doc.Tree.Path(r.Revision), Deleted: r.Deleted, Body: r.Body}
-		w.Author = kv.Author{Key: n.Key, Node: n.Node, Fields: n.Fields}
+		w := merge.DocWrite{ID: id, Path: doc.Tree.Path(r.Revision), Deleted: r.Deleted, Body: r.Body}
+		w.Author = merge.Author{Key: n.Key, Node: n.Node, Fields: n.Fields}
 		if n.At != 0 {
 			w.Author.At = time.UnixMicro(n.At)
 		}
 		if n.Node == (ulid.ULID{}) {
 			w.Author.Node = ulid.MustParse(node)
 		}
-		results, err := to.Write([]kv.DocWrite{w})
+		results, err := to.Write([]merge.DocWrite{w})
 		if err != nil {
 			t.Fatalf("write %s: %v", id, err)
 		}
@@ -80,9 +85,9 @@ func broughtOver(t testing.TB, from *kv.Database, node string, to *kv.Database, 
 }
 
 // bodyOf is a document's present body, "" where it is deleted, with its revision.
-func bodyOf(t testing.TB, db *kv.Database, id string) string {
+func bodyOf(t testing.TB, db *docs.Database, id string) string {
 	t.Helper()
-	doc, err := db.Read(id, kv.Ask{})
+	doc, err := db.Read(id, docs.Ask{})
 	if err != nil {
 		return err.Error()
 	}
@@ -99,35 +104,35 @@ func TestAChurchGoesToALaptopAndBack(t *testing.T) {
 	group := kvtest.Create(t, centre, record.Group, `{"name":"Choir","church_id":1}`)
 	kvtest.Create(t, centre, record.Membership, fmt.Sprintf(`{"person":%d,"group_id":%d}`, person, group))
 	newTicket(t, centre, 1, "CODE", "")
-	p := enrolled(t, centre, "church:1", kv.Venue{Node: venue.Node(), Names: true})
+	p := enrolled(t, centre, "church:1", auth.Venue{Node: venue.Tables.Node(), Names: true})
 	names := []string{"church-1", "reference", "event-1", "event-1-names", "event-1-holders"}
 	for _, name := range names {
-		if refused := replicated(t, opens(t, centre, p, name), centre.Node(), opens(t, venue, kv.Operator(), name)); refused != nil {
+		if refused := replicated(t, opens(t, centre, p, name), centre.Tables.Node(), opens(t, venue, auth.Operator(), name)); refused != nil {
 			t.Errorf("the laptop refuses %v", refused)
 		}
 	}
 	patched(t, venue, record.Person, person, `{"full_name":"Ana Souza"}`)
-	scanned(t, venue, kv.Operator(), kv.Attempt{Event: 1, Code: "CODE"}, kv.Outcome("unknown_code")) // it has not the code key yet
+	scanned(t, venue, auth.Operator(), door.Attempt{Event: 1, Code: "CODE"}, table.Outcome("unknown_code")) // it has not the code key yet
 	for _, name := range names[:1] {
-		if refused := replicated(t, opens(t, venue, kv.Operator(), name), venue.Node(), opens(t, centre, p, name)); refused != nil {
+		if refused := replicated(t, opens(t, venue, auth.Operator(), name), venue.Tables.Node(), opens(t, centre, p, name)); refused != nil {
 			t.Errorf("the centre refuses %v", refused)
 		}
 	}
 	for _, name := range names {
-		db := opens(t, centre, kv.Operator(), name)
-		page, _, err := db.Changes(kv.Feed{Limit: 100})
+		db := opens(t, centre, auth.Operator(), name)
+		page, _, err := db.Changes(docs.Feed{Limit: 100})
 		if err != nil || len(page) == 0 {
 			t.Fatal(err)
 		}
 		for _, c := range page {
-			if a, b := bodyOf(t, db, c.ID), bodyOf(t, opens(t, venue, kv.Operator(), name), c.ID); a != b && c.ID[:4] != "scan" {
+			if a, b := bodyOf(t, db, c.ID), bodyOf(t, opens(t, venue, auth.Operator(), name), c.ID); a != b && c.ID[:4] != "scan" {
 				t.Errorf("%s is %s at the centre, %s at the venue", c.ID, a, b)
 			}
 		}
 	}
 	tree := kv.TreeOf(t, centre, record.Person, person)
 	last := tree.Winner()
-	if tree.Len() != 2 || last.Node.String() != venue.Node() || len(last.Fields) != 1 || last.Fields[0] != "full_name" || last.At == 0 {
+	if tree.Len() != 2 || last.Node.String() != venue.Tables.Node() || len(last.Fields) != 1 || last.Fields[0] != "full_name" || last.At == 0 {
 		t.Errorf("the centre knows of the change %+v, want the laptop's name, its time and the field", last)
 	}
 	healthy(t, centre)
@@ -144,24 +149,24 @@ func TestTheWinnerIsTheSameEverywhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := kvtest.Create(t, a, record.Person, `{"full_name":"Ana","church_id":1}`)
-	atA, atB := opens(t, a, kv.Operator(), "church-1"), opens(t, b, kv.Operator(), "church-1")
-	replicated(t, atA, a.Node(), atB)
+	atA, atB := opens(t, a, auth.Operator(), "church-1"), opens(t, b, auth.Operator(), "church-1")
+	replicated(t, atA, a.Tables.Node(), atB)
 	patched(t, a, record.Person, id, `{"full_name":"Ana A"}`)
 	patched(t, b, record.Person, id, `{"full_name":"Ana B"}`)
-	replicated(t, atA, a.Node(), atB)
-	replicated(t, atB, b.Node(), atA)
+	replicated(t, atA, a.Tables.Node(), atB)
+	replicated(t, atB, b.Tables.Node(), atA)
 	doc := record.Person.DocID(record.Int(id))
 	if x, y := bodyOf(t, atA, doc), bodyOf(t, atB, doc); x != y {
 		t.Errorf("one shows %s, the other %s", x, y)
 	}
 	for _, s := range []*kv.Store{a, b} {
-		page, _, err := opens(t, s, kv.Operator(), "church-1").Changes(kv.Feed{Limit: 9, IDs: []string{doc}})
+		page, _, err := opens(t, s, auth.Operator(), "church-1").Changes(docs.Feed{Limit: 9, IDs: []string{doc}})
 		if err != nil || len(page) != 1 || len(page[0].Leaves) != 2 {
 			t.Errorf("changes = %+v, %v, want both leaves", page, err)
 		}
 		healthy(t, s)
 	}
-	if err := a.Delete(kv.Operator(), target(record.Person, id)); err != nil {
+	if err := a.Desk.Delete(auth.Operator(), target(record.Person, id)); err != nil {
 		t.Fatal(err)
 	}
 	if got := bodyOf(t, atA, doc); !strings.HasPrefix(got, "deleted") {
@@ -175,20 +180,20 @@ func TestTheWinnerIsTheSameEverywhere(t *testing.T) {
 func TestAnEditThatLostIsListedWhereTheRecordIsDeleted(t *testing.T) {
 	c := newPair(t)
 	id := kvtest.Create(t, c.centre, record.Person, `{"full_name":"Ana","church_id":1}`)
-	here, there := opens(t, c.venue, kv.Operator(), "church-1"), opens(t, c.centre, c.p, "church-1")
-	down := func() { replicated(t, opens(t, c.centre, kv.Operator(), "church-1"), c.centre.Node(), here) }
+	here, there := opens(t, c.venue, auth.Operator(), "church-1"), opens(t, c.centre, c.p, "church-1")
+	down := func() { replicated(t, opens(t, c.centre, auth.Operator(), "church-1"), c.centre.Tables.Node(), here) }
 	down()
 	patched(t, c.centre, record.Person, id, `{"full_name":"Ana Centre"}`)
 	patched(t, c.centre, record.Person, id, `{"email":"ana@example.org"}`)
 	patched(t, c.venue, record.Person, id, `{"full_name":"Ana Laptop"}`) // of a lower generation: it loses
 	down()
-	if r, err := c.venue.Retrieve(kv.Operator(), target(record.Person, id)); err != nil || member(r.JSON, "full_name") != `"Ana Centre"` {
+	if r, err := c.venue.Desk.Retrieve(auth.Operator(), target(record.Person, id)); err != nil || member(r.JSON, "full_name") != `"Ana Centre"` {
 		t.Fatalf("the laptop shows %s, %v, want the centre's edit", r.JSON, err)
 	}
-	if err := c.venue.Delete(kv.Operator(), target(record.Person, id)); err != nil {
+	if err := c.venue.Desk.Delete(auth.Operator(), target(record.Person, id)); err != nil {
 		t.Fatal(err)
 	}
-	if refused := replicated(t, here, c.venue.Node(), there); refused != nil {
+	if refused := replicated(t, here, c.venue.Tables.Node(), there); refused != nil {
 		t.Fatalf("the centre refuses %v", refused)
 	}
 	if got := bodyOf(t, there, record.Person.DocID(record.Int(id))); !strings.HasPrefix(got, "deleted") {
@@ -203,39 +208,39 @@ func TestAnEditThatLostIsListedWhereTheRecordIsDeleted(t *testing.T) {
 		}
 		healthy(t, s)
 	}
-	if refused := replicated(t, here, c.venue.Node(), there); refused != nil || kv.RowsHolding(t, c.centre, "kind:conflict", "Ana") != 1 {
+	if refused := replicated(t, here, c.venue.Tables.Node(), there); refused != nil || kv.RowsHolding(t, c.centre, "kind:conflict", "Ana") != 1 {
 		t.Errorf("brought once more: %v refused, %d listed", refused, kv.RowsHolding(t, c.centre, "kind:conflict", "Ana"))
 	}
 }
 
 func TestAFactIsNeverChanged(t *testing.T) {
 	centre, venue := twoChurches(t), kvtest.Open(t)
-	db := opens(t, centre, enrolled(t, centre, "event:1", kv.Venue{Node: venue.Node()}), "event-1")
+	db := opens(t, centre, enrolled(t, centre, "event:1", auth.Venue{Node: venue.Tables.Node()}), "event-1")
 	id := ulid.Make().String()
 	body := func(node, door string) []byte {
 		return fmt.Appendf(nil, `{"event_id":1,"ticket_id":7,"hlc":"019000000000%04x","at":"2026-11-22T19:00:00Z","node":%q,"door":%q,"direction":"in","list":""}`, 1, node, door)
 	}
-	write := func(w kv.DocWrite) string {
+	write := func(w merge.DocWrite) string {
 		t.Helper()
-		results, err := db.Write([]kv.DocWrite{w})
+		results, err := db.Write([]merge.DocWrite{w})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return kindOf(results[0].Err)
 	}
-	first := kv.DocWrite{ID: "checkin:" + id, Path: chain("a"), Body: body(venue.Node(), "north")}
+	first := merge.DocWrite{ID: "checkin:" + id, Path: chain("a"), Body: body(venue.Tables.Node(), "north")}
 	for _, c := range []struct {
 		name, want string
-		w          kv.DocWrite
+		w          merge.DocWrite
 	}{
 		{"the first", "ok", first},
 		{"the same again", "ok", first},
-		{"another under its id", "forbidden", kv.DocWrite{ID: first.ID, Path: chain("b"), Body: body(venue.Node(), "south")}},
-		{"a second revision", "forbidden", kv.DocWrite{ID: first.ID, Path: chain("ba"), Body: body(venue.Node(), "south")}},
-		{"its deletion", "forbidden", kv.DocWrite{ID: first.ID, Path: chain("ba"), Deleted: true}},
-		{"one by another node", "forbidden", kv.DocWrite{ID: "checkin:" + ulid.Make().String(), Path: chain("a"), Body: body(centre.Node(), "north")}},
-		{"one of another event", "forbidden", kv.DocWrite{ID: "checkin:" + ulid.Make().String(), Path: chain("a"),
-			Body: []byte(strings.Replace(string(body(venue.Node(), "north")), `"event_id":1`, `"event_id":2`, 1))}},
+		{"another under its id", "forbidden", merge.DocWrite{ID: first.ID, Path: chain("b"), Body: body(venue.Tables.Node(), "south")}},
+		{"a second revision", "forbidden", merge.DocWrite{ID: first.ID, Path: chain("ba"), Body: body(venue.Tables.Node(), "south")}},
+		{"its deletion", "forbidden", merge.DocWrite{ID: first.ID, Path: chain("ba"), Deleted: true}},
+		{"one by another node", "forbidden", merge.DocWrite{ID: "checkin:" + ulid.Make().String(), Path: chain("a"), Body: body(centre.Tables.Node(), "north")}},
+		{"one of another event", "forbidden", merge.DocWrite{ID: "checkin:" + ulid.Make().String(), Path: chain("a"),
+			Body: []byte(strings.Replace(string(body(venue.Tables.Node(), "north")), `"event_id":1`, `"event_id":2`, 1))}},
 	} {
 		if got := write(c.w); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)

@@ -11,6 +11,9 @@ import (
 	"pgregory.net/rapid"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/entry"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 	"doorward/kv/search"
@@ -59,13 +62,13 @@ func TestSearchWithAnIndexEqualsTheScan(t *testing.T) {
 type congregation struct {
 	t    testing.TB
 	s    *kv.Store
-	keys []kv.Principal
+	keys []auth.Principal
 }
 
 func newCongregation(t testing.TB, s *kv.Store) *congregation {
 	t.Helper()
-	c := &congregation{t: t, s: s, keys: []kv.Principal{kv.Operator()}}
-	var rows []kv.Row
+	c := &congregation{t: t, s: s, keys: []auth.Principal{auth.Operator()}}
+	var rows []entry.Row
 	for id := int64(1); id <= 2; id++ {
 		rows = append(rows, row(t, record.Regional, id, `{"name":"R"}`))
 	}
@@ -99,10 +102,10 @@ func (c *congregation) change(r *rapid.T) {
 		church := strings.Replace(fmt.Sprint(home), "3", "null", 1)
 		loaded(c.t, c.s, row(c.t, record.Person, id, fmt.Sprintf(`{"full_name":%q,"church_id":%s,"phone":%q,"is_leader":%t}`, drawnName(r), church, phone, id%2 == home%2)))
 	case 3, 4, 5:
-		_ = c.s.Delete(kv.Operator(), target(record.Ticket, id)) // a ticket stays at its event
+		_ = c.s.Desk.Delete(auth.Operator(), target(record.Ticket, id)) // a ticket stays at its event
 		loaded(c.t, c.s, row(c.t, record.Ticket, id, fmt.Sprintf(`{"event_id":%d,"code":"CODE-%d","holder_name":%q,"phone":%q}`, home, id, drawnName(r), phone)))
 	case 6:
-		_ = c.s.Delete(kv.Operator(), target(rapid.SampledFrom([]*record.Kind{record.Person, record.Ticket}).Draw(r, "kind"), id)) // it may not be there
+		_ = c.s.Desk.Delete(auth.Operator(), target(rapid.SampledFrom([]*record.Kind{record.Person, record.Ticket}).Draw(r, "kind"), id)) // it may not be there
 	case 7, 8:
 		patched(c.t, c.s, record.Church, home, fmt.Sprintf(`{"regional_id":%d}`, 1+id%2))
 	case 9:
@@ -129,7 +132,7 @@ func drawnText(r *rapid.T) string {
 
 // checkSearch compares a list with the index and without it.
 func (c *congregation) checkSearch(r *rapid.T, f *follower) {
-	q := kv.Query{Surface: record.Admin, Kind: rapid.SampledFrom([]*record.Kind{record.Person, record.Person, record.Ticket, record.HolderName}).Draw(r, "kind"),
+	q := desk.Query{Surface: record.Admin, Kind: rapid.SampledFrom([]*record.Kind{record.Person, record.Person, record.Ticket, record.HolderName}).Draw(r, "kind"),
 		Offset: rapid.IntRange(0, 2).Draw(r, "offset"), Limit: rapid.SampledFrom([]int{2, 100}).Draw(r, "limit")}
 	text := drawnText(r)
 	switch rapid.IntRange(0, 3).Draw(r, "mode") {
@@ -141,16 +144,16 @@ func (c *congregation) checkSearch(r *rapid.T, f *follower) {
 		q.Ranked = search.ParseRanked(text)
 	}
 	if q.Kind == record.Person && rapid.Bool().Draw(r, "leaders") {
-		q.Where = append(q.Where, kv.Where{Field: "is_leader", In: []any{rapid.Bool().Draw(r, "is_leader")}})
+		q.Where = append(q.Where, desk.Where{Field: "is_leader", In: []any{rapid.Bool().Draw(r, "is_leader")}})
 	}
 	p := rapid.SampledFrom(c.keys).Draw(r, "key")
 	if home := map[*record.Kind]string{record.Person: "church_id", record.Ticket: "event_id"}[q.Kind]; home != "" && rapid.IntRange(0, 3).Draw(r, "filter") == 0 {
-		q.Where = append(q.Where, kv.Where{Field: home, In: []any{rapid.Int64Range(1, 3).Draw(r, "of")}})
+		q.Where = append(q.Where, desk.Where{Field: home, In: []any{rapid.Int64Range(1, 3).Draw(r, "of")}})
 	}
 	q.Finder = f
-	got, err := c.s.List(p, q)
+	got, err := c.s.Desk.List(p, q)
 	q.Finder = nil
-	want, wanted := c.s.List(p, q)
+	want, wanted := c.s.Desk.List(p, q)
 	if kindOf(err) != kindOf(wanted) || got.Count != want.Count || !slices.Equal(got.IDs, want.IDs) || string(got.Results) != string(want.Results) {
 		r.Errorf("search %q of %s finds %d %v, %v with the index, %d %v, %v without", text, q.Kind.Name, got.Count, ints(got.IDs), err, want.Count, ints(want.IDs), wanted)
 	}
@@ -161,8 +164,8 @@ func (c *congregation) checkTickets(r *rapid.T, f *follower) {
 	typed := search.ParseRanked(drawnText(r))
 	event := rapid.Int64Range(1, 4).Draw(r, "event")
 	p := rapid.SampledFrom(c.keys).Draw(r, "key")
-	got, err := c.s.FindTickets(p, event, typed, f)
-	want, wanted := c.s.FindTickets(p, event, typed, nil)
+	got, err := c.s.Door.FindTickets(p, event, typed, f)
+	want, wanted := c.s.Door.FindTickets(p, event, typed, nil)
 	if kindOf(err) != kindOf(wanted) || !reflect.DeepEqual(got, want) {
 		r.Errorf("tickets for %q: %+v, %v with the index, %+v, %v without", typed.Words(), got, err, want, wanted)
 	}
@@ -174,7 +177,7 @@ func TestRankedSearchIsRightPastItsLimits(t *testing.T) {
 	t.Parallel()
 	s := kvtest.Open(t)
 	c := newCongregation(t, s)
-	var rows []kv.Row
+	var rows []entry.Row
 	name := func(id int64) string {
 		return []string{"Ana", "Anabela", "Anna", "Eva"}[id%4] + " Souza" + strings.Repeat(" X", int(id%5))
 	}
@@ -192,7 +195,7 @@ func TestRankedSearchIsRightPastItsLimits(t *testing.T) {
 		f.fooled = rapid.IntRange(0, 1).Draw(r, "fooled") * rapid.IntRange(0, 1100).Draw(r, "fools")
 		first, n := rapid.Int64Range(1, 3000).Draw(r, "first"), rapid.Int64Range(0, 300).Draw(r, "changed")
 		rename := func(name func(int64) string) {
-			var rows []kv.Row
+			var rows []entry.Row
 			for id := first; id < first+n; id++ {
 				rows = append(rows, row(t, record.Person, id, fmt.Sprintf(`{"full_name":%q}`, name(id))),
 					row(t, record.Ticket, 1+id%200, fmt.Sprintf(`{"holder_name":%q}`, name(1+id%200))))
@@ -207,15 +210,15 @@ func TestRankedSearchIsRightPastItsLimits(t *testing.T) {
 		} else {
 			change()
 		}
-		q := kv.Query{Surface: record.Admin, Kind: record.Person, Ranked: search.ParseRanked("ana souza"), Limit: 2000, Finder: f}
-		got, err := s.List(kv.Operator(), q)
+		q := desk.Query{Surface: record.Admin, Kind: record.Person, Ranked: search.ParseRanked("ana souza"), Limit: 2000, Finder: f}
+		got, err := s.Desk.List(auth.Operator(), q)
 		q.Finder = nil
-		want, wanted := s.List(kv.Operator(), q)
+		want, wanted := s.Desk.List(auth.Operator(), q)
 		if err != nil || wanted != nil || got.Count != want.Count || got.Count > 1000 || !slices.Equal(got.IDs, want.IDs) {
 			r.Errorf("with the index %d are found, %v, without %d, %v, at most 1,000 and the same", got.Count, err, want.Count, wanted)
 		}
-		tickets, err := s.FindTickets(c.keys[1], 1, q.Ranked, f)
-		all, wanted := s.FindTickets(c.keys[1], 1, q.Ranked, nil)
+		tickets, err := s.Door.FindTickets(c.keys[1], 1, q.Ranked, f)
+		all, wanted := s.Door.FindTickets(c.keys[1], 1, q.Ranked, nil)
 		if err != nil || wanted != nil || len(all) > 20 || !reflect.DeepEqual(tickets, all) {
 			r.Errorf("with the index %d tickets are found, %v, without %d, %v, want the same", len(tickets), err, len(all), wanted)
 		}
@@ -228,7 +231,7 @@ func TestSearchesWhileAWriterWrites(t *testing.T) {
 	t.Parallel()
 	s := kvtest.Open(t)
 	c := newCongregation(t, s)
-	var rows []kv.Row
+	var rows []entry.Row
 	for id := int64(2); id <= 40; id += 2 {
 		rows = append(rows, row(t, record.Person, id, `{"full_name":"Ana Souza","church_id":1}`))
 	}
@@ -246,7 +249,7 @@ func TestSearchesWhileAWriterWrites(t *testing.T) {
 	var readers sync.WaitGroup
 	for n, key := range []int{2, 3} {
 		readers.Go(func() {
-			q := kv.Query{Surface: record.Admin, Kind: record.Person, Limit: 100, Finder: f}
+			q := desk.Query{Surface: record.Admin, Kind: record.Person, Limit: 100, Finder: f}
 			for i, running := 0, true; running; i++ {
 				select {
 				case <-done:
@@ -256,7 +259,7 @@ func TestSearchesWhileAWriterWrites(t *testing.T) {
 				if q.Search, q.Ranked = search.Parse("souza"), nil; i%2 == 0 {
 					q.Search, q.Ranked = nil, search.ParseRanked("souza")
 				}
-				page, err := s.List(c.keys[key], q)
+				page, err := s.Desk.List(c.keys[key], q)
 				if none := n == 0 && page.Count == 0; err != nil || page.Count != len(page.IDs) || page.Count != 20 && !none {
 					t.Errorf("%d are found in %d, %v, want 20, or none in a regional that the church has left", len(page.IDs), page.Count, err)
 				}

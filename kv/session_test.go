@@ -8,6 +8,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv"
+	"doorward/kv/keys"
 	"doorward/kv/kvtest"
 )
 
@@ -15,9 +16,9 @@ import (
 func contact(t testing.TB, peer, node *kv.Store, want bool) {
 	t.Helper()
 	unanswered(t, peer, node, want)
-	id, _, err := node.Session()
+	id, _, err := node.Keys.Session()
 	if err == nil {
-		err = node.SessionMet(id)
+		err = node.Keys.SessionMet(id)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -27,21 +28,21 @@ func contact(t testing.TB, peer, node *kv.Store, want bool) {
 // unanswered is a contact whose answer is lost.
 func unanswered(t testing.TB, peer, node *kv.Store, want bool) {
 	t.Helper()
-	id, before, err := node.Session()
+	id, before, err := node.Keys.Session()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if clone, err := peer.SeenSession(node.Node(), id, before); err != nil || clone != want {
+	if clone, err := peer.Keys.SeenSession(node.Tables.Node(), id, before); err != nil || clone != want {
 		t.Errorf("SeenSession(%s after %s) = %v, %v, want %v", id, before, clone, err, want)
 	}
 }
 
 // startsOffline has a laptop tell nobody of some sessions: it dials, and nothing answers.
-func startsOffline(t testing.TB, l *laptop, times int) {
+func startsOffline(t testing.TB, l *venueLaptop, times int) {
 	t.Helper()
 	for range times {
 		l.restart()
-		if _, _, err := l.Session(); err != nil {
+		if _, _, err := l.Store.Keys.Session(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -53,10 +54,10 @@ func TestSessionsNameTheirPredecessors(t *testing.T) {
 	for i := range 3 {
 		s := reopenable(t, c)
 		if i == 0 {
-			before = s.Epoch()
+			before = s.Tables.Epoch()
 		}
-		id, all, err := s.Session()
-		if again, _, _ := s.Session(); err != nil || id == all[0] || all[0] != before || len(all) != i+1 || again != id {
+		id, all, err := s.Keys.Session()
+		if again, _, _ := s.Keys.Session(); err != nil || id == all[0] || all[0] != before || len(all) != i+1 || again != id {
 			t.Errorf("Session() = %s after %s, %v, want another one after %s, and the same again", id, all, err, before)
 		}
 		before = id
@@ -70,14 +71,14 @@ func TestClonesAreNoticedByTheirSessions(t *testing.T) {
 	peer := kvtest.Open(t)
 	for _, c := range []struct {
 		name string
-		meet func(t *testing.T, one, two *laptop)
+		meet func(t *testing.T, one, two *venueLaptop)
 	}{
-		{"both have been started since", func(t *testing.T, one, two *laptop) {
+		{"both have been started since", func(t *testing.T, one, two *venueLaptop) {
 			contact(t, peer, one.Store, false)
 			contact(t, peer, two.Store, true)
 			contact(t, peer, one.Store, true) // the first is told at its next contact
 		}},
-		{"one was started once more", func(t *testing.T, one, two *laptop) {
+		{"one was started once more", func(t *testing.T, one, two *venueLaptop) {
 			contact(t, peer, one.Store, false)
 			one.restart()
 			contact(t, peer, one.Store, false)
@@ -86,14 +87,14 @@ func TestClonesAreNoticedByTheirSessions(t *testing.T) {
 			one.restart()
 			contact(t, peer, one.Store, true)
 		}},
-		{"each was started without meeting anybody", func(t *testing.T, one, two *laptop) {
+		{"each was started without meeting anybody", func(t *testing.T, one, two *venueLaptop) {
 			startsOffline(t, one, 1)
 			startsOffline(t, two, 3)
 			contact(t, peer, one.Store, false)
 			contact(t, peer, two.Store, true)
 			contact(t, peer, one.Store, true)
 		}},
-		{"each was started more often than is told", func(t *testing.T, one, two *laptop) {
+		{"each was started more often than is told", func(t *testing.T, one, two *venueLaptop) {
 			startsOffline(t, one, 40)
 			startsOffline(t, two, 35)
 			contact(t, peer, one.Store, false)
@@ -107,17 +108,17 @@ func TestClonesAreNoticedByTheirSessions(t *testing.T) {
 			two := one.clone()
 			one.restart()
 			c.meet(t, one, two)
-			first := one.Epoch()
-			for _, l := range []*laptop{one, two} {
-				if err := l.BeginEpoch("another copy of this store has been met"); err != nil {
+			first := one.Store.Tables.Epoch()
+			for _, l := range []*venueLaptop{one, two} {
+				if err := l.Store.Tables.BeginEpoch("another copy of this store has been met"); err != nil {
 					t.Fatal(err)
 				}
 				contact(t, peer, l.Store, false)
 				l.restart()
 				contact(t, peer, l.Store, false)
 			}
-			if one.Epoch() == two.Epoch() || one.Epoch() == first || two.Epoch() == first {
-				t.Errorf("epochs %s and %s after %s, want two new ones", one.Epoch(), two.Epoch(), first)
+			if one.Store.Tables.Epoch() == two.Store.Tables.Epoch() || one.Store.Tables.Epoch() == first || two.Store.Tables.Epoch() == first {
+				t.Errorf("epochs %s and %s after %s, want two new ones", one.Store.Tables.Epoch(), two.Store.Tables.Epoch(), first)
 			}
 		})
 	}
@@ -147,7 +148,7 @@ func TestALostAnswerMakesNoClone(t *testing.T) {
 	contact(t, peer, l.Store, false)
 	l.restart()
 	contact(t, peer, l.Store, false)
-	if _, before, err := l.Session(); err != nil || len(before) != 1 {
+	if _, before, err := l.Store.Keys.Session(); err != nil || len(before) != 1 {
 		t.Errorf("Session() names %d before, %v, want the last that was answered to alone", len(before), err)
 	}
 }
@@ -184,7 +185,7 @@ func TestNoticedCopiesAreNoClones(t *testing.T) {
 }
 
 // clone is a laptop with a copy of everything, the marks included.
-func (l *laptop) clone() *laptop {
+func (l *venueLaptop) clone() *venueLaptop {
 	l.Helper()
 	c := newLaptop(l.T)
 	closed(l.T, c.Store)
@@ -198,17 +199,17 @@ func TestSessionsOfNobody(t *testing.T) {
 	s := kvtest.Open(t)
 	a, b := ulid.Make().String(), ulid.Make().String()
 	for _, c := range [][3]string{{"", a, b}, {a, "", b}, {a, b, ""}, {a, b, b}, {a, b, "x"}, {a, strings.ToLower(b) + "I", a}} {
-		if _, err := s.SeenSession(c[0], c[1], []string{c[2]}); !errors.Is(err, kv.ErrSession) {
+		if _, err := s.Keys.SeenSession(c[0], c[1], []string{c[2]}); !errors.Is(err, keys.ErrSession) {
 			t.Errorf("SeenSession(%q) = %v, want ErrSession", c, err)
 		}
 	}
 	for _, before := range [][]string{nil, {b, b}, {b, a, b}, make([]string, 33)} {
-		if _, err := s.SeenSession(a, ulid.Make().String(), before); !errors.Is(err, kv.ErrSession) {
+		if _, err := s.Keys.SeenSession(a, ulid.Make().String(), before); !errors.Is(err, keys.ErrSession) {
 			t.Errorf("SeenSession(after %q) = %v, want ErrSession", before, err)
 		}
 	}
 	for range 300 { // a peer that makes up sessions costs no more than a hundred
-		if clone, err := s.SeenSession(a, ulid.Make().String(), []string{ulid.Make().String(), ulid.Make().String()}); err != nil || clone {
+		if clone, err := s.Keys.SeenSession(a, ulid.Make().String(), []string{ulid.Make().String(), ulid.Make().String()}); err != nil || clone {
 			t.Errorf("SeenSession = %v, %v", clone, err)
 		}
 	}

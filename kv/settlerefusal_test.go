@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
 	"doorward/kv/record"
 	"doorward/kv/rev"
 )
@@ -38,9 +40,9 @@ func TestApplyARefusalKeepsWhatTheCentreChanged(t *testing.T) {
 		},
 		"a new edit of a page, refused before": func(c joined, id int64, seen rev.ID) {
 			key := kvtest.Login(t, c.centre, "church:1", "sync:*", "people:GET", "group:GET", "memberships:GET", "event:GET")
-			w := kv.DocWrite{ID: record.Person.DocID(record.Int(id)), Parent: seen, Body: []byte(`{"full_name":"Ana",
+			w := merge.DocWrite{ID: record.Person.DocID(record.Int(id)), Parent: seen, Body: []byte(`{"full_name":"Ana",
 				"church_id":1,"nationality":"Portuguese","occupation":"nurse","email":"ana@example.org"}`)}
-			if _, err := opens(t, c.centre, key, "church-1").Write([]kv.DocWrite{w}); err != nil {
+			if _, err := opens(t, c.centre, key, "church-1").Write([]merge.DocWrite{w}); err != nil {
 				t.Fatal(err)
 			}
 			c.moves(t, id)
@@ -49,14 +51,14 @@ func TestApplyARefusalKeepsWhatTheCentreChanged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c, id, seen := parted(t)
 			edit(c, id, seen)
-			page := matters(t, c.centre, kv.Operator(), record.Refusal)
+			page := matters(t, c.centre, auth.Operator(), record.Refusal)
 			if len(page) != 1 {
 				t.Fatalf("refusals = %v, want one", page)
 			}
-			if err := c.centre.ResolveRefusal(kv.Operator(), page[0].ID, true); err != nil {
+			if err := c.centre.Inbox.ResolveRefusal(auth.Operator(), page[0].ID, true); err != nil {
 				t.Fatal(err)
 			}
-			r, err := c.centre.Retrieve(kv.Operator(), target(record.Person, id))
+			r, err := c.centre.Desk.Retrieve(auth.Operator(), target(record.Person, id))
 			got := ""
 			for _, field := range []string{"full_name", "church_id", "nationality", "occupation", "email"} {
 				got += member(r.JSON, field) + " "
@@ -75,12 +77,12 @@ func TestARefusalIsKeptOnceWhateverItsPath(t *testing.T) {
 	c.moves(t, id)
 	body := []byte(`{"full_name":"Ana","church_id":1}`)
 	for _, path := range [][]rev.ID{{rev.Next(seen, false, body), seen}, {rev.Next(seen, false, body)}} {
-		w := kv.DocWrite{ID: record.Person.DocID(record.Int(id)), Path: path, Body: body}
-		if _, err := opens(t, c.centre, c.p, "church-1").Write([]kv.DocWrite{w}); err != nil {
+		w := merge.DocWrite{ID: record.Person.DocID(record.Int(id)), Path: path, Body: body}
+		if _, err := opens(t, c.centre, c.p, "church-1").Write([]merge.DocWrite{w}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	page := matters(t, c.centre, kv.Operator(), record.Refusal)
+	page := matters(t, c.centre, auth.Operator(), record.Refusal)
 	if len(page) != 1 {
 		t.Fatalf("refusals = %v, want one", page)
 	}

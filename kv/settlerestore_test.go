@@ -4,8 +4,12 @@ import (
 	"testing"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/door"
+	"doorward/kv/inbox"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // eventDatabases hold event 1 and its tickets.
@@ -16,7 +20,7 @@ func atOneEvent(t testing.TB) joined {
 	t.Helper()
 	c := newPair(t)
 	kv.ShareCodeKey(t, c.centre, c.venue)
-	c.p = enrolled(t, c.centre, "church:1", kv.Venue{Node: c.venue.Node(), Names: true})
+	c.p = enrolled(t, c.centre, "church:1", auth.Venue{Node: c.venue.Tables.Node(), Names: true})
 	c.exchange(t)
 	return c
 }
@@ -28,8 +32,8 @@ func (c joined) exchange(t testing.TB, names ...string) {
 		names = eventDatabases
 	}
 	for _, name := range names {
-		there, here := opens(t, c.centre, c.p, name), opens(t, c.venue, kv.Operator(), name)
-		if refused := append(replicated(t, here, c.venue.Node(), there), replicated(t, there, c.centre.Node(), here)...); refused != nil {
+		there, here := opens(t, c.centre, c.p, name), opens(t, c.venue, auth.Operator(), name)
+		if refused := append(replicated(t, here, c.venue.Tables.Node(), there), replicated(t, there, c.centre.Tables.Node(), here)...); refused != nil {
 			t.Errorf("%s: refused %v", name, refused)
 		}
 	}
@@ -41,10 +45,10 @@ func lostTicket(t testing.TB, edit string) (c joined, id int64) {
 	c = atOneEvent(t)
 	id = newTicket(t, c.centre, 1, "CODE", `,"holder_name":"Ana Souza","phone":"11 987654321","email":"ana@example.org"`)
 	c.exchange(t)
-	if err := c.centre.Delete(kv.Operator(), target(record.Ticket, id)); err != nil {
+	if err := c.centre.Desk.Delete(auth.Operator(), target(record.Ticket, id)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.venue.Update(kv.Operator(), target(record.Ticket, id), kvtest.Parse(t, record.TicketForm, edit, false)); err != nil {
+	if _, err := c.venue.Desk.Update(auth.Operator(), target(record.Ticket, id), kvtest.Parse(t, record.TicketForm, edit, false)); err != nil {
 		t.Fatal(err)
 	}
 	c.exchange(t)
@@ -54,7 +58,7 @@ func lostTicket(t testing.TB, edit string) (c joined, id int64) {
 // ticketMembers are some of a ticket's members, "" for none.
 func ticketMembers(t testing.TB, s *kv.Store, id int64) (all string) {
 	t.Helper()
-	r, err := s.Retrieve(kv.Operator(), target(record.Ticket, id))
+	r, err := s.Desk.Retrieve(auth.Operator(), target(record.Ticket, id))
 	if err != nil {
 		return kindOf(err)
 	}
@@ -73,8 +77,8 @@ func TestRestoreATicket(t *testing.T) {
 		`{"phone":"11 911112222"}`:       `"CODE" null "Ana S." "Ana Souza" "ana@example.org" "11 911112222" `,
 	} {
 		c, id := lostTicket(t, edit)
-		page := matters(t, c.centre, kv.Operator(), record.Conflict)
-		if err := c.centre.ResolveConflict(kv.Operator(), page[0].ID, kv.Choice{Other: true}); err != nil {
+		page := matters(t, c.centre, auth.Operator(), record.Conflict)
+		if err := c.centre.Inbox.ResolveConflict(auth.Operator(), page[0].ID, inbox.Choice{Other: true}); err != nil {
 			t.Errorf("%s: %v", edit, err)
 		}
 		c.exchange(t)
@@ -84,10 +88,10 @@ func TestRestoreATicket(t *testing.T) {
 			}
 			healthy(t, s)
 		}
-		if left := matters(t, c.centre, kv.Operator(), record.Conflict); len(left) != 0 {
+		if left := matters(t, c.centre, auth.Operator(), record.Conflict); len(left) != 0 {
 			t.Errorf("%s: there is left %s", edit, left[0].JSON)
 		}
-		scanned(t, c.centre, kv.Operator(), kv.Attempt{Event: 1, Code: "CODE", Door: "north"}, kv.Admitted)
+		scanned(t, c.centre, auth.Operator(), door.Attempt{Event: 1, Code: "CODE", Door: "north"}, table.Admitted)
 	}
 }
 
@@ -97,11 +101,11 @@ func TestATicketIsNotRestoredInPart(t *testing.T) {
 	if err := kv.Forget(c.centre, record.HolderName, id); err != nil {
 		t.Fatal(err)
 	}
-	page := matters(t, c.centre, kv.Operator(), record.Conflict)
-	if err := c.centre.ResolveConflict(kv.Operator(), page[0].ID, kv.Choice{Other: true}); kindOf(err) != "conflict" {
+	page := matters(t, c.centre, auth.Operator(), record.Conflict)
+	if err := c.centre.Inbox.ResolveConflict(auth.Operator(), page[0].ID, inbox.Choice{Other: true}); kindOf(err) != "conflict" {
 		t.Errorf("restore: %v, want conflict", err)
 	}
-	if left := matters(t, c.centre, kv.Operator(), record.Conflict); len(left) != len(page) {
+	if left := matters(t, c.centre, auth.Operator(), record.Conflict); len(left) != len(page) {
 		t.Errorf("%d conflicts are left, want %d", len(left), len(page))
 	}
 	for _, k := range []*record.Kind{record.Ticket, record.HolderName, record.Holder} {
@@ -117,19 +121,19 @@ func TestTheLabelOfARestoredTicket(t *testing.T) {
 	id := newTicket(t, c.centre, 1, "CODE", `,"holder_name":"Ana Souza"`)
 	c.exchange(t)
 	for s, edit := range map[*kv.Store]string{c.centre: `{"holder_name":"Eva Ferreira"}`, c.venue: `{"type":"Adult"}`} {
-		if _, err := s.Update(kv.Operator(), target(record.Ticket, id), kvtest.Parse(t, record.TicketForm, edit, false)); err != nil {
+		if _, err := s.Desk.Update(auth.Operator(), target(record.Ticket, id), kvtest.Parse(t, record.TicketForm, edit, false)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := c.centre.Delete(kv.Operator(), target(record.Ticket, id)); err != nil {
+	if err := c.centre.Desk.Delete(auth.Operator(), target(record.Ticket, id)); err != nil {
 		t.Fatal(err)
 	}
 	c.exchange(t)
-	page := matters(t, c.centre, kv.Operator(), record.Conflict)
+	page := matters(t, c.centre, auth.Operator(), record.Conflict)
 	if len(page) != 1 {
 		t.Fatalf("conflicts = %v, want one", page)
 	}
-	if err := c.centre.ResolveConflict(kv.Operator(), page[0].ID, kv.Choice{Other: true}); err != nil {
+	if err := c.centre.Inbox.ResolveConflict(auth.Operator(), page[0].ID, inbox.Choice{Other: true}); err != nil {
 		t.Fatal(err)
 	}
 	if name, _ := agrees(t, c.centre, id); name != "Eva Ferreira" {

@@ -10,14 +10,17 @@ import (
 
 	"pgregory.net/rapid"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/door"
+	"doorward/kv/entry"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/table"
 	"doorward/kv/value"
 )
 
 // updatedAt is when this store says that a record was last changed.
-func updatedAt(t testing.TB, r kv.Reply) time.Time {
+func updatedAt(t testing.TB, r entry.Reply) time.Time {
 	t.Helper()
 	at, ok := value.ParseDateTime(strings.Trim(member(r.JSON, "updated_at"), `"`), time.UTC)
 	if !ok {
@@ -42,7 +45,7 @@ func TestUpdatedAtNeverGoesBackUnlessTheLastCommitLiesFarAhead(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var log bytes.Buffer
 			clock := kvtest.NewClock(sunday)
-			config := kv.Config{Dir: folder(t), Clock: clock.Now, Built: c.built, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+			config := table.Config{Dir: folder(t), Clock: clock.Now, Built: c.built, Logger: slog.New(slog.NewTextHandler(&log, nil))}
 			s := reopenable(t, config)
 			kvtest.Create(t, s, record.Church, `{"name":"A"}`)
 			closed(t, s)
@@ -68,7 +71,7 @@ func TestClocksUnderADrawnWall(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		clock := kvtest.NewClock(sunday)
-		c := kv.Config{Dir: folder(t), Clock: clock.Now, Built: sunday.Add(-time.Hour)}
+		c := table.Config{Dir: folder(t), Clock: clock.Now, Built: sunday.Add(-time.Hour)}
 		s := reopenable(t, c)
 		defer func() { closed(t, s) }()
 		event := newEvent(t, s, "")
@@ -92,7 +95,7 @@ func TestClocksUnderADrawnWall(t *testing.T) {
 			for n := range 2 {
 				code := fmt.Sprintf("K%d-%d", i, n)
 				newTicket(t, s, event, code, "")
-				d := scanned(t, s, kv.Operator(), kv.Attempt{Event: event, Code: code}, kv.Admitted)
+				d := scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: code}, table.Admitted)
 				next := strings.Trim(fact(t, s, record.Checkin, d.CheckinID, "hlc"), `"`)
 				if len(next) != 16 || next <= hlc || next < fmt.Sprintf("%016x", uint64(wall.UnixMilli())<<16) {
 					r.Fatalf("hlc at %v = %s, after %s", wall, next, hlc)
@@ -109,15 +112,15 @@ func TestNothingChangedIsNoChange(t *testing.T) {
 	event := newEvent(t, s, "")
 	ticket := newTicket(t, s, event, "K1", `,"phone":"+55 11 98888-1234"`)
 	for k, id := range map[*record.Kind]int64{record.Church: church, record.Ticket: ticket} {
-		before, err := s.Retrieve(kv.Operator(), target(k, id))
+		before, err := s.Desk.Retrieve(auth.Operator(), target(k, id))
 		if err != nil {
 			t.Fatal(err)
 		}
-		seq := s.Seq()
+		seq := s.Tables.Seq()
 		clock.Move(time.Hour)
 		for _, body := range []string{`{}`, string(before.JSON)} {
-			if r := patched(t, s, k, id, body); r.Revision != before.Revision || string(r.JSON) != string(before.JSON) || s.Seq() != seq {
-				t.Errorf("patch of a %s with %s = %s, sequence %d, want nothing changed of %s, %d", k.Name, body, r.JSON, s.Seq(), before.JSON, seq)
+			if r := patched(t, s, k, id, body); r.Revision != before.Revision || string(r.JSON) != string(before.JSON) || s.Tables.Seq() != seq {
+				t.Errorf("patch of a %s with %s = %s, sequence %d, want nothing changed of %s, %d", k.Name, body, r.JSON, s.Tables.Seq(), before.JSON, seq)
 			}
 		}
 	}

@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
 	"doorward/kv/names"
 	"doorward/kv/record"
 	"doorward/kv/value"
@@ -18,7 +20,7 @@ import (
 func agrees(t testing.TB, s *kv.Store, id int64) (name, phone string) {
 	t.Helper()
 	read := func(db string, k *record.Kind, field string) string {
-		body := bodyOf(t, opens(t, s, kv.Operator(), db), k.DocID(record.Int(id)))
+		body := bodyOf(t, opens(t, s, auth.Operator(), db), k.DocID(record.Int(id)))
 		return value.Unquote([]byte(member([]byte(body[strings.Index(body, "{"):]), field)))
 	}
 	name, phone = read("event-1-names", record.HolderName, "full_name"), read("event-1-holders", record.Holder, "phone")
@@ -42,7 +44,7 @@ func TestWhatFollowsFromAMergeAgrees(t *testing.T) {
 			c.exchange(t)
 			form := func(s *kv.Store, body string) {
 				t.Helper()
-				if _, err := s.Update(kv.Operator(), target(record.Ticket, id), kvtest.Parse(t, record.TicketForm, body, false)); err != nil {
+				if _, err := s.Desk.Update(auth.Operator(), target(record.Ticket, id), kvtest.Parse(t, record.TicketForm, body, false)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -167,7 +169,7 @@ func (m *meeting) visit(t testing.TB) {
 func (m *meeting) clashes(t testing.TB) string {
 	t.Helper()
 	var fields []string
-	for _, r := range matters(t, m.Store, kv.Operator(), record.Conflict) {
+	for _, r := range matters(t, m.Store, auth.Operator(), record.Conflict) {
 		fields = append(fields, member(r.JSON, "field"))
 	}
 	slices.Sort(fields)
@@ -197,8 +199,8 @@ func TestWhatAgreesIsNotWrittenAgain(t *testing.T) {
 
 // Two roots that are brought the same in the same order make the same of it.
 func TestWhatFollowsIsTheSameRevision(t *testing.T) {
-	docs := func(a string) map[string]kv.DocWrite {
-		all := map[string]kv.DocWrite{}
+	docs := func(a string) map[string]merge.DocWrite {
+		all := map[string]merge.DocWrite{}
 		add := func(db string, k *record.Kind, body string) {
 			path := chain("a")
 			switch {
@@ -208,7 +210,7 @@ func TestWhatFollowsIsTheSameRevision(t *testing.T) {
 			default:
 				path = chain(a + "a")
 			}
-			all[db] = kv.DocWrite{ID: drawnDoc(k, 0), Path: path, Body: []byte(body)}
+			all[db] = merge.DocWrite{ID: drawnDoc(k, 0), Path: path, Body: []byte(body)}
 		}
 		at := `,"created_at":"2026-11-22T19:00:00.000000Z"}`
 		add("event-1", record.Ticket, `{"event_id":1,"label":"`+strings.ToUpper(a)+`"`+at)
@@ -217,7 +219,7 @@ func TestWhatFollowsIsTheSameRevision(t *testing.T) {
 	}
 	made := func(dbs ...string) (revisions, label string) {
 		s := twoChurches(t)
-		p := enrolled(t, s, "church:1", kv.Venue{})
+		p := enrolled(t, s, "church:1", auth.Venue{})
 		for _, side := range []string{"a", "b", "c"} {
 			for _, db := range dbs {
 				if err := push(t, opens(t, s, p, db), docs(side)[db]); err != nil {
@@ -226,7 +228,7 @@ func TestWhatFollowsIsTheSameRevision(t *testing.T) {
 			}
 		}
 		for _, db := range []string{"event-1", "event-1-names"} {
-			revisions += bodyOf(t, opens(t, s, kv.Operator(), db), docs("a")[db].ID)
+			revisions += bodyOf(t, opens(t, s, auth.Operator(), db), docs("a")[db].ID)
 			label += member([]byte(revisions[strings.LastIndex(revisions, "{"):]), "label")
 		}
 		return revisions, label
@@ -244,7 +246,7 @@ func TestWhatFollowsIsTheSameRevision(t *testing.T) {
 func TestTheLabelOfANameThatAGuestBrings(t *testing.T) {
 	for _, blocked := range []bool{false, true} {
 		c := newPair(t)
-		c.p = enrolled(t, c.centre, "event:1", kv.Venue{Node: c.venue.Node(), Names: true})
+		c.p = enrolled(t, c.centre, "event:1", auth.Venue{Node: c.venue.Tables.Node(), Names: true})
 		kv.ShareCodeKey(t, c.centre, c.venue)
 		c.exchange(t, "event-1")
 		id := newTicket(t, c.venue, 1, "CODE", `,"holder_name":"Ana Souza","phone":"11 987654321"`)
@@ -264,7 +266,7 @@ func TestTheLabelOfANameThatAGuestBrings(t *testing.T) {
 			patched(t, c.centre, record.Ticket, id, `{"state":"blocked"}`)
 		}
 		form := kvtest.Parse(t, record.TicketForm, `{"holder_name":"Eva Ferreira","phone":"11 911112222"}`, false)
-		if _, err := c.venue.Update(kv.Operator(), target(record.Ticket, id), form); err != nil {
+		if _, err := c.venue.Desk.Update(auth.Operator(), target(record.Ticket, id), form); err != nil {
 			t.Fatal(err)
 		}
 		if refused := push(); len(refused) != want {
@@ -280,13 +282,13 @@ func TestTheLabelOfANameThatAGuestBrings(t *testing.T) {
 // pushed brings one of a laptop's databases to the centre, whose it may write and not read, and answers what was refused.
 func pushed(t testing.TB, c joined, name string) []string {
 	t.Helper()
-	here, err := c.venue.Database(kv.Operator(), name)
+	here, err := c.venue.Docs.Database(auth.Operator(), name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	there, err := c.centre.Database(c.p, name)
+	there, err := c.centre.Docs.Database(c.p, name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return replicated(t, here, c.venue.Node(), there)
+	return replicated(t, here, c.venue.Tables.Node(), there)
 }

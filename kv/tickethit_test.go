@@ -8,15 +8,18 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/door"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 	"doorward/kv/search"
+	"doorward/kv/table"
 )
 
 // found searches an event's tickets and answers what is shown of them, one after the other.
-func found(t testing.TB, s *kv.Store, p kv.Principal, event int64, typed string) []kv.TicketHit {
+func found(t testing.TB, s *kv.Store, p auth.Principal, event int64, typed string) []door.TicketHit {
 	t.Helper()
-	hits, err := s.FindTickets(p, event, search.ParseRanked(typed), nil)
+	hits, err := s.Door.FindTickets(p, event, search.ParseRanked(typed), nil)
 	if err != nil {
 		t.Fatalf("tickets for %q: %v", typed, err)
 	}
@@ -31,7 +34,7 @@ func TestDoorsFindTickets(t *testing.T) {
 	}
 	newTicket(t, s, event, "K9", "")
 	newTicket(t, s, other, "ELSEWHERE", `,"holder_name":"Ana Souza"`)
-	p := door(t, s, event)
+	p := gate(t, s, event)
 	for typed, want := range map[string]string{
 		"ana souza": "1 5",
 		"ANA SOUSA": "1 5",
@@ -55,7 +58,7 @@ func TestDoorsFindTickets(t *testing.T) {
 		}
 	}
 	hit := found(t, s, p, event, "ana souza")[0]
-	want := kv.TicketHit{Ticket: record.Int(1), Label: "Ana S.", Type: "VIP", Order: "R0", State: "valid", PhoneTail: "4320"}
+	want := door.TicketHit{Ticket: record.Int(1), Label: "Ana S.", Type: "VIP", Order: "R0", State: "valid", PhoneTail: "4320"}
 	if hit != want {
 		t.Errorf("a door is shown %+v, want %+v", hit, want)
 	}
@@ -66,8 +69,8 @@ func TestDoorsSeeWhoIsIn(t *testing.T) {
 	s, clock := opened(t)
 	event := newEvent(t, s, `,"list_rule":"daily"`)
 	newTicket(t, s, event, "K1", `,"holder_name":"Ana Souza"`)
-	p := door(t, s, event)
-	d := scanned(t, s, p, kv.Attempt{Event: event, Code: "K1"}, kv.Admitted)
+	p := gate(t, s, event)
+	d := scanned(t, s, p, door.Attempt{Event: event, Code: "K1"}, table.Admitted)
 	if hit := found(t, s, p, event, "ana")[0]; !hit.AdmittedAt.Equal(d.AdmittedAt) || hit.CheckinID != d.CheckinID {
 		t.Errorf("after a check-in a door is shown %+v, want that of %+v", hit, d)
 	}
@@ -75,8 +78,8 @@ func TestDoorsSeeWhoIsIn(t *testing.T) {
 	if hit := found(t, s, p, event, "ana")[0]; !hit.AdmittedAt.IsZero() || hit.CheckinID != "" {
 		t.Errorf("on the next day a door is shown %+v, want nobody in", hit)
 	}
-	d = scanned(t, s, p, kv.Attempt{Event: event, Code: "K1"}, kv.Admitted)
-	if _, err := s.Undo(p, kv.Undoing{Event: event, CheckinID: d.CheckinID}); err != nil {
+	d = scanned(t, s, p, door.Attempt{Event: event, Code: "K1"}, table.Admitted)
+	if _, err := s.Door.Undo(p, door.Undoing{Event: event, CheckinID: d.CheckinID}); err != nil {
 		t.Fatal(err)
 	}
 	if hit := found(t, s, p, event, "ana")[0]; !hit.AdmittedAt.IsZero() {
@@ -93,10 +96,10 @@ func TestDoorsFindOnlyTheirOwn(t *testing.T) {
 		newTicket(t, s, event, fmt.Sprintf("MARKER-%d", event), `,"holder_name":"Ana Maria Marker","email":"marker@example.org","phone":"+55 11 99999-4321"`)
 	}
 	for level, wants := range map[string]error{
-		"denomination": nil, "church:1,2": nil, "church:1": kv.ErrNotFound, fmt.Sprintf("event:%d", mine): kv.ErrNotFound, "regional:1": kv.ErrNotFound,
+		"denomination": nil, "church:1,2": nil, "church:1": table.ErrNotFound, fmt.Sprintf("event:%d", mine): table.ErrNotFound, "regional:1": table.ErrNotFound,
 	} {
 		p := kvtest.Login(t, s, level, "checkin:*")
-		hits, err := s.FindTickets(p, other, search.ParseRanked("marker"), nil)
+		hits, err := s.Door.FindTickets(p, other, search.ParseRanked("marker"), nil)
 		if !errors.Is(err, wants) || len(hits) != map[bool]int{true: 1}[wants == nil] {
 			t.Errorf("%s finds %d tickets of the other event, %v, want %v", level, len(hits), err, wants)
 		}
@@ -104,13 +107,13 @@ func TestDoorsFindOnlyTheirOwn(t *testing.T) {
 			t.Errorf("%s is shown what is private: %s", level, shown)
 		}
 	}
-	for permission, wants := range map[string]error{"checkin:GET": nil, "checkin:POST": kv.ErrForbidden, "event:*": kv.ErrForbidden} {
+	for permission, wants := range map[string]error{"checkin:GET": nil, "checkin:POST": auth.ErrForbidden, "event:*": auth.ErrForbidden} {
 		p := kvtest.Login(t, s, fmt.Sprintf("event:%d", mine), permission)
-		if _, err := s.FindTickets(p, mine, search.ParseRanked("marker"), nil); !errors.Is(err, wants) {
+		if _, err := s.Door.FindTickets(p, mine, search.ParseRanked("marker"), nil); !errors.Is(err, wants) {
 			t.Errorf("with %s tickets are found: %v, want %v", permission, err, wants)
 		}
 	}
-	if _, err := s.FindTickets(kv.Operator(), 99, search.ParseRanked("marker"), nil); !errors.Is(err, kv.ErrNotFound) {
+	if _, err := s.Door.FindTickets(auth.Operator(), 99, search.ParseRanked("marker"), nil); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("tickets of no event = %v, want ErrNotFound", err)
 	}
 }

@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/entry"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 	"doorward/kv/scopes"
@@ -20,9 +23,9 @@ func shorn(t *testing.T, parts ...scopes.Sort) (s *kv.Store, event, ticket int64
 	ticket = newTicket(t, s, event, "a", `,"holder_name":"Ana Souza","email":"a@example.org"`)
 	for _, sort := range parts {
 		name := scopes.Scope{Sort: sort, ID: event}.String()
-		upto, err := s.Held(kv.Operator(), name)
+		upto, err := s.Laptop.Held(auth.Operator(), name)
 		if err == nil {
-			err = s.Release(kv.Operator(), name, upto)
+			err = s.Laptop.Release(auth.Operator(), name, upto)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -34,7 +37,7 @@ func shorn(t *testing.T, parts ...scopes.Sort) (s *kv.Store, event, ticket int64
 // shown is a ticket as its writer sees it.
 func shown(t *testing.T, s *kv.Store, ticket int64) string {
 	t.Helper()
-	r, err := s.Retrieve(kv.Operator(), target(record.Ticket, ticket))
+	r, err := s.Desk.Retrieve(auth.Operator(), target(record.Ticket, ticket))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +71,7 @@ func TestALaptopTakesNothingForWhatItLacks(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := shown(t, s, ticket)
-			_, err := s.Update(kv.Operator(), target(record.Ticket, ticket), kvtest.Parse(t, record.Ticket, c.patch, false))
+			_, err := s.Desk.Update(auth.Operator(), target(record.Ticket, ticket), kvtest.Parse(t, record.Ticket, c.patch, false))
 			if kindOf(err) != c.want || err != nil && !strings.Contains(err.Error(), "at the centre") {
 				t.Errorf("Update = %v, want %s", err, c.want)
 			}
@@ -86,11 +89,11 @@ func TestALaptopRejectsRowsOfWhatItLacks(t *testing.T) {
 	if err := kv.SetLeaf(s); err != nil {
 		t.Fatal(err)
 	}
-	row := func(more string) kv.Row {
-		return kv.Row{Kind: record.Ticket, Patch: kvtest.Parse(t, record.Ticket, fmt.Sprintf(`{"event_id":%d,"code":"a"%s}`, event, more), true)}
+	row := func(more string) entry.Row {
+		return entry.Row{Kind: record.Ticket, Patch: kvtest.Parse(t, record.Ticket, fmt.Sprintf(`{"event_id":%d,"code":"a"%s}`, event, more), true)}
 	}
-	got, err := s.Upsert(kv.Operator(), []kv.Row{row(`,"email":"b@example.org"`), row(`,"holder_name":"Ana Souza"`)}, false)
-	if err != nil || got[0].Fate != kv.Rejected || !errors.Is(got[0].Err, kv.ErrForbidden) || got[1].Fate != kv.Unchanged {
+	got, err := s.Desk.Upsert(auth.Operator(), []entry.Row{row(`,"email":"b@example.org"`), row(`,"holder_name":"Ana Souza"`)}, false)
+	if err != nil || got[0].Fate != desk.Rejected || !errors.Is(got[0].Err, auth.ErrForbidden) || got[1].Fate != desk.Unchanged {
 		t.Errorf("Upsert = %+v, %v, want the first rejected as forbidden and the second unchanged", got, err)
 	}
 }
@@ -112,7 +115,7 @@ func TestALaptopDeletesNoTicketInPart(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := s.Delete(kv.Operator(), target(record.Ticket, ticket)); kindOf(err) != c.want {
+		if err := s.Desk.Delete(auth.Operator(), target(record.Ticket, ticket)); kindOf(err) != c.want {
 			t.Errorf("Delete where %d parts lack = %v, want %s", len(c.lacks), err, c.want)
 		}
 		healthy(t, s)

@@ -10,8 +10,14 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/entry"
+	"doorward/kv/keys"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
+	"doorward/kv/office"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // givenTwice is a ticket that the centre has given to one person and a laptop, cut off, to another.
@@ -22,7 +28,7 @@ type givenTwice struct {
 
 func (g *givenTwice) gives(t testing.TB, s *kv.Store, body string, args ...any) {
 	t.Helper()
-	if _, err := s.Update(kv.Operator(), target(record.Ticket, g.ticket), kvtest.Parse(t, record.TicketForm, fmt.Sprintf(body, args...), false)); err != nil {
+	if _, err := s.Desk.Update(auth.Operator(), target(record.Ticket, g.ticket), kvtest.Parse(t, record.TicketForm, fmt.Sprintf(body, args...), false)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -30,11 +36,11 @@ func (g *givenTwice) gives(t testing.TB, s *kv.Store, body string, args ...any) 
 func newGivenTwice(t testing.TB) *givenTwice {
 	t.Helper()
 	g := &givenTwice{joined: atOneEvent(t)}
-	_, code, _, err := g.centre.Enrol(kv.Operator(), kv.Enrolment{Name: ulid.Make().String(), Level: kv.Level{Name: kv.ChurchOf, IDs: []int64{1}}, Venue: kv.Venue{Names: true}})
+	_, code, _, err := g.centre.Venues.Enrol(auth.Operator(), office.Enrolment{Name: ulid.Make().String(), Level: auth.Level{Name: auth.ChurchOf, IDs: []int64{1}}, Venue: auth.Venue{Names: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := g.centre.Exchange(code, kv.Joiner{Node: g.venue.Node(), Secret: kv.HashSecret("mine")})
+	c, err := g.centre.Venues.Exchange(code, office.Joiner{Node: g.venue.Tables.Node(), Secret: keys.HashSecret("mine")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +55,7 @@ func newGivenTwice(t testing.TB) *givenTwice {
 // holderOf is whom a ticket names, and how.
 func (g *givenTwice) holderOf(t testing.TB, s *kv.Store) string {
 	t.Helper()
-	r, err := s.Retrieve(kv.Operator(), target(record.Ticket, g.ticket))
+	r, err := s.Desk.Retrieve(auth.Operator(), target(record.Ticket, g.ticket))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,15 +185,15 @@ func (g *givenTwice) has(t testing.TB) string {
 // listed tells a value that a conflict has as the other.
 func listed(t testing.TB, s *kv.Store, value string) bool {
 	t.Helper()
-	return slices.ContainsFunc(matters(t, s, kv.Operator(), record.Conflict), func(r kv.Reply) bool { return strings.Contains(member(r.JSON, "other"), value) })
+	return slices.ContainsFunc(matters(t, s, auth.Operator(), record.Conflict), func(r entry.Reply) bool { return strings.Contains(member(r.JSON, "other"), value) })
 }
 
 // tellsErasures tells the laptop what the centre has erased.
 func (c joined) tellsErasures(t testing.TB) {
 	t.Helper()
-	all, _, err := c.centre.Erasures(c.p, 0)
+	all, _, err := c.centre.Erasures.Erasures(c.p, 0)
 	if err == nil {
-		err = c.venue.TakeErasures(kv.Operator(), all)
+		err = c.venue.Erasures.TakeErasures(auth.Operator(), all)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -198,10 +204,10 @@ func (c joined) tellsErasures(t testing.TB) {
 // compactedFile is a store's file without what was in its free pages.
 func compactedFile(t testing.TB, s *kv.Store) string {
 	t.Helper()
-	if _, err := s.Compact(t.Context(), kv.Operator()); err != nil {
+	if _, err := s.Files.Compact(t.Context(), auth.Operator()); err != nil {
 		t.Fatal(err)
 	}
-	b, err := os.ReadFile(kv.Path(s.Dir()))
+	b, err := os.ReadFile(table.Path(s.Tables.Dir()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,9 +217,9 @@ func compactedFile(t testing.TB, s *kv.Store) string {
 // A conflict about a record of a kind that this version does not know, and of the ticket's number, is none of the ticket's.
 func TestAConflictOfALaterKindIsNoneOfTheTickets(t *testing.T) {
 	g := newGivenTwice(t)
-	later := kv.DocWrite{ID: "conflict:01J00000000000000000000000", Path: chain("a"),
+	later := merge.DocWrite{ID: "conflict:01J00000000000000000000000", Path: chain("a"),
 		Body: fmt.Appendf(nil, `{"kind":"later","record_id":"%d","field":"full_name","winner":"a","other":"b"}`, g.ticket)}
-	results, err := opens(t, g.centre, kv.Operator(), "records").Write([]kv.DocWrite{later})
+	results, err := opens(t, g.centre, auth.Operator(), "records").Write([]merge.DocWrite{later})
 	if err != nil || results[0].Err != nil {
 		t.Fatalf("Write = %+v, %v", results, err)
 	}

@@ -8,9 +8,12 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/docs"
 	"doorward/kv/fault"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
+	"doorward/kv/office"
 	"doorward/kv/record"
 )
 
@@ -20,9 +23,9 @@ func TestALaptopOfAChurchSellsAtTheEventItHasAlong(t *testing.T) {
 	s := twoChurches(t) // event 1 is of church 1, event 3 of none
 	other := newEvent(t, s, "")
 	newTicket(t, s, 3, "MADE-HERE", "")
-	p, c := letIn(t, s, kv.Enrolment{Name: "north", Level: kv.Level{Name: kv.ChurchOf, IDs: []int64{1}}, Events: []int64{3}, Venue: kv.Venue{Names: true}})
-	sold := func(id string, event int64) kv.DocWrite {
-		return kv.DocWrite{ID: id, Path: chain("a"), Author: kv.Author{Node: ulid.MustParse(laptopNode)}, Body: fmt.Appendf(nil, `{"code_hash":"%032d","event_id":%d,"label":"","state":"valid"}`, event, event)}
+	p, c := letIn(t, s, office.Enrolment{Name: "north", Level: auth.Level{Name: auth.ChurchOf, IDs: []int64{1}}, Events: []int64{3}, Venue: auth.Venue{Names: true}})
+	sold := func(id string, event int64) merge.DocWrite {
+		return merge.DocWrite{ID: id, Path: chain("a"), Author: merge.Author{Node: ulid.MustParse(laptopNode)}, Body: fmt.Appendf(nil, `{"code_hash":"%032d","event_id":%d,"label":"","state":"valid"}`, event, event)}
 	}
 	if err := push(t, opens(t, s, p, "event-3"), sold(drawnDoc(record.Ticket, 1), 3)); err != nil {
 		t.Errorf("a ticket sold at the event = %v", err)
@@ -39,18 +42,18 @@ func TestALaptopOfAChurchSellsAtTheEventItHasAlong(t *testing.T) {
 	if err := push(t, opens(t, s, p, "event-1"), moved); kindOf(err) != "forbidden" {
 		t.Errorf("somebody else's ticket taken to an event of the church = %v, want forbidden", err)
 	}
-	if _, err := s.Database(p, "event-2"); kindOf(err) != "forbidden" {
+	if _, err := s.Docs.Database(p, "event-2"); kindOf(err) != "forbidden" {
 		t.Errorf("the database of another church's event = %v, want forbidden", err)
 	}
-	if err := s.RevokeVenue(kv.Operator(), c.ID); err != nil {
+	if err := s.Venues.RevokeVenue(auth.Operator(), c.ID); err != nil {
 		t.Fatal(err)
 	}
-	p, err := s.RevokedNode(c.Key)
+	p, err := s.Keys.RevokedNode(c.Key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"event-3", "event-3-names", "event-3-holders"} {
-		if _, err := opens(t, s, p, name).Missing([]kv.Revs{{ID: drawnDoc(record.Ticket, 1), Revisions: chain("b")}}); err != nil {
+		if _, err := opens(t, s, p, name).Missing([]merge.Revs{{ID: drawnDoc(record.Ticket, 1), Revisions: chain("b")}}); err != nil {
 			t.Errorf("a revoked laptop's question at %s = %v", name, err)
 		}
 	}
@@ -72,11 +75,11 @@ func TestNoLaptopIsEnrolledForAnEventThatItsChurchDoesNotSee(t *testing.T) {
 		{"denomination", []int64{1, 2}, ""},
 		{"church:1", []int64{9}, fault.InvalidID(9)},
 	} {
-		l, err := kv.ParseLevel(c.level)
+		l, err := auth.ParseLevel(c.level)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _, _, err = s.Enrol(kv.Operator(), kv.Enrolment{Name: "north " + c.level + fmt.Sprint(c.events), Level: l, Events: c.events})
+		_, _, _, err = s.Venues.Enrol(auth.Operator(), office.Enrolment{Name: "north " + c.level + fmt.Sprint(c.events), Level: l, Events: c.events})
 		var faults fault.ByField
 		if errors.As(err, &faults); (err != nil) != (c.want != "") || strings.Join(faults["event"], " ") != c.want {
 			t.Errorf("Enrol(%s with %v) = %v %v, want %q", c.level, c.events, err, faults, c.want)
@@ -87,10 +90,10 @@ func TestNoLaptopIsEnrolledForAnEventThatItsChurchDoesNotSee(t *testing.T) {
 // TestAnEventThatIsGoneEndsNoPush: what a church's laptop says of an event that was deleted meanwhile is judged, and the next document too.
 func TestAnEventThatIsGoneEndsNoPush(t *testing.T) {
 	s := twoChurches(t)
-	p := enrolled(t, s, "church:1", kv.Venue{Names: true})
+	p := enrolled(t, s, "church:1", auth.Venue{Names: true})
 	db := opens(t, s, p, "event-1")
 	changed := onTop(t, db, record.Event.DocID(record.Int(1)), `"active":true`, `"active":false`)
-	if err := s.Delete(kv.Operator(), target(record.Event, 1)); err != nil {
+	if err := s.Desk.Delete(auth.Operator(), target(record.Event, 1)); err != nil {
 		t.Fatal(err)
 	}
 	if err := push(t, db, changed); kindOf(err) == "not found" {
@@ -104,16 +107,16 @@ func TestAMirrorIsReadOnly(t *testing.T) {
 	s := twoChurches(t) // event 1 is of church 1, event 3 of none
 	kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)
 	newTicket(t, s, 3, "MADE-HERE", "")
-	p, _ := letIn(t, s, kv.Enrolment{Name: "copy", Level: kv.Level{Name: kv.Denomination}, Events: []int64{3}, Venue: kv.Venue{Mirror: true, Names: true}})
-	sold := func(id, event int64) kv.DocWrite {
-		return kv.DocWrite{ID: drawnDoc(record.Ticket, id), Path: chain("a"), Author: kv.Author{Node: ulid.MustParse(laptopNode)}, Body: fmt.Appendf(nil, `{"code_hash":"%032d","event_id":%d,"label":"","state":"valid"}`, id, event)}
+	p, _ := letIn(t, s, office.Enrolment{Name: "copy", Level: auth.Level{Name: auth.Denomination}, Events: []int64{3}, Venue: auth.Venue{Mirror: true, Names: true}})
+	sold := func(id, event int64) merge.DocWrite {
+		return merge.DocWrite{ID: drawnDoc(record.Ticket, id), Path: chain("a"), Author: merge.Author{Node: ulid.MustParse(laptopNode)}, Body: fmt.Appendf(nil, `{"code_hash":"%032d","event_id":%d,"label":"","state":"valid"}`, id, event)}
 	}
-	in := func(event int64) kv.DocWrite {
-		return kv.DocWrite{ID: "checkin:" + ulid.Make().String(), Path: chain("a"), Body: fmt.Appendf(nil, `{"event_id":%d,"node":%q,"hlc":"0000000000000001","at":"2026-05-01T12:00:00Z"}`, event, p.Node())}
+	in := func(event int64) merge.DocWrite {
+		return merge.DocWrite{ID: "checkin:" + ulid.Make().String(), Path: chain("a"), Body: fmt.Appendf(nil, `{"event_id":%d,"node":%q,"hlc":"0000000000000001","at":"2026-05-01T12:00:00Z"}`, event, p.Node())}
 	}
 	mirror := opens(t, s, p, "records")
-	at := func(name string) *kv.Database {
-		db, err := s.Database(p, name)
+	at := func(name string) *docs.Database {
+		db, err := s.Docs.Database(p, name)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -121,9 +124,9 @@ func TestAMirrorIsReadOnly(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, db, want string
-		w              kv.DocWrite
+		w              merge.DocWrite
 	}{
-		{"a person", "church-1", "forbidden", kv.DocWrite{ID: drawnDoc(record.Person, 1), Path: chain("a"), Body: []byte(`{"full_name":"N","church_id":1}`)}},
+		{"a person", "church-1", "forbidden", merge.DocWrite{ID: drawnDoc(record.Person, 1), Path: chain("a"), Body: []byte(`{"full_name":"N","church_id":1}`)}},
 		{"an edit of a person", "church-1", "forbidden", onTop(t, mirror, record.Person.DocID(record.Int(1)), `"Ana"`, `"Eva"`)},
 		{"an edit of an event", "event-1", "forbidden", onTop(t, mirror, record.Event.DocID(record.Int(1)), `"active":true`, `"active":false`)},
 		{"a ticket of any event", "event-1", "forbidden", sold(1, 1)},
@@ -136,7 +139,7 @@ func TestAMirrorIsReadOnly(t *testing.T) {
 			t.Errorf("%s = %v, want %s", c.name, err, c.want)
 		}
 	}
-	if _, err := s.Lease(p, record.Person, 10, "epoch"); kindOf(err) != "forbidden" {
+	if _, err := s.Venues.Lease(p, record.Person, 10, "epoch"); kindOf(err) != "forbidden" {
 		t.Errorf("ids for people = %v, want forbidden", err)
 	}
 }
@@ -151,20 +154,20 @@ func TestNoScopeLeaks(t *testing.T) {
 	kvtest.Create(t, s, record.Supplier, `{"name":"X"}`)
 	newTicket(t, s, 1, "OURS", "")
 	newTicket(t, s, 2, "THEIRS", "")
-	door, church := enrolled(t, s, "event:1", kv.Venue{}), enrolled(t, s, "church:1", kv.Venue{Names: true})
+	door, church := enrolled(t, s, "event:1", auth.Venue{}), enrolled(t, s, "church:1", auth.Venue{Names: true})
 	key := kvtest.Login(t, s, "church:1", "*:*")
-	all := func(name string) *kv.Database { return opens(t, s, kv.Operator(), name) }
-	made := func(k *record.Kind, id int64, body string) kv.DocWrite {
-		return kv.DocWrite{ID: drawnDoc(k, id), Path: chain("a"), Body: []byte(body)}
+	all := func(name string) *docs.Database { return opens(t, s, auth.Operator(), name) }
+	made := func(k *record.Kind, id int64, body string) merge.DocWrite {
+		return merge.DocWrite{ID: drawnDoc(k, id), Path: chain("a"), Body: []byte(body)}
 	}
-	fact := func(p kv.Principal, event int) kv.DocWrite {
-		return kv.DocWrite{ID: "checkin:" + ulid.Make().String(), Path: chain("a"), Body: fmt.Appendf(nil, `{"event_id":%d,"node":%q,"hlc":"0000000000000001","at":"2026-05-01T12:00:00Z"}`, event, p.Node())}
+	fact := func(p auth.Principal, event int) merge.DocWrite {
+		return merge.DocWrite{ID: "checkin:" + ulid.Make().String(), Path: chain("a"), Body: fmt.Appendf(nil, `{"event_id":%d,"node":%q,"hlc":"0000000000000001","at":"2026-05-01T12:00:00Z"}`, event, p.Node())}
 	}
-	before := s.Seq()
+	before := s.Tables.Seq()
 	for _, c := range []struct {
 		name, db string
-		p        kv.Principal
-		w        kv.DocWrite
+		p        auth.Principal
+		w        merge.DocWrite
 	}{
 		{"a door's ticket of another event", "event-1", door, made(record.Ticket, 1, `{"event_id":2,"state":"valid"}`)},
 		{"a door's ticket of another event, through that event's database", "event-2", door, made(record.Ticket, 1, `{"event_id":2,"state":"valid"}`)},
@@ -190,7 +193,7 @@ func TestNoScopeLeaks(t *testing.T) {
 		{"a key's gift of a person", "church-1", key, onTop(t, all("church-1"), record.Person.DocID(record.Int(ours)), `"church_id":1`, `"church_id":2`)},
 		{"a key's ticket", "event-1", key, made(record.Ticket, 4, `{"event_id":1,"state":"valid"}`)},
 	} {
-		db, err := s.Database(c.p, c.db)
+		db, err := s.Docs.Database(c.p, c.db)
 		if err == nil {
 			err = push(t, db, c.w)
 		}
@@ -198,7 +201,7 @@ func TestNoScopeLeaks(t *testing.T) {
 			t.Errorf("%s = %v, want forbidden", c.name, err)
 		}
 	}
-	page, _, err := all("records").Changes(kv.Feed{Since: before, Limit: 100})
+	page, _, err := all("records").Changes(docs.Feed{Since: before, Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,10 +210,10 @@ func TestNoScopeLeaks(t *testing.T) {
 			t.Errorf("%s was written", c.ID)
 		}
 	}
-	for name, p := range map[string]kv.Principal{"event-1-names": door, "event-1-holders": door, "event-2": door, "church-1": door, "church-1-finance": church, "church-2": church, "event-2-names": church, "records": church} {
-		db, err := s.Database(p, name)
+	for name, p := range map[string]auth.Principal{"event-1-names": door, "event-1-holders": door, "event-2": door, "church-1": door, "church-1-finance": church, "church-2": church, "event-2-names": church, "records": church} {
+		db, err := s.Docs.Database(p, name)
 		if err == nil {
-			_, _, err = db.Changes(kv.Feed{Limit: 1})
+			_, _, err = db.Changes(docs.Feed{Limit: 1})
 		}
 		if kindOf(err) != "forbidden" {
 			t.Errorf("a laptop of %s reads %s: %v", p.Name(), name, err)
@@ -223,8 +226,8 @@ func TestNoScopeLeaks(t *testing.T) {
 // a ticket that it sold.
 func TestWhatHasLeftALaptopIsNotItsToChange(t *testing.T) {
 	s := twoChurches(t)
-	p, _ := letIn(t, s, kv.Enrolment{Name: "north", Level: kv.Level{Name: kv.ChurchOf, IDs: []int64{1}}, Venue: kv.Venue{Names: true}})
-	sold := kv.DocWrite{ID: drawnDoc(record.Ticket, 1), Path: chain("a"), Author: kv.Author{Node: ulid.MustParse(laptopNode)}, Body: []byte(`{"event_id":1,"state":"valid"}`)}
+	p, _ := letIn(t, s, office.Enrolment{Name: "north", Level: auth.Level{Name: auth.ChurchOf, IDs: []int64{1}}, Venue: auth.Venue{Names: true}})
+	sold := merge.DocWrite{ID: drawnDoc(record.Ticket, 1), Path: chain("a"), Author: merge.Author{Node: ulid.MustParse(laptopNode)}, Body: []byte(`{"event_id":1,"state":"valid"}`)}
 	if err := push(t, opens(t, s, p, "event-1"), sold); err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +237,7 @@ func TestWhatHasLeftALaptopIsNotItsToChange(t *testing.T) {
 	if err := push(t, opens(t, s, p, "event-1"), ticket); kindOf(err) != "forbidden" {
 		t.Errorf("an edit of a ticket that has left = %v, want forbidden", err)
 	}
-	in := kv.DocWrite{ID: "checkin:" + ulid.Make().String(), Path: chain("a"), Body: fmt.Appendf(nil, `{"event_id":1,"node":%q,"hlc":"0000000000000001","at":"2026-05-01T12:00:00Z"}`, p.Node())}
+	in := merge.DocWrite{ID: "checkin:" + ulid.Make().String(), Path: chain("a"), Body: fmt.Appendf(nil, `{"event_id":1,"node":%q,"hlc":"0000000000000001","at":"2026-05-01T12:00:00Z"}`, p.Node())}
 	if err := push(t, opens(t, s, p, "event-1"), in); err != nil {
 		t.Errorf("a check-in at an event that has left = %v", err)
 	}

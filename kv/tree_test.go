@@ -6,8 +6,11 @@ import (
 	"testing"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/door"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // A record of which there is only what was written here has no tree of its own; one that was changed remembers each change.
@@ -38,14 +41,14 @@ func TestATreeForgetsWhatIsLongAgo(t *testing.T) {
 	for i := range 60 {
 		patched(t, s, record.Role, id, fmt.Sprintf(`{"name":"%d"}`, i+1))
 	}
-	if tree := kv.TreeOf(t, s, record.Role, id); tree.Len() != kv.RevsLimit {
-		t.Errorf("the tree knows %d revisions, want %d", tree.Len(), kv.RevsLimit)
+	if tree := kv.TreeOf(t, s, record.Role, id); tree.Len() != table.RevsLimit {
+		t.Errorf("the tree knows %d revisions, want %d", tree.Len(), table.RevsLimit)
 	}
 	if n := kv.Rows(t, s, "body"); n != 9 {
 		t.Errorf("%d bodies are kept beside the present one, want 9", n)
 	}
 	healthy(t, s)
-	if err := s.Delete(kv.Operator(), target(record.Role, id)); err != nil {
+	if err := s.Desk.Delete(auth.Operator(), target(record.Role, id)); err != nil {
 		t.Fatal(err)
 	}
 	if n := kv.Rows(t, s, "body"); n != 9 {
@@ -66,8 +69,8 @@ func TestFactsHaveNoTree(t *testing.T) {
 	event := newEvent(t, s, "")
 	newTicket(t, s, event, "CODE", "")
 	before := kv.Rows(t, s, "tree")
-	d := scanned(t, s, kv.Operator(), kv.Attempt{Event: event, Code: "CODE"}, kv.Admitted)
-	if _, err := s.Undo(kv.Operator(), kv.Undoing{Event: event, CheckinID: d.CheckinID}); err != nil {
+	d := scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "CODE"}, table.Admitted)
+	if _, err := s.Door.Undo(auth.Operator(), door.Undoing{Event: event, CheckinID: d.CheckinID}); err != nil {
 		t.Fatal(err)
 	}
 	if kv.Rows(t, s, "tree") != before {

@@ -13,7 +13,9 @@ import (
 
 	"doorward/api"
 	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
 	"doorward/kv/record"
 )
 
@@ -112,10 +114,10 @@ func (d *overHTTP) checkIn(code string) int {
 func TestACheckInFollowsAMergedTicket(t *testing.T) {
 	s := twoChurches(t)
 	kv1 := drawnTwin{id: 1, code: 1}
-	p := enrolled(t, s, "church:1", kv.Venue{})
+	p := enrolled(t, s, "church:1", auth.Venue{})
 	db := opens(t, s, p, "event-1")
 	second := drawnTwin{id: 2, code: 1}
-	for _, w := range []kv.DocWrite{second.ticketDocs()["event-1"], kv1.ticketDocs()["event-1"]} {
+	for _, w := range []merge.DocWrite{second.ticketDocs()["event-1"], kv1.ticketDocs()["event-1"]} {
 		if err := push(t, db, w); err != nil {
 			t.Fatal(err)
 		}

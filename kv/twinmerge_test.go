@@ -10,8 +10,14 @@ import (
 	"pgregory.net/rapid"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/docs"
+	"doorward/kv/door"
+	"doorward/kv/entry"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // The same list was imported at the centre and, before it heard of that, on the laptop: one ticket stays of each two, whoever comes
@@ -19,13 +25,13 @@ import (
 func TestAListImportedOnBothSidesIsOne(t *testing.T) {
 	c := newPair(t)
 	kv.ShareCodeKey(t, c.centre, c.venue)
-	c.p = enrolled(t, c.centre, "church:1", kv.Venue{Node: c.venue.Node(), Names: true})
+	c.p = enrolled(t, c.centre, "church:1", auth.Venue{Node: c.venue.Tables.Node(), Names: true})
 	names := []string{"church-1", "event-1", "event-1-names", "event-1-holders"}
 	exchange := func() {
 		t.Helper()
 		for _, name := range names {
-			there, here := opens(t, c.centre, c.p, name), opens(t, c.venue, kv.Operator(), name)
-			if refused := append(replicated(t, here, c.venue.Node(), there), replicated(t, there, c.centre.Node(), here)...); refused != nil {
+			there, here := opens(t, c.centre, c.p, name), opens(t, c.venue, auth.Operator(), name)
+			if refused := append(replicated(t, here, c.venue.Tables.Node(), there), replicated(t, there, c.centre.Tables.Node(), here)...); refused != nil {
 				t.Errorf("%s: refused %v", name, refused)
 			}
 		}
@@ -33,7 +39,7 @@ func TestAListImportedOnBothSidesIsOne(t *testing.T) {
 	exchange()
 	list := func(s *kv.Store, more string) {
 		t.Helper()
-		var rows []kv.Row
+		var rows []entry.Row
 		for i := range 3 {
 			rows = append(rows, row(t, record.Ticket, 0, fmt.Sprintf(`{"event_id":1,"code":"CODE-%d","external_id":"x%d","holder_name":"Ana %d"%s}`, i, i, i, more)))
 		}
@@ -41,9 +47,9 @@ func TestAListImportedOnBothSidesIsOne(t *testing.T) {
 	}
 	list(c.centre, "")
 	list(c.venue, `,"email":"a@example.org"`)
-	scanned(t, c.venue, kv.Operator(), kv.Attempt{Event: 1, Code: "CODE-0", Door: "north"}, kv.Admitted)
-	scanned(t, c.venue, kv.Operator(), kv.Attempt{Event: 1, Code: "CODE-1", Door: "north"}, kv.Admitted)
-	scanned(t, c.centre, kv.Operator(), kv.Attempt{Event: 1, Code: "CODE-1", Door: "south"}, kv.Admitted)
+	scanned(t, c.venue, auth.Operator(), door.Attempt{Event: 1, Code: "CODE-0", Door: "north"}, table.Admitted)
+	scanned(t, c.venue, auth.Operator(), door.Attempt{Event: 1, Code: "CODE-1", Door: "north"}, table.Admitted)
+	scanned(t, c.centre, auth.Operator(), door.Attempt{Event: 1, Code: "CODE-1", Door: "south"}, table.Admitted)
 	exchange()
 	exchange()
 	for _, s := range []*kv.Store{c.centre, c.venue} {
@@ -52,8 +58,8 @@ func TestAListImportedOnBothSidesIsOne(t *testing.T) {
 				t.Errorf("%d of %s, want one for each guest", n, k.Name)
 			}
 		}
-		scanned(t, s, kv.Operator(), kv.Attempt{Event: 1, Code: "CODE-0", Door: "west"}, kv.AlreadyAdmitted)
-		if st, err := s.Status(kv.Operator(), 1); err != nil || st.Admitted != 2 || st.Doubles != 1 {
+		scanned(t, s, auth.Operator(), door.Attempt{Event: 1, Code: "CODE-0", Door: "west"}, door.AlreadyAdmitted)
+		if st, err := s.Door.Status(auth.Operator(), 1); err != nil || st.Admitted != 2 || st.Doubles != 1 {
 			t.Errorf("status = %+v, %v, want two admitted and one double entry", st, err)
 		}
 		patched(t, s, record.Ticket, 1, `{"type":"Adult"}`)
@@ -71,8 +77,8 @@ func TestAListImportedOnBothSidesIsOne(t *testing.T) {
 // liveIDs are the ids of the live records of a kind.
 func liveIDs(t testing.TB, s *kv.Store, k *record.Kind) (ids []int64) {
 	t.Helper()
-	db := opens(t, s, kv.Operator(), "records")
-	page, more, err := db.Changes(kv.Feed{Limit: kv.DocPage})
+	db := opens(t, s, auth.Operator(), "records")
+	page, more, err := db.Changes(docs.Feed{Limit: docs.DocPage})
 	if err != nil || more {
 		t.Fatalf("changes: %v, more: %t", err, more)
 	}
@@ -117,18 +123,18 @@ func mergedTwins(all []drawnTwin) map[int64]int64 {
 }
 
 // ticketDocs are the documents of a drawn ticket's three parts.
-func (a drawnTwin) ticketDocs() (docs map[string]kv.DocWrite) {
+func (a drawnTwin) ticketDocs() (docs map[string]merge.DocWrite) {
 	body, ext := `{"event_id":1`, ""
 	if a.ext != 0 {
 		ext = fmt.Sprintf(`,"external_id":"x%d"`, a.ext)
 	}
-	docs = map[string]kv.DocWrite{}
+	docs = map[string]merge.DocWrite{}
 	hash := ""
 	if a.code != 0 {
 		hash = fmt.Sprintf(`,"code_hash":"%032d","normal_hash":"%032d"`, a.code, a.code)
 	}
 	add := func(db string, k *record.Kind, more string) {
-		docs[db] = kv.DocWrite{ID: drawnDoc(k, a.id), Path: chain(string(rune('a' + a.id))), Body: []byte(body + more + "}")}
+		docs[db] = merge.DocWrite{ID: drawnDoc(k, a.id), Path: chain(string(rune('a' + a.id))), Body: []byte(body + more + "}")}
 	}
 	add("event-1", record.Ticket, hash+ext+fmt.Sprintf(`,"type":"T%d"`, a.id))
 	add("event-1-names", record.HolderName, fmt.Sprintf(`,"full_name":"N%d"`, a.id))
@@ -142,11 +148,11 @@ func TestTwinsBecomeOneInAnyOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		s := twoChurches(t)
-		p := enrolled(t, s, "church:1", kv.Venue{})
+		p := enrolled(t, s, "church:1", auth.Venue{})
 		twins := drawnTwins(r)
 		type part struct {
 			db string
-			w  kv.DocWrite
+			w  merge.DocWrite
 		}
 		var parts []part
 		for _, a := range twins {
@@ -164,7 +170,7 @@ func TestTwinsBecomeOneInAnyOrder(t *testing.T) {
 		for _, a := range twins {
 			for db, w := range a.ticketDocs() {
 				k, _, _ := record.ParseDocID(w.ID)
-				doc, err := opens(t, s, kv.Operator(), db).Read(w.ID, kv.Ask{})
+				doc, err := opens(t, s, auth.Operator(), db).Read(w.ID, docs.Ask{})
 				if err != nil || doc.Deleted != (into[a.id] != 0) {
 					r.Fatalf("%s of %+v is deleted: %t, %v, want %t", w.ID, a, doc.Deleted, err, into[a.id] != 0)
 				}
@@ -174,7 +180,7 @@ func TestTwinsBecomeOneInAnyOrder(t *testing.T) {
 			}
 		}
 		checkListedTwins(r, s, into)
-		if report, err := s.Verify(kv.Operator(), nil); err != nil || report.Damaged > 0 {
+		if report, err := s.Files.Verify(auth.Operator(), nil); err != nil || report.Damaged > 0 {
 			r.Errorf("Verify = %+v, %v", report, err)
 		}
 	})
@@ -201,11 +207,11 @@ func checkListedTwins(r *rapid.T, s *kv.Store, into map[int64]int64) {
 // conflicts are all records of conflicts.
 func conflicts(t rapid.TB, s *kv.Store) (all [][]byte) {
 	t.Helper()
-	db, err := s.Database(kv.Operator(), "records")
+	db, err := s.Docs.Database(auth.Operator(), "records")
 	if err != nil {
 		t.Fatalf("records: %v", err)
 	}
-	page, _, err := db.Changes(kv.Feed{Limit: kv.DocPage, Bodies: true})
+	page, _, err := db.Changes(docs.Feed{Limit: docs.DocPage, Bodies: true})
 	if err != nil {
 		t.Fatalf("changes: %v", err)
 	}
@@ -221,7 +227,7 @@ func conflicts(t rapid.TB, s *kv.Store) (all [][]byte) {
 func TestPeopleMadeTwiceAreOne(t *testing.T) {
 	c := newPair(t)
 	group := kvtest.Create(t, c.centre, record.Group, `{"name":"Choir","church_id":1}`)
-	replicated(t, opens(t, c.centre, c.p, "reference"), c.centre.Node(), opens(t, c.venue, kv.Operator(), "reference"))
+	replicated(t, opens(t, c.centre, c.p, "reference"), c.centre.Tables.Node(), opens(t, c.venue, auth.Operator(), "reference"))
 	c.sync(t)
 	for _, s := range []*kv.Store{c.centre, c.venue} {
 		loaded(t, s, row(t, record.Person, 0, `{"full_name":"Ana","church_id":1,"external_id":"p1"}`))
@@ -245,11 +251,11 @@ func TestPeopleMadeTwiceAreOne(t *testing.T) {
 		healthy(t, s)
 	}
 	// what names the merged person comes to name the one who stays
-	w := kv.DocWrite{ID: drawnDoc(record.Holder, 1), Path: chain("a"), Body: fmt.Appendf(nil, `{"event_id":1,"code":"X","person_id":%d}`, late)}
+	w := merge.DocWrite{ID: drawnDoc(record.Holder, 1), Path: chain("a"), Body: fmt.Appendf(nil, `{"event_id":1,"code":"X","person_id":%d}`, late)}
 	if err := push(t, opens(t, c.centre, c.p, "event-1-holders"), w); err != nil {
 		t.Fatal(err)
 	}
-	body := bodyOf(t, opens(t, c.centre, kv.Operator(), "event-1-holders"), w.ID)
+	body := bodyOf(t, opens(t, c.centre, auth.Operator(), "event-1-holders"), w.ID)
 	if got := member([]byte(body[len("2-")+32:]), "person_id"); got != fmt.Sprint(stays) {
 		t.Errorf("the ticket is of person %s, want %d", got, stays)
 	}
@@ -269,7 +275,7 @@ func TestALaptopMergesNothing(t *testing.T) {
 	if err := push(t, db, w); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := db.Read(doc, kv.Ask{}); err != nil || !got.Deleted || string(got.Revisions[0].Body) != "{}" {
+	if got, err := db.Read(doc, docs.Ask{}); err != nil || !got.Deleted || string(got.Revisions[0].Body) != "{}" {
 		t.Errorf("the tombstone is %s, %v, want an empty one", got.Revisions[0].Body, err)
 	}
 	healthy(t, c.centre)

@@ -9,8 +9,12 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/door"
+	"doorward/kv/keys"
 	"doorward/kv/kvtest"
+	"doorward/kv/table"
+	"doorward/kv/upkeep"
 )
 
 // gauges reads all metrics of one name, by the value of their only label; "" for none.
@@ -40,7 +44,7 @@ func TestMetricsTellOfTheLastBackupAndVerify(t *testing.T) {
 	dir, clock := folder(t), kvtest.NewClock(sunday)
 	for begin, want := range []float64{math.NaN(), float64(sunday.Unix())} {
 		r := prometheus.NewRegistry()
-		s := reopenable(t, kv.Config{Dir: dir, Clock: clock.Now, Registerer: r})
+		s := reopenable(t, table.Config{Dir: dir, Clock: clock.Now, Registerer: r})
 		for _, name := range []string{"doorward_backup_timestamp_seconds", "doorward_verify_timestamp_seconds"} {
 			if got := gauge(t, r, name); fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Errorf("opened for the %d. time: %s = %v, want %v", begin+1, name, got, want)
@@ -51,20 +55,20 @@ func TestMetricsTellOfTheLastBackupAndVerify(t *testing.T) {
 				t.Errorf("doorward_verify_faults = %v, want 3", got)
 			}
 		}
-		if err := s.NoteBackup(kv.Operator(), "/shelf/monday.db"); err != nil {
+		if err := s.Tables.NoteBackup(auth.Operator(), "/shelf/monday.db"); err != nil {
 			t.Fatal(err)
 		}
-		if err := kv.NoteVerify(dir, kv.Verification{At: sunday, Faults: 3}); err != nil {
+		if err := upkeep.NoteVerify(dir, upkeep.Verification{At: sunday, Faults: 3}); err != nil {
 			t.Fatal(err)
 		}
-		if b, err := s.LastBackup(kv.Operator()); err != nil || !b.At.Equal(sunday) || b.Path != "/shelf/monday.db" {
+		if b, err := s.Figures.LastBackup(auth.Operator()); err != nil || !b.At.Equal(sunday) || b.Path != "/shelf/monday.db" {
 			t.Errorf("LastBackup = %+v, %v", b, err)
 		}
-		if v, err := s.LastVerify(kv.Operator()); err != nil || !v.At.Equal(sunday) || v.Faults != 3 {
+		if v, err := s.Figures.LastVerify(auth.Operator()); err != nil || !v.At.Equal(sunday) || v.Faults != 3 {
 			t.Errorf("LastVerify = %+v, %v", v, err)
 		}
 		door := kvtest.Login(t, s, "denomination", "people:GET")
-		if _, err := s.LastBackup(door); err == nil {
+		if _, err := s.Figures.LastBackup(door); err == nil {
 			t.Error("LastBackup tells a key without admin where backups lie")
 		}
 		closed(t, s)
@@ -74,20 +78,20 @@ func TestMetricsTellOfTheLastBackupAndVerify(t *testing.T) {
 // TestMetricsTellWhichKeyEndsFirst: what was revoked or has no end does not count.
 func TestMetricsTellWhichKeyEndsFirst(t *testing.T) {
 	r, clock := prometheus.NewRegistry(), kvtest.NewClock(sunday)
-	s := kvtest.OpenConfig(t, kv.Config{Clock: clock.Now, Registerer: r})
-	add := func(name string, life time.Duration) kv.Key {
-		spec := kv.KeySpec{Name: name, Level: kv.Level{Name: kv.Denomination}}
+	s := kvtest.OpenConfig(t, table.Config{Clock: clock.Now, Registerer: r})
+	add := func(name string, life time.Duration) auth.Key {
+		spec := keys.KeySpec{Name: name, Level: auth.Level{Name: auth.Denomination}}
 		if life > 0 {
 			spec.Expires = sunday.Add(life)
 		}
-		k, _, err := s.AddKey(kv.Operator(), spec)
+		k, _, err := s.Keys.AddKey(auth.Operator(), spec)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return k
 	}
 	add("for ever", 0)
-	if err := s.RevokeKey(kv.Operator(), add("revoked", time.Minute).ID); err != nil {
+	if err := s.Keys.RevokeKey(auth.Operator(), add("revoked", time.Minute).ID); err != nil {
 		t.Fatal(err)
 	}
 	add("door", 2*time.Hour)
@@ -111,7 +115,7 @@ func TestMetricsTellWhichKeyEndsFirst(t *testing.T) {
 		if got := gauges(t, r, "doorward_keys_expired"); got["key"] != step.expired || got["laptop"] != 0 {
 			t.Errorf("doorward_keys_expired = %v, want %v", got, step.expired)
 		}
-		if keys, _, err := s.KeyExpiry(kv.Operator()); err != nil || keys.Name != step.name {
+		if keys, _, err := s.Keys.KeyExpiry(auth.Operator()); err != nil || keys.Name != step.name {
 			t.Errorf("KeyExpiry names %q, %v, want %q", keys.Name, err, step.name)
 		}
 	}
@@ -120,13 +124,13 @@ func TestMetricsTellWhichKeyEndsFirst(t *testing.T) {
 // TestMetricsCountCheckInsByEvent: only events of the store have a label, and refusals do not count.
 func TestMetricsCountCheckInsByEvent(t *testing.T) {
 	r := prometheus.NewRegistry()
-	s := kvtest.OpenConfig(t, kv.Config{Registerer: r})
+	s := kvtest.OpenConfig(t, table.Config{Registerer: r})
 	one, other := newEvent(t, s, ""), newEvent(t, s, "")
 	for _, code := range []string{"A-1", "A-2"} {
 		newTicket(t, s, one, code, "")
-		scanned(t, s, door(t, s, one), kv.Attempt{Event: one, Code: code}, kv.Admitted)
+		scanned(t, s, gate(t, s, one), door.Attempt{Event: one, Code: code}, table.Admitted)
 	}
-	scanned(t, s, door(t, s, other), kv.Attempt{Event: other, Code: "A-1"}, kv.UnknownCode)
+	scanned(t, s, gate(t, s, other), door.Attempt{Event: other, Code: "A-1"}, door.UnknownCode)
 	got := gauges(t, r, "doorward_event_checkins")
 	if len(got) != 2 || got[strconv.FormatInt(one, 10)] != 2 || got[strconv.FormatInt(other, 10)] != 0 {
 		t.Errorf("doorward_event_checkins = %v, want 2 of event %d and none of event %d", got, one, other)

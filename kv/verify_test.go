@@ -14,9 +14,13 @@ import (
 	"pgregory.net/rapid"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/door"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 	"doorward/kv/rev"
+	"doorward/kv/table"
 )
 
 // TestVerifyFindsNothingInAHealthyStore draws what a store goes through.
@@ -25,16 +29,16 @@ func TestVerifyFindsNothingInAHealthyStore(t *testing.T) {
 	drawnStore(t, func(t *rapid.T, w world, s *kv.Store) {
 		for _, id := range slices.Sorted(maps.Keys(w[record.Ticket])) {
 			f := w[record.Ticket][id]
-			d, err := s.CheckIn(kv.Operator(), kv.Attempt{Event: f["event_id"], Code: fmt.Sprintf("CODE-%d", id), Door: "north", Nonce: "n"})
-			if err != nil && !errors.Is(err, kv.ErrKeyReused) {
+			d, err := s.Door.CheckIn(auth.Operator(), door.Attempt{Event: f["event_id"], Code: fmt.Sprintf("CODE-%d", id), Door: "north", Nonce: "n"})
+			if err != nil && !errors.Is(err, table.ErrKeyReused) {
 				t.Fatal(err)
 			}
 			if rapid.Bool().Draw(t, "undo") && d.CheckinID != "" {
-				if _, err := s.Undo(kv.Operator(), kv.Undoing{Event: f["event_id"], CheckinID: d.CheckinID}); err != nil {
+				if _, err := s.Door.Undo(auth.Operator(), door.Undoing{Event: f["event_id"], CheckinID: d.CheckinID}); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if _, err := s.CheckIn(kv.Operator(), kv.Attempt{Event: f["event_id"], Code: "nonsense"}); err != nil {
+			if _, err := s.Door.CheckIn(auth.Operator(), door.Attempt{Event: f["event_id"], Code: "nonsense"}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -42,14 +46,14 @@ func TestVerifyFindsNothingInAHealthyStore(t *testing.T) {
 			w.step(t, s)
 		}
 		told := 0
-		r, err := s.Verify(kv.Operator(), func(done, total int) {
+		r, err := s.Files.Verify(auth.Operator(), func(done, total int) {
 			if told = done; done > total {
 				t.Errorf("progress says %d of %d", done, total)
 			}
 		})
 		live := 0
 		for _, k := range record.Kinds() {
-			page, err := s.List(kv.Operator(), kv.Query{Surface: record.Admin, Kind: k})
+			page, err := s.Desk.List(auth.Operator(), desk.Query{Surface: record.Admin, Kind: k})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,13 +123,13 @@ func TestVerifyNamesWhatIsWrong(t *testing.T) {
 			kvtest.Create(t, s, record.Church, `{"name":"A"}`)
 			event := newEvent(t, s, "")
 			newTicket(t, s, event, code, "")
-			once := &kv.Once{Key: [32]byte{1}, Body: [32]byte{2}}
-			_, err := s.Create(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Person, Once: once},
+			once := &desk.Once{Key: [32]byte{1}, Body: [32]byte{2}}
+			_, err := s.Desk.Create(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Person, Once: once},
 				kvtest.Parse(t, record.Person, `{"full_name":"Ana","church_id":1}`, true))
 			if err != nil {
 				t.Fatal(err)
 			}
-			scanned(t, s, kv.Operator(), kv.Attempt{Event: event, Code: code}, kv.Admitted)
+			scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: code}, table.Admitted)
 			kvtest.Create(t, s, record.Church, `{"name":"B"}`)
 			patched(t, s, record.Person, kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`), `{"church_id":2}`)
 			c.wantFound(t, s, dir, "Ana", code)
@@ -145,7 +149,7 @@ func (h harm) wantFound(t *testing.T, s *kv.Store, dir string, secrets ...string
 	healthy(t, s)
 	closed(t, s)
 	tampered(t, dir, h.do)
-	r, err := kvtest.OpenConfig(t, kv.Config{Dir: dir}).Verify(kv.Operator(), nil)
+	r, err := kvtest.OpenConfig(t, kv.Config{Dir: dir}).Files.Verify(auth.Operator(), nil)
 	all := strings.Join(r.Damage, "\n")
 	if err != nil || r.Damaged == 0 || r.Damaged != len(r.Damage) || !strings.Contains(all, h.want) {
 		t.Errorf("Verify = %+v, %v, want a sentence with %q", r, err, h.want)
@@ -254,7 +258,7 @@ func TestVerifyDrawnFlips(t *testing.T) {
 		})
 		s = reopenable(t, kv.Config{Dir: dir})
 		defer closed(t, s)
-		report, err := s.Verify(kv.Operator(), nil)
+		report, err := s.Files.Verify(auth.Operator(), nil)
 		bucket, _, found := strings.Cut(turned, " ")
 		if err != nil || found && !strings.Contains(strings.Join(report.Damage, "\n"), "bucket "+bucket+": a value fails its checksum") {
 			r.Errorf("Verify after %s was damaged = %+v, %v", turned, report, err)

@@ -8,9 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // TestVerifyReadsEachRowOnce: also of a bucket that has many pages, whoever reads them.
@@ -19,7 +20,7 @@ func TestVerifyReadsEachRowOnce(t *testing.T) {
 	s := kvtest.Open(t)
 	kvtest.Fill(t, s, record.Person, people, func(i int) string { return fmt.Sprintf(`{"full_name":"Ana %d"}`, i) })
 	last := 0
-	rep, err := s.Verify(kv.Operator(), func(done, total int) {
+	rep, err := s.Files.Verify(auth.Operator(), func(done, total int) {
 		if done < last || done > total {
 			t.Errorf("%d rows of %d are done, after %d", done, total, last)
 		}
@@ -34,25 +35,25 @@ func TestVerifyReadsEachRowOnce(t *testing.T) {
 // long value, which nobody reads before.
 func TestAPageThatCannotBeReadIsItsCallersToSee(t *testing.T) {
 	dir := folder(t)
-	s := reopenable(t, kv.Config{Dir: dir})
+	s := reopenable(t, table.Config{Dir: dir})
 	kvtest.Create(t, s, record.Event, fmt.Sprintf(`{"name":"Feast","description":%q,"start_datetime":"2026-05-01T12:00:00Z"}`, strings.Repeat("long ", 100_000)))
-	whole, err := os.ReadFile(kv.Path(dir))
+	whole, err := os.ReadFile(table.Path(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(kv.Path(dir), int64(bytes.Index(whole, []byte("long long"))+250_000)); err != nil {
+	if err := os.Truncate(table.Path(dir), int64(bytes.Index(whole, []byte("long long"))+250_000)); err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
 		if recover() == nil {
 			t.Error("Verify read pages that are not there")
 		}
-		if err := os.WriteFile(kv.Path(dir), whole, 0o600); err != nil {
+		if err := os.WriteFile(table.Path(dir), whole, 0o600); err != nil {
 			t.Error(err)
 		}
 		closed(t, s)
 	}()
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	_, err = s.Verify(kv.Operator(), nil)
+	_, err = s.Files.Verify(auth.Operator(), nil)
 	t.Errorf("Verify = %v", err)
 }

@@ -4,7 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/docs"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 )
@@ -26,18 +28,18 @@ func TestARevisionOnThePresentOneKeepsItsBody(t *testing.T) {
 		if err := push(t, db, w); err != nil {
 			t.Fatal(err)
 		}
-		doc, err := db.Read(w.ID, kv.Ask{Revisions: w.Path[:1]})
+		doc, err := db.Read(w.ID, docs.Ask{Revisions: w.Path[:1]})
 		if err != nil || len(doc.Revisions) != 1 {
 			t.Fatalf("%d revisions between: the last is %+v, %v", between, doc, err)
 		}
 		if is := string(doc.Revisions[0].Body); is != string(w.Body) {
 			t.Errorf("%d revisions between: the last is %s, want what was brought: %s", between, is, w.Body)
 		}
-		settled, err := db.Read(w.ID, kv.Ask{})
+		settled, err := db.Read(w.ID, docs.Ask{})
 		if err != nil || !slices.Equal(settled.Tree.Path(settled.Revisions[0].Revision)[1:], w.Path) {
 			t.Errorf("%d revisions between: what the store set is %+v, %v, want a revision on the last", between, settled.Tree.Nodes(), err)
 		}
-		r, err := s.Retrieve(kv.Operator(), kv.Target{Kind: record.Person, ID: record.Int(id)})
+		r, err := s.Desk.Retrieve(auth.Operator(), desk.Target{Kind: record.Person, ID: record.Int(id)})
 		if number := member(r.JSON, "membership_number"); err != nil || number != "7" {
 			t.Errorf("%d revisions between: /v1 shows the number %s, %v, want 7", between, number, err)
 		}

@@ -11,8 +11,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/door"
+	"doorward/kv/engine"
+	"doorward/kv/entry"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // waiting returns once n jobs wait for the writer.
@@ -25,14 +30,14 @@ func waiting(s *kv.Store, n int) {
 func TestFailedOperationLeavesNoTraceAndNoNeighbourHurt(t *testing.T) {
 	s, _ := opened(t)
 	church := kvtest.Create(t, s, record.Church, `{"name":"A"}`)
-	before, groups, seq := exported(t, s), kv.Groups(s), s.Seq()
+	before, groups, seq := exported(t, s), kv.Groups(s), s.Tables.Seq()
 	release := kv.Hold(s)
 	var wg sync.WaitGroup
 	var ids [3]record.ID
 	for i := range 3 {
 		wg.Go(func() {
 			body := fmt.Sprintf(`{"full_name":"Ana","church_id":%d}`, church)
-			r, err := s.Create(kv.Operator(), target(record.Person, 0), kvtest.Parse(t, record.Person, body, true))
+			r, err := s.Desk.Create(auth.Operator(), target(record.Person, 0), kvtest.Parse(t, record.Person, body, true))
 			if err != nil {
 				t.Errorf("a neighbour's create: %v", err)
 			}
@@ -43,7 +48,7 @@ func TestFailedOperationLeavesNoTraceAndNoNeighbourHurt(t *testing.T) {
 			wg.Go(func() {
 				want := kv.ErrDeliberate
 				if panics {
-					want = kv.ErrPanicked
+					want = engine.ErrPanicked
 				}
 				if err := kv.FailAfter(s, kvtest.Parse(t, record.Group, `{"name":"never"}`, true), panics); !errors.Is(err, want) {
 					t.Errorf("a failing operation = %v, want %v", err, want)
@@ -63,7 +68,7 @@ func TestFailedOperationLeavesNoTraceAndNoNeighbourHurt(t *testing.T) {
 	if n := pageOf(t, s, record.Group).Count; n != 0 {
 		t.Errorf("%d records of failed operations are there", n)
 	}
-	if got := s.Seq() - seq; got != 3 {
+	if got := s.Tables.Seq() - seq; got != 3 {
 		t.Errorf("the sequence moved by %d, want 3", got)
 	}
 	if id := kvtest.Create(t, s, record.Group, `{"name":"first"}`); id != 1 {
@@ -121,10 +126,10 @@ func TestFirstFailedCommitStopsWritingForGood(t *testing.T) {
 	for i := range 50 {
 		newTicket(t, s, event, fmt.Sprintf("K%d", i), "")
 		if i < 40 {
-			admitted = append(admitted, scanned(t, s, kv.Operator(), kv.Attempt{Event: event, Code: fmt.Sprintf("K%d", i)}, kv.Admitted).CheckinID)
+			admitted = append(admitted, scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: fmt.Sprintf("K%d", i)}, table.Admitted).CheckinID)
 		}
 	}
-	if err := s.Writable(); err != nil || gauge(t, registry, "doorward_store_writable") != 1 {
+	if err := s.Tables.Writable(); err != nil || gauge(t, registry, "doorward_store_writable") != 1 {
 		t.Errorf("Writable = %v before anything failed", err)
 	}
 	acknowledged := exported(t, s)
@@ -137,19 +142,19 @@ func TestFirstFailedCommitStopsWritingForGood(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := 40; i < 50; i++ {
 		wg.Go(func() {
-			if _, err := s.CheckIn(kv.Operator(), kv.Attempt{Event: event, Code: fmt.Sprintf("K%d", i)}); !errors.Is(err, kv.ErrStopped) {
+			if _, err := s.Door.CheckIn(auth.Operator(), door.Attempt{Event: event, Code: fmt.Sprintf("K%d", i)}); !errors.Is(err, engine.ErrStopped) {
 				t.Errorf("check-in after the failed commit = %v, want ErrStopped", err)
 			}
 		})
 	}
 	wg.Wait()
 	for range 3 {
-		_, err := s.Upsert(kv.Operator(), []kv.Row{row(t, record.Church, 0, `{"name":"late"}`)}, false)
-		if !errors.Is(err, kv.ErrStopped) {
+		_, err := s.Desk.Upsert(auth.Operator(), []entry.Row{row(t, record.Church, 0, `{"name":"late"}`)}, false)
+		if !errors.Is(err, engine.ErrStopped) {
 			t.Errorf("bulk after the failed commit = %v, want ErrStopped", err)
 		}
 	}
-	if err := s.Writable(); !errors.Is(err, kv.ErrStopped) || gauge(t, registry, "doorward_store_writable") != 0 {
+	if err := s.Tables.Writable(); !errors.Is(err, engine.ErrStopped) || gauge(t, registry, "doorward_store_writable") != 0 {
 		t.Errorf("Writable = %v, want ErrStopped, and doorward_store_writable 0", err)
 	}
 	if got := exported(t, s); !slices.Equal(got, acknowledged) {
@@ -161,12 +166,12 @@ func TestFirstFailedCommitStopsWritingForGood(t *testing.T) {
 		t.Errorf("after a restart there are %d records, want the %d acknowledged", len(got), len(acknowledged))
 	}
 	for i, id := range admitted {
-		d := scanned(t, s, kv.Operator(), kv.Attempt{Event: event, Code: fmt.Sprintf("K%d", i)}, kv.AlreadyAdmitted)
+		d := scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: fmt.Sprintf("K%d", i)}, door.AlreadyAdmitted)
 		if d.CheckinID != id {
 			t.Errorf("K%d was admitted as %s, now %s", i, id, d.CheckinID)
 		}
 	}
-	if err := s.Writable(); err != nil {
+	if err := s.Tables.Writable(); err != nil {
 		t.Errorf("Writable after a restart = %v", err)
 	}
 	healthy(t, s)
@@ -192,8 +197,8 @@ func gauge(t testing.TB, r *prometheus.Registry, name string) float64 {
 func TestClosedStoreTakesNoWrites(t *testing.T) {
 	s := reopenable(t, kv.Config{Dir: folder(t)})
 	closed(t, s)
-	_, err := s.Create(kv.Operator(), target(record.Church, 0), kvtest.Parse(t, record.Church, `{"name":"A"}`, true))
-	if !errors.Is(err, kv.ErrStopped) {
+	_, err := s.Desk.Create(auth.Operator(), target(record.Church, 0), kvtest.Parse(t, record.Church, `{"name":"A"}`, true))
+	if !errors.Is(err, engine.ErrStopped) {
 		t.Errorf("create in a closed store = %v, want ErrStopped", err)
 	}
 }

@@ -7,7 +7,10 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/docs"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
 	"doorward/kv/record"
 	"doorward/kv/rev"
 )
@@ -16,9 +19,9 @@ import (
 func drawnDoc(k *record.Kind, n int64) string { return k.DocID(record.Int(record.FirstDrawn + n)) }
 
 // push writes one revision and answers what became of it.
-func push(t testing.TB, db *kv.Database, w kv.DocWrite) error {
+func push(t testing.TB, db *docs.Database, w merge.DocWrite) error {
 	t.Helper()
-	results, err := db.Write([]kv.DocWrite{w})
+	results, err := db.Write([]merge.DocWrite{w})
 	if err != nil {
 		t.Fatalf("write %s: %v", w.ID, err)
 	}
@@ -26,15 +29,15 @@ func push(t testing.TB, db *kv.Database, w kv.DocWrite) error {
 }
 
 // onTop is the path of a revision upon the present one, with its body where members have other values.
-func onTop(t testing.TB, db *kv.Database, id, old, is string) kv.DocWrite {
+func onTop(t testing.TB, db *docs.Database, id, old, is string) merge.DocWrite {
 	t.Helper()
-	doc, err := db.Read(id, kv.Ask{})
+	doc, err := db.Read(id, docs.Ask{})
 	if err != nil {
 		t.Fatalf("read %s: %v", id, err)
 	}
 	revision := doc.Revisions[0].Revision
 	body := replacedOnce(t, string(doc.Revisions[0].Body), old, is)
-	return kv.DocWrite{ID: id, Path: []rev.ID{{Generation: revision.Generation + 1, Hash: [16]byte(ulid.Make())}, revision}, Body: []byte(body)}
+	return merge.DocWrite{ID: id, Path: []rev.ID{{Generation: revision.Generation + 1, Hash: [16]byte(ulid.Make())}, revision}, Body: []byte(body)}
 }
 
 func replacedOnce(t testing.TB, text, old, is string) string {
@@ -59,11 +62,11 @@ func TestKeysPushWhatV1Takes(t *testing.T) {
 	key := kvtest.Login(t, s, "church:1", "*:*")
 	reader := kvtest.Login(t, s, "church:1", "sync:*", "people:GET", "group:GET", "memberships:GET", "event:GET")
 	db := opens(t, s, key, "church-1")
-	edit := func(old, is string) kv.DocWrite { return onTop(t, db, person, old, is) }
+	edit := func(old, is string) merge.DocWrite { return onTop(t, db, person, old, is) }
 	for _, c := range []struct {
 		name, want string
-		db         *kv.Database
-		w          kv.DocWrite
+		db         *docs.Database
+		w          merge.DocWrite
 	}{
 		{"a new name", "ok", db, edit(`"Ana"`, `"Ana Souza"`)},
 		{"a name that is too long", "forbidden", db, edit(`"Ana`, `"`+fmt.Sprintf("%0300d", 1))},
@@ -72,34 +75,34 @@ func TestKeysPushWhatV1Takes(t *testing.T) {
 		{"a move to a church that is not its own", "forbidden", db, edit(`"church_id":1`, `"church_id":2`)},
 		{"a key that only reads", "forbidden", opens(t, s, reader, "church-1"), edit(`"Ana`, `"Eva`)},
 		{"a deletion, which /v1 does not offer", "forbidden", db, deletion(edit(`{`, `{`))},
-		{"a new person", "ok", db, kv.DocWrite{ID: drawnDoc(record.Person, 1), Path: chain("a"), Body: []byte(`{"full_name":"New","church_id":1}`)}},
-		{"a new person of another church", "forbidden", db, kv.DocWrite{ID: drawnDoc(record.Person, 2), Path: chain("a"), Body: []byte(`{"full_name":"New","church_id":2}`)}},
-		{"an entry without an account", "forbidden", opens(t, s, key, "church-1-finance"), kv.DocWrite{ID: drawnDoc(record.FinancialEntry, 1), Path: chain("a"), Body: []byte(`{"church_id":1,"transaction_type":"income"}`)}},
-		{"a new person under a small id", "forbidden", db, kv.DocWrite{ID: record.Person.DocID(record.Int(77)), Path: chain("a"), Body: []byte(`{"full_name":"New","church_id":1}`)}},
-		{"a person that is elsewhere", "forbidden", db, kv.DocWrite{ID: record.Person.DocID(record.Int(other)), Path: chain("ba"), Body: []byte(`{"full_name":"Rui","church_id":1}`)}},
-		{"a new membership", "ok", db, kv.DocWrite{ID: drawnDoc(record.Membership, 1), Path: chain("a"), Body: []byte(`{"person":1,"group_id":1}`)}},
-		{"the same membership twice", "forbidden", db, kv.DocWrite{ID: drawnDoc(record.Membership, 2), Path: chain("a"), Body: []byte(`{"person":1,"group_id":1}`)}},
-		{"a group, which /v1 does not write", "forbidden", db, kv.DocWrite{ID: drawnDoc(record.Group, 1), Path: chain("a"), Body: []byte(`{"name":"G","church_id":1}`)}},
-		{"a church", "forbidden", opens(t, s, key, "reference"), kv.DocWrite{ID: drawnDoc(record.Church, 1), Path: chain("a"), Body: []byte(`{"name":"C"}`)}},
-		{"a ticket", "forbidden", opens(t, s, key, "event-1"), kv.DocWrite{ID: drawnDoc(record.Ticket, 1), Path: chain("a"), Body: []byte(`{"event_id":1}`)}},
-		{"a fact", "forbidden", opens(t, s, key, "event-1"), kv.DocWrite{ID: "checkin:" + ulid.Make().String(), Path: chain("a"), Body: []byte(`{"event_id":1}`)}},
-		{"a kind that there is none of", "forbidden", db, kv.DocWrite{ID: "psalm:0000000000000001", Path: chain("a")}},
+		{"a new person", "ok", db, merge.DocWrite{ID: drawnDoc(record.Person, 1), Path: chain("a"), Body: []byte(`{"full_name":"New","church_id":1}`)}},
+		{"a new person of another church", "forbidden", db, merge.DocWrite{ID: drawnDoc(record.Person, 2), Path: chain("a"), Body: []byte(`{"full_name":"New","church_id":2}`)}},
+		{"an entry without an account", "forbidden", opens(t, s, key, "church-1-finance"), merge.DocWrite{ID: drawnDoc(record.FinancialEntry, 1), Path: chain("a"), Body: []byte(`{"church_id":1,"transaction_type":"income"}`)}},
+		{"a new person under a small id", "forbidden", db, merge.DocWrite{ID: record.Person.DocID(record.Int(77)), Path: chain("a"), Body: []byte(`{"full_name":"New","church_id":1}`)}},
+		{"a person that is elsewhere", "forbidden", db, merge.DocWrite{ID: record.Person.DocID(record.Int(other)), Path: chain("ba"), Body: []byte(`{"full_name":"Rui","church_id":1}`)}},
+		{"a new membership", "ok", db, merge.DocWrite{ID: drawnDoc(record.Membership, 1), Path: chain("a"), Body: []byte(`{"person":1,"group_id":1}`)}},
+		{"the same membership twice", "forbidden", db, merge.DocWrite{ID: drawnDoc(record.Membership, 2), Path: chain("a"), Body: []byte(`{"person":1,"group_id":1}`)}},
+		{"a group, which /v1 does not write", "forbidden", db, merge.DocWrite{ID: drawnDoc(record.Group, 1), Path: chain("a"), Body: []byte(`{"name":"G","church_id":1}`)}},
+		{"a church", "forbidden", opens(t, s, key, "reference"), merge.DocWrite{ID: drawnDoc(record.Church, 1), Path: chain("a"), Body: []byte(`{"name":"C"}`)}},
+		{"a ticket", "forbidden", opens(t, s, key, "event-1"), merge.DocWrite{ID: drawnDoc(record.Ticket, 1), Path: chain("a"), Body: []byte(`{"event_id":1}`)}},
+		{"a fact", "forbidden", opens(t, s, key, "event-1"), merge.DocWrite{ID: "checkin:" + ulid.Make().String(), Path: chain("a"), Body: []byte(`{"event_id":1}`)}},
+		{"a kind that there is none of", "forbidden", db, merge.DocWrite{ID: "psalm:0000000000000001", Path: chain("a")}},
 	} {
 		if err := push(t, c.db, c.w); kindOf(err) != c.want {
 			t.Errorf("%s: %v, want %s", c.name, err, c.want)
 		}
 	}
-	made, err := db.Read(drawnDoc(record.Person, 1), kv.Ask{})
+	made, err := db.Read(drawnDoc(record.Person, 1), docs.Ask{})
 	if err != nil || made.Tree.Len() != 2 || member(made.Revisions[0].Body, "created_at") == "null" || member(made.Revisions[0].Body, "created_by") != fmt.Sprint(key.Key()) {
 		t.Errorf("the new person is %+v, %v, want a second revision with the server's dates", made, err)
 	}
-	if r, err := s.Retrieve(kv.Operator(), target(record.Person, 1)); err != nil || member(r.JSON, "full_name") != `"Ana Souza"` {
+	if r, err := s.Desk.Retrieve(auth.Operator(), target(record.Person, 1)); err != nil || member(r.JSON, "full_name") != `"Ana Souza"` {
 		t.Errorf("the person is %s, %v", r.JSON, err)
 	}
 	healthy(t, s)
 }
 
-func deletion(w kv.DocWrite) kv.DocWrite {
+func deletion(w merge.DocWrite) merge.DocWrite {
 	w.Deleted, w.Body = true, nil
 	return w
 }
@@ -111,59 +114,59 @@ func TestLaptopsPushWhatTheirLevelWrites(t *testing.T) {
 	kvtest.Create(t, s, record.FinancialAccount, `{"name":"Cash"}`)
 	kvtest.Create(t, s, record.Supplier, `{"name":"X"}`)
 	newTicket(t, s, 1, "CODE", "")
-	church := enrolled(t, s, "church:1", kv.Venue{})
-	money := enrolled(t, s, "church:1", kv.Venue{Finance: true})
-	door := enrolled(t, s, "event:1", kv.Venue{})
-	whole := enrolled(t, s, "denomination", kv.Venue{Mirror: true})
-	in := func(p kv.Principal, name string) *kv.Database { return opens(t, s, p, name) }
-	entry := kv.DocWrite{ID: drawnDoc(record.FinancialEntry, 1), Path: chain("a"),
+	church := enrolled(t, s, "church:1", auth.Venue{})
+	money := enrolled(t, s, "church:1", auth.Venue{Finance: true})
+	door := enrolled(t, s, "event:1", auth.Venue{})
+	whole := enrolled(t, s, "denomination", auth.Venue{Mirror: true})
+	in := func(p auth.Principal, name string) *docs.Database { return opens(t, s, p, name) }
+	entry := merge.DocWrite{ID: drawnDoc(record.FinancialEntry, 1), Path: chain("a"),
 		Body: []byte(`{"church_id":1,"financial_account_id":1,"supplier_id":1,"transaction_type":"income","base_amount":"1.00"}`)}
-	ticket := kv.DocWrite{ID: drawnDoc(record.Ticket, 1), Path: chain("a"), Body: []byte(`{"event_id":1,"state":"valid"}`)}
+	ticket := merge.DocWrite{ID: drawnDoc(record.Ticket, 1), Path: chain("a"), Body: []byte(`{"event_id":1,"state":"valid"}`)}
 	for _, c := range []struct {
 		name, want string
-		db         *kv.Database
-		w          kv.DocWrite
+		db         *docs.Database
+		w          merge.DocWrite
 	}{
 		{"a person with a field of a newer version", "ok", in(church, "church-1"), onTop(t, in(church, "church-1"), "person:0000000000000001", `{"`, `{"a_newer_field":{"x":1},"`)},
-		{"a person of another church", "forbidden", in(church, "church-1"), kv.DocWrite{ID: drawnDoc(record.Person, 1), Path: chain("a"), Body: []byte(`{"full_name":"N","church_id":2}`)}},
-		{"a person through another database", "forbidden", in(church, "event-1"), kv.DocWrite{ID: drawnDoc(record.Person, 1), Path: chain("a"), Body: []byte(`{"full_name":"N","church_id":1}`)}},
-		{"a group of nobody's", "forbidden", in(church, "reference"), kv.DocWrite{ID: drawnDoc(record.Group, 1), Path: chain("a"), Body: []byte(`{"name":"N"}`)}},
-		{"a church", "forbidden", in(church, "reference"), kv.DocWrite{ID: drawnDoc(record.Church, 1), Path: chain("a"), Body: []byte(`{"name":"N"}`)}},
+		{"a person of another church", "forbidden", in(church, "church-1"), merge.DocWrite{ID: drawnDoc(record.Person, 1), Path: chain("a"), Body: []byte(`{"full_name":"N","church_id":2}`)}},
+		{"a person through another database", "forbidden", in(church, "event-1"), merge.DocWrite{ID: drawnDoc(record.Person, 1), Path: chain("a"), Body: []byte(`{"full_name":"N","church_id":1}`)}},
+		{"a group of nobody's", "forbidden", in(church, "reference"), merge.DocWrite{ID: drawnDoc(record.Group, 1), Path: chain("a"), Body: []byte(`{"name":"N"}`)}},
+		{"a church", "forbidden", in(church, "reference"), merge.DocWrite{ID: drawnDoc(record.Church, 1), Path: chain("a"), Body: []byte(`{"name":"N"}`)}},
 		{"money with --finance", "ok", in(money, "church-1-finance"), entry},
 		{"a ticket at the door", "ok", in(door, "event-1"), ticket},
-		{"the ticket again, changed by itself", "ok", in(door, "event-1"), kv.DocWrite{ID: ticket.ID, Path: chain("ba"), Body: []byte(`{"event_id":1,"state":"cancelled"}`)}},
-		{"its private half, which it may not read", "ok", in(door, "event-1-holders"), kv.DocWrite{ID: drawnDoc(record.Holder, 1), Path: chain("a"), Body: []byte(`{"event_id":1,"code":"X"}`)}},
+		{"the ticket again, changed by itself", "ok", in(door, "event-1"), merge.DocWrite{ID: ticket.ID, Path: chain("ba"), Body: []byte(`{"event_id":1,"state":"cancelled"}`)}},
+		{"its private half, which it may not read", "ok", in(door, "event-1-holders"), merge.DocWrite{ID: drawnDoc(record.Holder, 1), Path: chain("a"), Body: []byte(`{"event_id":1,"code":"X"}`)}},
 		{"the centre's ticket", "forbidden", in(door, "event-1"), onTop(t, in(door, "event-1"), "ticket:0000000000000001", `"valid"`, `"cancelled"`)},
-		{"a person", "forbidden", in(door, "event-1"), kv.DocWrite{ID: drawnDoc(record.Person, 9), Path: chain("a"), Body: []byte(`{"full_name":"N","church_id":1}`)}},
+		{"a person", "forbidden", in(door, "event-1"), merge.DocWrite{ID: drawnDoc(record.Person, 9), Path: chain("a"), Body: []byte(`{"full_name":"N","church_id":1}`)}},
 		{"the event", "forbidden", in(door, "event-1"), onTop(t, in(door, "event-1"), "event:0000000000000001", `"Sunday"`, `"Monday"`)},
-		{"an event of its church", "ok", in(church, "church-1"), kv.DocWrite{ID: drawnDoc(record.Event, 1), Path: chain("a"), Body: []byte(`{"name":"N","church_id":1,"start_datetime":"2026-11-22T19:00:00Z"}`)}},
-		{"an event of another church", "forbidden", in(church, "church-1"), kv.DocWrite{ID: drawnDoc(record.Event, 2), Path: chain("a"), Body: []byte(`{"name":"N","church_id":2}`)}},
+		{"an event of its church", "ok", in(church, "church-1"), merge.DocWrite{ID: drawnDoc(record.Event, 1), Path: chain("a"), Body: []byte(`{"name":"N","church_id":1,"start_datetime":"2026-11-22T19:00:00Z"}`)}},
+		{"an event of another church", "forbidden", in(church, "church-1"), merge.DocWrite{ID: drawnDoc(record.Event, 2), Path: chain("a"), Body: []byte(`{"name":"N","church_id":2}`)}},
 		{"an event of nobody's", "forbidden", in(church, "event-3"), onTop(t, in(church, "event-3"), "event:0000000000000003", `"Sunday"`, `"Monday"`)},
-		{"a ticket of its church's event", "ok", in(church, "event-1"), kv.DocWrite{ID: drawnDoc(record.Ticket, 2), Path: chain("a"), Body: []byte(`{"event_id":1,"state":"valid"}`)}},
-		{"a ticket of an event of nobody's", "forbidden", in(church, "event-3"), kv.DocWrite{ID: drawnDoc(record.Ticket, 3), Path: chain("a"), Body: []byte(`{"event_id":3,"state":"valid"}`)}},
-		{"its name", "forbidden", in(church, "event-3-holders"), kv.DocWrite{ID: drawnDoc(record.Holder, 3), Path: chain("a"), Body: []byte(`{"event_id":3,"code":"X"}`)}},
-		{"an unknown kind of an event of nobody's", "forbidden", in(church, "event-3"), kv.DocWrite{ID: "psalm:1", Path: chain("a"), Body: []byte(`{}`)}},
-		{"a check-in at an event of nobody's", "ok", in(church, "event-3"), kv.DocWrite{ID: "checkin:" + ulid.Make().String(), Path: chain("a"), Body: fmt.Appendf(nil, `{"event_id":3,"node":%q,"hlc":"0000000000000001","at":"2026-05-01T12:00:00Z"}`, church.Node())}},
-		{"a ticket of an event of nobody's from a mirror, which was not enrolled for it", "forbidden", in(whole, "event-3"), kv.DocWrite{ID: drawnDoc(record.Ticket, 4), Path: chain("a"), Body: []byte(`{"event_id":3,"state":"valid"}`)}},
-		{"a person through the mirror", "forbidden", in(whole, "records"), kv.DocWrite{ID: drawnDoc(record.Person, 8), Path: chain("a"), Body: []byte(`{"full_name":"N","church_id":1}`)}},
-		{"a key", "forbidden", in(church, "church-1"), kv.DocWrite{ID: "api_key:0000000000000001", Path: chain("ba"), Body: []byte(`{"level":"denomination"}`)}},
+		{"a ticket of its church's event", "ok", in(church, "event-1"), merge.DocWrite{ID: drawnDoc(record.Ticket, 2), Path: chain("a"), Body: []byte(`{"event_id":1,"state":"valid"}`)}},
+		{"a ticket of an event of nobody's", "forbidden", in(church, "event-3"), merge.DocWrite{ID: drawnDoc(record.Ticket, 3), Path: chain("a"), Body: []byte(`{"event_id":3,"state":"valid"}`)}},
+		{"its name", "forbidden", in(church, "event-3-holders"), merge.DocWrite{ID: drawnDoc(record.Holder, 3), Path: chain("a"), Body: []byte(`{"event_id":3,"code":"X"}`)}},
+		{"an unknown kind of an event of nobody's", "forbidden", in(church, "event-3"), merge.DocWrite{ID: "psalm:1", Path: chain("a"), Body: []byte(`{}`)}},
+		{"a check-in at an event of nobody's", "ok", in(church, "event-3"), merge.DocWrite{ID: "checkin:" + ulid.Make().String(), Path: chain("a"), Body: fmt.Appendf(nil, `{"event_id":3,"node":%q,"hlc":"0000000000000001","at":"2026-05-01T12:00:00Z"}`, church.Node())}},
+		{"a ticket of an event of nobody's from a mirror, which was not enrolled for it", "forbidden", in(whole, "event-3"), merge.DocWrite{ID: drawnDoc(record.Ticket, 4), Path: chain("a"), Body: []byte(`{"event_id":3,"state":"valid"}`)}},
+		{"a person through the mirror", "forbidden", in(whole, "records"), merge.DocWrite{ID: drawnDoc(record.Person, 8), Path: chain("a"), Body: []byte(`{"full_name":"N","church_id":1}`)}},
+		{"a key", "forbidden", in(church, "church-1"), merge.DocWrite{ID: "api_key:0000000000000001", Path: chain("ba"), Body: []byte(`{"level":"denomination"}`)}},
 	} {
 		if err := push(t, c.db, c.w); kindOf(err) != c.want {
 			t.Errorf("%s: %v, want %s", c.name, err, c.want)
 		}
 	}
-	if _, err := s.Database(church, "church-1-finance"); kindOf(err) != "forbidden" {
+	if _, err := s.Docs.Database(church, "church-1-finance"); kindOf(err) != "forbidden" {
 		t.Errorf("money without --finance: %v", err)
 	}
-	doc, err := in(church, "church-1").Read("person:0000000000000001", kv.Ask{})
+	doc, err := in(church, "church-1").Read("person:0000000000000001", docs.Ask{})
 	if err != nil || member(doc.Revisions[0].Body, "a_newer_field") != `{"x":1}` {
 		t.Errorf("the person is %s, %v, want the newer field", doc.Revisions[0].Body, err)
 	}
-	if _, err := in(door, "event-1").Read(ticket.ID, kv.Ask{}); err != nil {
+	if _, err := in(door, "event-1").Read(ticket.ID, docs.Ask{}); err != nil {
 		t.Error(err)
 	}
 	if db := in(door, "event-1-holders"); true {
-		if _, _, err := db.Changes(kv.Feed{Limit: 1}); kindOf(err) != "forbidden" {
+		if _, _, err := db.Changes(docs.Feed{Limit: 1}); kindOf(err) != "forbidden" {
 			t.Errorf("a laptop of an event reads holders: %v", err)
 		}
 	}
@@ -174,11 +177,11 @@ func TestLaptopsPushWhatTheirLevelWrites(t *testing.T) {
 func TestALaptopSignsForItselfAlone(t *testing.T) {
 	s := twoChurches(t)
 	node := ulid.Make()
-	p := enrolled(t, s, "church:1", kv.Venue{Node: node.String()})
+	p := enrolled(t, s, "church:1", auth.Venue{Node: node.String()})
 	db := opens(t, s, p, "church-1")
 	page, away := kvtest.Login(t, s, "church:1", "*:*"), kvtest.Login(t, s, "church:2", "*:*")
 	chief := kvtest.Login(t, s, "denomination", "*:*")
-	other := enrolled(t, s, "church:1", kv.Venue{})
+	other := enrolled(t, s, "church:1", auth.Venue{})
 	const made = record.FirstDrawn + 7 // a key that was made at the laptop
 	for i, c := range []struct {
 		name        string
@@ -196,9 +199,9 @@ func TestALaptopSignsForItselfAlone(t *testing.T) {
 		{"a key that is not there", node, 4711, p.Key()},
 		{"another laptop", ulid.MustParse(other.Node()), 0, 0},
 		{"another laptop and its key", ulid.MustParse(other.Node()), other.Key(), p.Key()},
-		{"the centre", ulid.MustParse(s.Node()), chief.Key(), p.Key()},
+		{"the centre", ulid.MustParse(s.Tables.Node()), chief.Key(), p.Key()},
 	} {
-		w := kv.DocWrite{ID: drawnDoc(record.Person, int64(i)), Path: chain("a"), Body: []byte(`{"full_name":"Ana","church_id":1}`), Author: kv.Author{Node: c.node, Key: c.key}}
+		w := merge.DocWrite{ID: drawnDoc(record.Person, int64(i)), Path: chain("a"), Body: []byte(`{"full_name":"Ana","church_id":1}`), Author: merge.Author{Node: c.node, Key: c.key}}
 		if err := push(t, db, w); err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
@@ -206,11 +209,11 @@ func TestALaptopSignsForItselfAlone(t *testing.T) {
 		if by := tree.Winner(); by.Node != node || by.Key != c.signed {
 			t.Errorf("%s: signed by node %s, key %d, want %s, %d", c.name, by.Node, by.Key, node, c.signed)
 		}
-		psalm := kv.DocWrite{ID: fmt.Sprintf("psalm:%d", i), Path: chain("a"), Body: []byte(`{}`), Author: w.Author}
+		psalm := merge.DocWrite{ID: fmt.Sprintf("psalm:%d", i), Path: chain("a"), Body: []byte(`{}`), Author: w.Author}
 		if err := push(t, db, psalm); err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		doc, err := db.Read(psalm.ID, kv.Ask{})
+		doc, err := db.Read(psalm.ID, docs.Ask{})
 		if by := doc.Tree.Winner(); err != nil || by.Node != node || by.Key != c.signed {
 			t.Errorf("%s: a psalm is signed by node %s, key %d, %v, want %s, %d", c.name, by.Node, by.Key, err, node, c.signed)
 		}

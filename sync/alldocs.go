@@ -3,7 +3,8 @@ package sync
 import (
 	"errors"
 
-	"doorward/kv"
+	"doorward/kv/docs"
+	"doorward/kv/table"
 )
 
 // listing is a request of _all_docs.
@@ -31,7 +32,7 @@ func allDocs(c *call) error {
 	s.text(`{"total_rows":`)
 	s.number(int64(info.Docs))
 	if l.seq {
-		s.text(`,"update_seq":"` + c.server.config.Store.SeqText(info.Seq) + `"`)
+		s.text(`,"update_seq":"` + c.server.config.Store.Tables.SeqText(info.Seq) + `"`)
 	}
 	s.text(`,"offset":`)
 	if l.keys != nil || l.start != "" {
@@ -85,7 +86,7 @@ func readListing(c *call) (*listing, error) {
 func (l *listing) before(id string) bool { return id != l.start && (id < l.start) != l.descending }
 
 func (l *listing) byRange(s *stream) error {
-	r := kv.Range{From: l.start, Descending: l.descending, Limit: kv.DocPage}
+	r := docs.Range{From: l.start, Descending: l.descending, Limit: docs.DocPage}
 	for {
 		page, err := s.call.db.List(r)
 		if err != nil {
@@ -137,8 +138,8 @@ func (l *listing) byKeys(s *stream) error {
 
 // row writes a document's row. A document that is missing has a row if it was asked for by key.
 func (l *listing) row(s *stream, id string) error {
-	doc, err := s.call.db.Read(id, kv.Ask{})
-	gone := errors.Is(err, kv.ErrNotFound)
+	doc, err := s.call.db.Read(id, docs.Ask{})
+	gone := errors.Is(err, table.ErrNotFound)
 	if err != nil && !gone {
 		return err
 	}

@@ -1,14 +1,18 @@
 package sync
 
 import (
-	"doorward/kv/rev"
 	"errors"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/disk"
+	"doorward/kv/engine"
+	"doorward/kv/merge"
+	"doorward/kv/rev"
+	"doorward/kv/table"
 	"doorward/sync/input"
 	"doorward/sync/transit"
 )
@@ -41,7 +45,7 @@ func getAttachment(c *call) error {
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(doc.Revisions[0].Attachments, func(a kv.Attachment) bool { return a.Name == name })
+	i := slices.IndexFunc(doc.Revisions[0].Attachments, func(a merge.Attachment) bool { return a.Name == name })
 	if i < 0 {
 		return errMissing
 	}
@@ -72,19 +76,19 @@ func putAttachment(c *call) error {
 	if err != nil {
 		return err
 	}
-	return editAttachment(c, func(name string, w *kv.DocWrite) error {
+	return editAttachment(c, func(name string, w *merge.DocWrite) error {
 		blob, err := c.db.PutBlob(r)
 		if err != nil {
 			return badBytes(err)
 		}
-		w.Attachments = append(w.Attachments, kv.Attachment{Name: name, Type: transit.MediaType(c.request.Header.Get("Content-Type")), Blob: blob})
+		w.Attachments = append(w.Attachments, merge.Attachment{Name: name, Type: transit.MediaType(c.request.Header.Get("Content-Type")), Blob: blob})
 		return nil
 	})
 }
 
 // badBytes returns what a client is told of bytes that could not be stored.
 func badBytes(err error) error {
-	for _, known := range []error{kv.ErrForbidden, kv.ErrNotFound, kv.ErrStopped, kv.ErrBusy, kv.ErrDiskFull, kv.ErrBadLogin, input.ErrTooLarge, input.ErrRatio} {
+	for _, known := range []error{auth.ErrForbidden, table.ErrNotFound, engine.ErrStopped, engine.ErrBusy, disk.ErrFull, table.ErrBadLogin, input.ErrTooLarge, input.ErrRatio} {
 		if errors.Is(err, known) {
 			return err
 		}
@@ -94,11 +98,11 @@ func badBytes(err error) error {
 
 // deleteAttachment edits the document: it has the attachment no longer.
 func deleteAttachment(c *call) error {
-	return editAttachment(c, func(string, *kv.DocWrite) error { return nil })
+	return editAttachment(c, func(string, *merge.DocWrite) error { return nil })
 }
 
 // editAttachment edits a document without the named attachment. add may add another.
-func editAttachment(c *call, add func(name string, w *kv.DocWrite) error) error {
+func editAttachment(c *call, add func(name string, w *merge.DocWrite) error) error {
 	id, name, err := attachmentOf(c)
 	if err != nil {
 		return err
@@ -108,22 +112,22 @@ func editAttachment(c *call, add func(name string, w *kv.DocWrite) error) error 
 		return err
 	}
 	deleting := c.request.Method == http.MethodDelete
-	w := kv.DocWrite{ID: id, Parent: revision}
+	w := merge.DocWrite{ID: id, Parent: revision}
 	doc, err := readRevision(c, id, revision, false)
 	switch {
 	case err == nil && revision == (rev.ID{}):
-		return countRefused(c, &kv.Conflict{Reason: "the document has a revision"})
+		return countRefused(c, &table.Conflict{Reason: "the document has a revision"})
 	case err == nil:
 		before := doc.Revisions[0]
 		w.Body = before.Body
-		w.Attachments = slices.DeleteFunc(slices.Clone(before.Attachments), func(a kv.Attachment) bool { return a.Name == name })
+		w.Attachments = slices.DeleteFunc(slices.Clone(before.Attachments), func(a merge.Attachment) bool { return a.Name == name })
 		if deleting && len(w.Attachments) == len(before.Attachments) {
 			return errMissing
 		}
 	case !isMissing(err) || deleting:
 		return err
 	case revision != (rev.ID{}):
-		return countRefused(c, &kv.Conflict{Reason: "the document has no such revision"})
+		return countRefused(c, &table.Conflict{Reason: "the document has no such revision"})
 	}
 	if err := add(name, &w); err != nil {
 		return err
@@ -141,5 +145,5 @@ func editAttachment(c *call, add func(name string, w *kv.DocWrite) error) error 
 }
 
 func isMissing(err error) bool {
-	return errors.Is(err, kv.ErrNotFound) || errors.Is(err, errMissing) || errors.Is(err, errDeleted)
+	return errors.Is(err, table.ErrNotFound) || errors.Is(err, errMissing) || errors.Is(err, errDeleted)
 }

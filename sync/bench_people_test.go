@@ -7,14 +7,14 @@ import (
 	"slices"
 	"testing"
 
-	"doorward/kv"
+	"github.com/klauspost/compress/zstd"
+
+	"doorward/kv/docs"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 	"doorward/kv/scopes"
 	"doorward/sync/peertest"
 	"doorward/sync/replicate"
-
-	"github.com/klauspost/compress/zstd"
 )
 
 // firstSync is what a first sync must come to, against the same bytes through zstd into bbolt.
@@ -77,9 +77,9 @@ func bareCopy(s *peertest.Site, t testing.TB, name string) (n int) {
 	r, w := io.Pipe()
 	go func() {
 		z, _ := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
-		feed := kv.Feed{Limit: kv.DocPage, Bodies: true}
+		feed := docs.Feed{Limit: docs.DocPage, Bodies: true}
 		for more := true; more; {
-			var page []kv.DocChange
+			var page []docs.DocChange
 			page, more, _ = db.Changes(feed)
 			for _, c := range page {
 				feed.Since = c.Seq

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"testing"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/keys"
+	"doorward/kv/office"
 	"doorward/kv/scopes"
 	"doorward/sync/peertest"
 	"doorward/sync/replicate"
@@ -49,10 +51,10 @@ func kivikCopies(t *testing.T) float64 {
 	church := congregation(from, benchFewest)
 	peertest.CopyAll(t, from.RemoteOf("reference", replicate.RemoteConfig{}), to.LocalOf("reference"))
 	scope, _ := scopes.Parse(church)
-	_, code, _, err := to.Store.Enrol(kv.Operator(), kv.Enrolment{Name: "copy", Level: kv.Level{Name: kv.ChurchOf, IDs: []int64{scope.ID}}})
+	_, code, _, err := to.Store.Venues.Enrol(auth.Operator(), office.Enrolment{Name: "copy", Level: auth.Level{Name: auth.ChurchOf, IDs: []int64{scope.ID}}})
 	peertest.NoError(to, err)
 	const secret = "of the laptop"
-	c, err := to.Store.Exchange(code, kv.Joiner{Node: from.Store.Node(), Secret: kv.HashSecret(secret)})
+	c, err := to.Store.Venues.Exchange(code, office.Joiner{Node: from.Store.Tables.Node(), Secret: keys.HashSecret(secret)})
 	peertest.NoError(to, err)
 	to.Auth = [2]string{c.Key, secret}
 	return peertest.Rate(t, "people copied by kivik", 1, func() int { return kivikCopy(from, to, church) })

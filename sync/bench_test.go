@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/merge"
+	"doorward/kv/table"
 	"doorward/sync/peertest"
 )
 
@@ -15,15 +17,15 @@ import (
 func filled(b *testing.B, n int) *peertest.Site {
 	b.Helper()
 	s := peertest.NewSite(b)
-	db, err := s.Store.Database(kv.Operator(), "notes")
+	db, err := s.Store.Docs.Database(auth.Operator(), "notes")
 	if err != nil {
 		b.Fatal(err)
 	}
 	text := strings.Repeat("a note ", 25)
-	for from := 0; from < n; from += kv.MaxRows {
-		writes := make([]kv.DocWrite, kv.MaxRows)
+	for from := 0; from < n; from += table.MaxRows {
+		writes := make([]merge.DocWrite, table.MaxRows)
 		for i := range writes {
-			writes[i] = kv.DocWrite{ID: fmt.Sprintf("doc%06d", from+i), Body: fmt.Appendf(nil, `{"full_name":"Ana Souza %d","n":%d,"text":%q}`, i, from+i, text)}
+			writes[i] = merge.DocWrite{ID: fmt.Sprintf("doc%06d", from+i), Body: fmt.Appendf(nil, `{"full_name":"Ana Souza %d","n":%d,"text":%q}`, i, from+i, text)}
 		}
 		if _, err := db.Write(writes); err != nil {
 			b.Fatal(err)

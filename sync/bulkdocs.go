@@ -4,8 +4,10 @@ import (
 	"errors"
 	"net/http"
 
-	"doorward/kv"
+	"doorward/kv/docs"
+	"doorward/kv/merge"
 	"doorward/kv/rev"
+	"doorward/kv/table"
 	"doorward/sync/input"
 	"doorward/sync/transit"
 )
@@ -21,7 +23,7 @@ func bulkDocs(c *call) error {
 		return err
 	}
 	for begun := false; !begun || len(b.docs) > 0; begun = true {
-		n := min(len(b.docs), kv.MaxRows)
+		n := min(len(b.docs), table.MaxRows)
 		results, err := b.store(c, b.docs[:n])
 		if err != nil {
 			return err
@@ -92,14 +94,14 @@ func (b *bulk) malformed() error {
 
 // docOutcome is what was done with one document of a batch.
 type docOutcome struct {
-	kv.DocResult
+	docs.DocResult
 	local string // a local document's revision
 }
 
 // store stores some documents of a batch.
 func (b *bulk) store(c *call, docs []*transit.Parsed) ([]docOutcome, error) {
 	results := make([]docOutcome, len(docs))
-	writes, places := make([]kv.DocWrite, 0, len(docs)), make([]int, 0, len(docs))
+	writes, places := make([]merge.DocWrite, 0, len(docs)), make([]int, 0, len(docs))
 	for i, d := range docs {
 		if d.ID == "" && !b.replicated {
 			d.ID = newID()
@@ -149,7 +151,7 @@ func (b *bulk) writeResult(c *call, d *transit.Parsed, r docOutcome) {
 	p := refusalOf(r.Err, b.replicated)
 	s.text(`{"id":`)
 	s.quoted(d.ID)
-	if d.Rev != (rev.ID{}) && !errors.Is(r.Err, kv.ErrConflict) {
+	if d.Rev != (rev.ID{}) && !errors.Is(r.Err, table.ErrConflict) {
 		s.text(`,"rev":`)
 		s.revision(d.Rev)
 	}

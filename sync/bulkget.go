@@ -4,12 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 
-	"doorward/kv"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/docs"
 	"doorward/kv/rev"
+	"doorward/kv/table"
 	"doorward/sync/input"
 	"doorward/sync/transit"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // bulkItem is an item of _bulk_get: a document, and one of its revisions or the winner.
@@ -171,7 +172,7 @@ func (w *bulkItem) revText() string {
 func (w *bulkItem) missingError() error {
 	switch {
 	case w.id == nil:
-		return kv.ErrDocumentID
+		return docs.ErrDocumentID
 	case w.broken:
 		return transit.ErrRevision
 	case w.rev != nil:
@@ -192,11 +193,11 @@ func writeText(s *stream, text *string) {
 }
 
 // readRevisions reads what an item asks for. A missing document has no revisions.
-func readRevisions(c *call, item bulkItem, latest bool) (doc kv.Doc, err error) {
+func readRevisions(c *call, item bulkItem, latest bool) (doc docs.Doc, err error) {
 	if item.id == nil || item.broken {
 		return doc, nil
 	}
-	ask := kv.Ask{Latest: latest}
+	ask := docs.Ask{Latest: latest}
 	if item.rev != nil {
 		revision, good := rev.ParseFree(*item.rev)
 		if !good {
@@ -205,8 +206,8 @@ func readRevisions(c *call, item bulkItem, latest bool) (doc kv.Doc, err error) 
 		ask.Revisions = []rev.ID{revision}
 	}
 	doc, err = c.db.Read(*item.id, ask)
-	if errors.Is(err, kv.ErrNotFound) {
-		return kv.Doc{}, nil
+	if errors.Is(err, table.ErrNotFound) {
+		return docs.Doc{}, nil
 	}
 	return doc, err
 }

@@ -7,12 +7,14 @@ import (
 	"strings"
 	"time"
 
-	"doorward/kv"
-	"doorward/sync/dial"
-	"doorward/sync/input"
-
 	"github.com/go-chi/chi/v5"
 	"github.com/go-json-experiment/json"
+
+	"doorward/kv/auth"
+	"doorward/kv/docs"
+	"doorward/kv/table"
+	"doorward/sync/dial"
+	"doorward/sync/input"
 )
 
 // call is one request and its answer.
@@ -21,10 +23,10 @@ type call struct {
 	server  *Server
 	request *http.Request
 	route   route
-	caller  kv.Principal
+	caller  auth.Principal
 	session string // the session's key, if the caller has logged in by cookie
 	query   url.Values
-	db      *kv.Database
+	db      *docs.Database
 	values  *input.Values // of the body; nil = not read yet
 	began   bool          // the answer has begun: an error can only break it off
 }
@@ -41,7 +43,7 @@ func (s *Server) endpoint(rt route) http.Handler {
 		}
 		c.limitIdle()
 		if r.Header.Get(dial.HeaderFeed) != "" {
-			w.Header().Set(dial.HeaderNode, s.config.Store.Node())
+			w.Header().Set(dial.HeaderNode, s.config.Store.Tables.Node())
 		}
 		if r.Method == http.MethodOptions {
 			w.WriteHeader(http.StatusNoContent) // the face around this room has answered CORS
@@ -95,7 +97,7 @@ func (c *call) openDatabase() error {
 	if err != nil {
 		return err
 	}
-	if c.db, err = c.server.config.Store.Database(c.caller, name); errors.Is(err, kv.ErrNotFound) {
+	if c.db, err = c.server.config.Store.Docs.Database(c.caller, name); errors.Is(err, table.ErrNotFound) {
 		err = errNoDatabase
 	}
 	return err

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/docs"
 	"doorward/kv/rev"
+	"doorward/kv/table"
 	"doorward/sync/mango"
 )
 
@@ -52,7 +54,7 @@ const (
 	shortestBeat  = 100 * time.Millisecond
 	usualBeat     = time.Minute
 	coalesceFor   = 20 * time.Millisecond
-	pageOfChanges = kv.DocPage
+	pageOfChanges = docs.DocPage
 )
 
 func changes(c *call) error {
@@ -95,7 +97,7 @@ func changes(c *call) error {
 
 // isFeedEnd tells whether a feed ends without an error: the next request learns why.
 func isFeedEnd(err error) bool {
-	return errors.Is(err, kv.ErrNotFound) || errors.Is(err, kv.ErrBadLogin) || errors.Is(err, kv.ErrForbidden)
+	return errors.Is(err, table.ErrNotFound) || errors.Is(err, table.ErrBadLogin) || errors.Is(err, auth.ErrForbidden)
 }
 
 // stream answers a continuous feed: one line for each change, until a time without changes.
@@ -135,8 +137,8 @@ func (f *feed) read() (pending int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	f.epoch = strings.TrimPrefix(f.server.config.Store.SeqText(0), "0")
-	ask := kv.Feed{Since: f.since, Descending: f.descending, IDs: f.ids, Bodies: f.docs || f.selector != nil}
+	f.epoch = strings.TrimPrefix(f.server.config.Store.Tables.SeqText(0), "0")
+	ask := docs.Feed{Since: f.since, Descending: f.descending, IDs: f.ids, Bodies: f.docs || f.selector != nil}
 	if f.descending {
 		ask.Since = f.since
 	}
@@ -174,7 +176,7 @@ func (f *feed) read() (pending int, err error) {
 }
 
 // change writes one change, if it passes the filter.
-func (f *feed) change(c *kv.DocChange) error {
+func (f *feed) change(c *docs.DocChange) error {
 	if f.selector != nil && !c.Removed && !f.selector.Matches(c) { // a client must learn of a document that has left
 		return nil
 	}
@@ -219,16 +221,16 @@ func (f *feed) change(c *kv.DocChange) error {
 }
 
 // document writes the winner with its change.
-func (f *feed) document(c *kv.DocChange) error {
+func (f *feed) document(c *docs.DocChange) error {
 	if !f.docs || c.Removed {
 		return nil
 	}
-	doc := kv.Doc{ID: c.ID, Seq: c.Seq, Deleted: c.Deleted}
+	doc := docs.Doc{ID: c.ID, Seq: c.Seq, Deleted: c.Deleted}
 	revision := c.Winner
 	if f.show.needsTree() {
 		var err error
-		ask := kv.Ask{Revisions: []rev.ID{c.Leaves[0].Revision}}
-		if doc, err = f.db.Read(c.ID, ask); err != nil && !errors.Is(err, kv.ErrNotFound) {
+		ask := docs.Ask{Revisions: []rev.ID{c.Leaves[0].Revision}}
+		if doc, err = f.db.Read(c.ID, ask); err != nil && !errors.Is(err, table.ErrNotFound) {
 			return err
 		}
 	}
@@ -365,7 +367,7 @@ func (f *feed) start(q *query) error {
 	since := uint64(math.MaxUint64)
 	if text != "now" {
 		var err error
-		if since, err = f.server.config.Store.Since(strings.Trim(text, `"`)); err != nil {
+		if since, err = f.server.config.Store.Tables.Since(strings.Trim(text, `"`)); err != nil {
 			return err
 		}
 	}

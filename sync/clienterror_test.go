@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/kvtest"
 	"doorward/sync"
 )
@@ -33,7 +33,7 @@ func TestAnAnswerThatBreaksOffIsNoFaultOfOurs(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Close)
-	if err := store.CreateDatabase(kv.Operator(), "notes"); err != nil {
+	if err := store.Docs.CreateDatabase(auth.Operator(), "notes"); err != nil {
 		t.Fatal(err)
 	}
 	ask := func(w http.ResponseWriter, method, path, body string) (cut bool) {

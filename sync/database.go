@@ -8,7 +8,8 @@ import (
 	"strconv"
 	"time"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/table"
 	"doorward/sync/dial"
 	"doorward/sync/input"
 )
@@ -19,11 +20,11 @@ func createDatabase(c *call) error {
 		return err
 	}
 	store := c.server.config.Store
-	if _, err := store.Database(c.caller, name); err == nil {
+	if _, err := store.Docs.Database(c.caller, name); err == nil {
 		return errExists
 	}
-	switch err := store.CreateDatabase(c.caller, name); {
-	case errors.Is(err, kv.ErrConflict):
+	switch err := store.Docs.CreateDatabase(c.caller, name); {
+	case errors.Is(err, table.ErrConflict):
 		return errExists
 	case err != nil:
 		return err
@@ -37,8 +38,8 @@ func deleteDatabase(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := c.server.config.Store.DeleteDatabase(c.caller, name); err != nil {
-		if errors.Is(err, kv.ErrNotFound) {
+	if err := c.server.config.Store.Docs.DeleteDatabase(c.caller, name); err != nil {
+		if errors.Is(err, table.ErrNotFound) {
 			return errNoDatabase
 		}
 		return err
@@ -57,9 +58,9 @@ func showDatabase(c *call) error {
 	if c.request.Header.Get(dial.HeaderFeed) != "" {
 		h, store := c.Header(), c.server.config.Store
 		h.Set(dial.HeaderFeed, dial.FeedVersion)
-		h.Set(dial.HeaderRealm, store.Realm())
-		h.Set(dial.HeaderEpoch, store.Epoch())
-		if codes, err := store.CodeKey(c.caller); err == nil && info.Name == "records" {
+		h.Set(dial.HeaderRealm, store.Tables.Realm())
+		h.Set(dial.HeaderEpoch, store.Tables.Epoch())
+		if codes, err := store.Laptop.CodeKey(c.caller); err == nil && info.Name == "records" {
 			h.Set(dial.HeaderCodeKey, hex.EncodeToString(codes))
 		}
 	}
@@ -71,7 +72,7 @@ func showDatabase(c *call) error {
 		Born    string `json:"instance_start_time"`
 		Purged  int    `json:"purge_seq"`
 		Running bool   `json:"compact_running"`
-	}{info.Name, c.server.config.Store.SeqText(info.Seq), info.Docs, info.Deleted, startTime(info.Created), 0, false})
+	}{info.Name, c.server.config.Store.Tables.SeqText(info.Seq), info.Docs, info.Deleted, startTime(info.Created), 0, false})
 }
 
 // ensureCommit has nothing to do: all that was answered is on disk.
@@ -95,7 +96,7 @@ func compact(c *call) error {
 	return c.reply(http.StatusAccepted, ok)
 }
 
-func showRevsLimit(c *call) error { return c.reply(http.StatusOK, kv.RevsLimit) }
+func showRevsLimit(c *call) error { return c.reply(http.StatusOK, table.RevsLimit) }
 
 // setRevsLimit accepts only the present limit.
 func setRevsLimit(c *call) error {
@@ -107,8 +108,8 @@ func setRevsLimit(c *call) error {
 	if err != nil {
 		return input.Wrap(err)
 	}
-	if string(v) != strconv.Itoa(kv.RevsLimit) {
-		return &kv.Forbidden{CurrentScopes: []string{}, Reason: fmt.Sprintf("the limit is always %d", kv.RevsLimit)}
+	if string(v) != strconv.Itoa(table.RevsLimit) {
+		return &auth.Forbidden{CurrentScopes: []string{}, Reason: fmt.Sprintf("the limit is always %d", table.RevsLimit)}
 	}
 	return c.reply(http.StatusOK, ok)
 }

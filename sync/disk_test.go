@@ -7,8 +7,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/kvtest"
+	"doorward/kv/table"
 	"doorward/sync"
 	"doorward/sync/peertest"
 )
@@ -17,7 +18,7 @@ import (
 func TestAFullDiskRefusesAPushAsAWhole(t *testing.T) {
 	var left atomic.Int64
 	left.Store(1 << 40)
-	s := &peertest.Site{TB: t, Store: kvtest.OpenConfig(t, kv.Config{Free: func() (int64, error) { return left.Load(), nil }})}
+	s := &peertest.Site{TB: t, Store: kvtest.OpenConfig(t, table.Config{Free: func() (int64, error) { return left.Load(), nil }})}
 	server, err := sync.New(sync.Config{Store: s.Store, Version: "test"})
 	if err != nil {
 		t.Fatal(err)
@@ -27,7 +28,7 @@ func TestAFullDiskRefusesAPushAsAWhole(t *testing.T) {
 	t.Cleanup(server.Close)
 	s.URL = srv.URL + "/sync"
 	s.Auth[0], s.Auth[1] = kvtest.Key(t, s.Store, "denomination", "*:*")
-	if err := s.Store.CreateDatabase(kv.Operator(), "notes"); err != nil {
+	if err := s.Store.Docs.CreateDatabase(auth.Operator(), "notes"); err != nil {
 		t.Fatal(err)
 	}
 	bulk := `{"new_edits":false,"docs":[{"_id":"a","_rev":"1-0000000000000000000000000000000a"},{"_id":"b","_rev":"1-0000000000000000000000000000000b"}]}`

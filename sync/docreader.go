@@ -7,13 +7,14 @@ import (
 	"io"
 	"strings"
 
-	"doorward/kv"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/docs"
+	"doorward/kv/merge"
 	"doorward/kv/rev"
 	"doorward/sync/input"
 	"doorward/sync/replicate"
 	"doorward/sync/transit"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // readDocument reads the next object. Its error is one of reading; what is wrong with the document is in it. Attachments with bytes are
@@ -48,8 +49,8 @@ func readDocument(c *call, dec *jsontext.Decoder) (*transit.Parsed, error) {
 }
 
 // docWrite makes a write of a document: a new edit, or a replicated revision. What is wrong with the document is in it.
-func docWrite(c *call, d *transit.Parsed, replicated bool) (w kv.DocWrite, err error) {
-	w = kv.DocWrite{ID: d.ID, Parent: d.Rev, Deleted: d.Deleted, Body: d.Body, Wrong: d.Err}
+func docWrite(c *call, d *transit.Parsed, replicated bool) (w merge.DocWrite, err error) {
+	w = merge.DocWrite{ID: d.ID, Parent: d.Rev, Deleted: d.Deleted, Body: d.Body, Wrong: d.Err}
 	if w.Wrong == nil && (d.BadRev || d.BadPath || d.UpperCase && !c.db.Free()) {
 		w.Wrong = transit.ErrRevision
 	}
@@ -74,15 +75,15 @@ func docWrite(c *call, d *transit.Parsed, replicated bool) (w kv.DocWrite, err e
 // readAttachments reads _attachments, and stores the bytes in it.
 func readAttachments(c *call, dec *jsontext.Decoder, d *transit.Parsed) error {
 	if dec.PeekKind() != '{' {
-		d.Refuse(kv.ErrDocument)
+		d.Refuse(merge.ErrDocument)
 		return input.Wrap(dec.SkipValue())
 	}
 	return input.EachMember(dec, func(name string) error {
 		if dec.PeekKind() != '{' {
-			d.Refuse(kv.ErrDocument)
+			d.Refuse(merge.ErrDocument)
 			return input.Wrap(dec.SkipValue())
 		}
-		p := transit.Part{Attachment: kv.Attachment{Name: name}}
+		p := transit.Part{Attachment: merge.Attachment{Name: name}}
 		data := false
 		err := input.EachMember(dec, func(name string) error {
 			v, err := dec.ReadValue()
@@ -108,7 +109,7 @@ func readAttachments(c *call, dec *jsontext.Decoder, d *transit.Parsed) error {
 // storeInline stores an attachment that comes as base64. Only an error of the store ends the request.
 func storeInline(c *call, d *transit.Parsed, p *transit.Part, v jsontext.Value) error {
 	if v.Kind() != '"' {
-		d.Refuse(kv.ErrDocument)
+		d.Refuse(merge.ErrDocument)
 		return nil
 	}
 	raw := bytes.Trim(v, `"`)
@@ -118,7 +119,7 @@ func storeInline(c *call, d *transit.Parsed, p *transit.Part, v jsontext.Value) 
 	blob, err := c.db.PutBlob(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(raw)))
 	var corrupt base64.CorruptInputError
 	if errors.As(err, &corrupt) || errors.Is(err, io.ErrUnexpectedEOF) {
-		d.Refuse(kv.ErrDocument)
+		d.Refuse(merge.ErrDocument)
 		return nil
 	}
 	p.Blob = blob
@@ -126,9 +127,9 @@ func storeInline(c *call, d *transit.Parsed, p *transit.Part, v jsontext.Value) 
 }
 
 // resolveStubs finds the bytes of stubs in revisions that the store has.
-func resolveStubs(c *call, d *transit.Parsed, path []rev.ID) ([]kv.Attachment, error) {
-	var known []kv.DocRevision
-	all := make([]kv.Attachment, len(d.Parts))
+func resolveStubs(c *call, d *transit.Parsed, path []rev.ID) ([]merge.Attachment, error) {
+	var known []docs.DocRevision
+	all := make([]merge.Attachment, len(d.Parts))
 	for i, p := range d.Parts {
 		all[i] = p.Attachment
 		if !p.Stub {
@@ -156,10 +157,10 @@ func resolveStubs(c *call, d *transit.Parsed, path []rev.ID) ([]kv.Attachment, e
 
 // stubSources returns the revisions that may have the bytes of stubs: the one that is edited, or the ancestors of a replicated revision
 // and then all leaves.
-func stubSources(c *call, d *transit.Parsed, path []rev.ID) (known []kv.DocRevision, err error) {
-	asks := []kv.Ask{{Revisions: path}, {Leaves: true}}
+func stubSources(c *call, d *transit.Parsed, path []rev.ID) (known []docs.DocRevision, err error) {
+	asks := []docs.Ask{{Revisions: path}, {Leaves: true}}
 	if path == nil {
-		asks = []kv.Ask{{}}
+		asks = []docs.Ask{{}}
 		if d.Rev != (rev.ID{}) {
 			asks[0].Revisions = []rev.ID{d.Rev}
 		}
@@ -179,7 +180,7 @@ func unpackPart(c *call, d *transit.Parsed, p *transit.Part) error {
 	_ = r.Close() // never fails; it ends the writer
 	<-done
 	if errors.Is(err, input.ErrTooLarge) || errors.Is(err, input.ErrRatio) || errors.Is(err, input.ErrBroken) {
-		d.Refuse(kv.ErrDocument)
+		d.Refuse(merge.ErrDocument)
 		return nil
 	}
 	p.Blob = blob
@@ -187,10 +188,10 @@ func unpackPart(c *call, d *transit.Parsed, p *transit.Part) error {
 }
 
 // storeGzip stores the decompressed bytes.
-func storeGzip(c *call, r io.Reader) (kv.Blob, error) {
+func storeGzip(c *call, r io.Reader) (merge.Blob, error) {
 	plain, err := input.Limit(r).Gzip()
 	if err != nil {
-		return kv.Blob{}, err
+		return merge.Blob{}, err
 	}
 	return c.db.PutBlob(plain)
 }

@@ -7,8 +7,10 @@ import (
 	"net/url"
 	"strings"
 
-	"doorward/kv"
+	"doorward/kv/docs"
+	"doorward/kv/merge"
 	"doorward/kv/rev"
+	"doorward/kv/table"
 	"doorward/sync/input"
 	"doorward/sync/transit"
 )
@@ -50,8 +52,8 @@ func getDocument(c *call) error {
 }
 
 // readRevision reads one revision of a document: the one that is named, or the winner unless it is deleted.
-func readRevision(c *call, id string, revision rev.ID, latest bool) (*kv.Doc, error) {
-	ask := kv.Ask{Latest: latest}
+func readRevision(c *call, id string, revision rev.ID, latest bool) (*docs.Doc, error) {
+	ask := docs.Ask{Latest: latest}
 	if revision != (rev.ID{}) {
 		ask.Revisions = []rev.ID{revision}
 	}
@@ -79,7 +81,7 @@ func (c *call) accepts(media string) bool {
 
 // openRevs answers several revisions of a document: all leaves, or a list.
 func openRevs(c *call, id string, q *query, w show) error {
-	ask, names := kv.Ask{Leaves: true, Latest: q.flag("latest")}, []string(nil)
+	ask, names := docs.Ask{Leaves: true, Latest: q.flag("latest")}, []string(nil)
 	if text, _ := q.text("open_revs"); text != "all" {
 		names = q.list("open_revs")
 		ask.Leaves, ask.Revisions = false, transit.ParseRevs(names)
@@ -91,10 +93,10 @@ func openRevs(c *call, id string, q *query, w show) error {
 		return q.err
 	}
 	doc, err := c.db.Read(id, ask)
-	if errors.Is(err, kv.ErrNotFound) && !ask.Leaves {
-		doc, err = kv.Doc{}, nil // all are missing
+	if errors.Is(err, table.ErrNotFound) && !ask.Leaves {
+		doc, err = docs.Doc{}, nil // all are missing
 		for _, rev := range ask.Revisions {
-			doc.Revisions = append(doc.Revisions, kv.DocRevision{Revision: rev})
+			doc.Revisions = append(doc.Revisions, docs.DocRevision{Revision: rev})
 		}
 	}
 	if err != nil {
@@ -238,8 +240,8 @@ func countRefused(c *call, err error) error {
 }
 
 // writeOne writes one revision.
-func writeOne(c *call, w kv.DocWrite) (rev.ID, error) {
-	results, err := c.db.Write([]kv.DocWrite{w})
+func writeOne(c *call, w merge.DocWrite) (rev.ID, error) {
+	results, err := c.db.Write([]merge.DocWrite{w})
 	if err == nil {
 		err = results[0].Err
 	}
@@ -263,14 +265,14 @@ func deleteDocument(c *call) error {
 	if err != nil {
 		return err
 	}
-	doc, err := c.db.Read(id, kv.Ask{})
+	doc, err := c.db.Read(id, docs.Ask{})
 	switch {
 	case err != nil:
 		return err
 	case doc.Deleted && revision == (rev.ID{}):
 		return errDeleted
 	}
-	next, err := writeOne(c, kv.DocWrite{ID: id, Parent: revision, Deleted: true})
+	next, err := writeOne(c, merge.DocWrite{ID: id, Parent: revision, Deleted: true})
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,8 @@ import (
 	"encoding/base64"
 	"slices"
 
-	"doorward/kv"
+	"doorward/kv/docs"
+	"doorward/kv/merge"
 	"doorward/kv/rev"
 )
 
@@ -28,7 +29,7 @@ func showOf(q *query) show {
 }
 
 // document writes one revision of a document.
-func (s *stream) document(doc *kv.Doc, r *kv.DocRevision, w show) {
+func (s *stream) document(doc *docs.Doc, r *docs.DocRevision, w show) {
 	s.text(`{"_id":`)
 	s.quoted(doc.ID)
 	s.text(`,"_rev":`)
@@ -49,7 +50,7 @@ func (s *stream) document(doc *kv.Doc, r *kv.DocRevision, w show) {
 		s.revisionList(`,"_deleted_conflicts":`, doc.Tree.DeletedConflicts())
 	}
 	if w.seq {
-		s.text(`,"_local_seq":"` + s.call.server.config.Store.SeqText(doc.Seq) + `"`)
+		s.text(`,"_local_seq":"` + s.call.server.config.Store.Tables.SeqText(doc.Seq) + `"`)
 	}
 	s.attachments(doc, r, w)
 	if len(r.Body) > len("{}") {
@@ -114,7 +115,7 @@ func (s *stream) revisionList(member string, nodes []rev.Node) {
 }
 
 // attachments writes the attachments of a revision.
-func (s *stream) attachments(doc *kv.Doc, r *kv.DocRevision, w show) {
+func (s *stream) attachments(doc *docs.Doc, r *docs.DocRevision, w show) {
 	known := w.knownGeneration(doc, r.Revision)
 	for i, a := range r.Attachments {
 		if i == 0 {
@@ -146,13 +147,13 @@ func (s *stream) attachments(doc *kv.Doc, r *kv.DocRevision, w show) {
 	}
 }
 
-func writeLength(s *stream, a kv.Attachment) {
+func writeLength(s *stream, a merge.Attachment) {
 	s.text(`,"length":`)
 	s.number(a.Length)
 }
 
 // knownGeneration returns the generation up to which a client has all attachments, by its atts_since.
-func (w show) knownGeneration(doc *kv.Doc, rev rev.ID) (generation uint64) {
+func (w show) knownGeneration(doc *docs.Doc, rev rev.ID) (generation uint64) {
 	if len(w.since) == 0 {
 		return 0
 	}
@@ -165,7 +166,7 @@ func (w show) knownGeneration(doc *kv.Doc, rev rev.ID) (generation uint64) {
 }
 
 // base64 writes an attachment's bytes.
-func (s *stream) base64(a kv.Attachment) {
+func (s *stream) base64(a merge.Attachment) {
 	enc := base64.NewEncoder(base64.StdEncoding, s)
 	if err := s.call.db.Blob(a.SHA256, enc); err != nil {
 		s.keep(0, err)

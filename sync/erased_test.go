@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 	"doorward/sync/peertest"
@@ -24,10 +24,10 @@ func TestAnErasedPersonsOwnRevisionsAreRefused(t *testing.T) {
 	for _, path := range []string{"/church-1/" + record.Person.DocID(record.Int(id)), "/church-1/" + record.Membership.DocID(record.Int(member))} {
 		had[path] = s.Want(200, "GET", path+"?revs=true", "").Body
 	}
-	if _, err := s.Store.Erase(kv.Operator(), record.Person, record.Int(id)); err != nil {
+	if _, err := s.Store.Erasures.Erase(auth.Operator(), record.Person, record.Int(id)); err != nil {
 		t.Fatal(err)
 	}
-	laptop := s.AsLaptop("church:1", kv.Venue{Names: true})
+	laptop := s.AsLaptop("church:1", auth.Venue{Names: true})
 	for path, doc := range had {
 		var read struct {
 			ID  string `json:"_id"`
@@ -51,7 +51,7 @@ func TestAnErasedPersonsOwnRevisionsAreRefused(t *testing.T) {
 			t.Errorf("_bulk_docs of the tombstone %s = %s, want it taken", tomb, a.Body)
 		}
 	}
-	if ids, err := s.Store.IDs(kv.Operator(), record.Refusal); err != nil || len(ids) != 0 {
+	if ids, err := s.Store.Desk.IDs(auth.Operator(), record.Refusal); err != nil || len(ids) != 0 {
 		t.Errorf("%d refusals are kept for staff, %v; want none: they would hold what was erased", len(ids), err)
 	}
 }

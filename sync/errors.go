@@ -9,7 +9,16 @@ import (
 	"strconv"
 	"time"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/disk"
+	"doorward/kv/docs"
+	"doorward/kv/engine"
+	"doorward/kv/entry"
+	"doorward/kv/keys"
+	"doorward/kv/laptop"
+	"doorward/kv/merge"
+	"doorward/kv/office"
+	"doorward/kv/table"
 	"doorward/sync/dial"
 	"doorward/sync/input"
 	"doorward/sync/line"
@@ -48,31 +57,31 @@ var answers = []struct {
 	err error
 	problem
 }{
-	{kv.ErrRevoked, problem{403, "forbidden", "The key is revoked."}},
-	{kv.ErrCode, problem{403, "forbidden", "The code is wrong, was used before, or is older than a day."}},
-	{kv.ErrEnrolled, problem{412, "enrolled", "Another store is known by this laptop's name. Revoke it first."}},
-	{kv.ErrOtherRealm, problem{409, "conflict", "The store holds records of another congregation."}},
+	{table.ErrRevoked, problem{403, "forbidden", "The key is revoked."}},
+	{office.ErrCode, problem{403, "forbidden", "The code is wrong, was used before, or is older than a day."}},
+	{office.ErrEnrolled, problem{412, "enrolled", "Another store is known by this laptop's name. Revoke it first."}},
+	{laptop.ErrOtherRealm, problem{409, "conflict", "The store holds records of another congregation."}},
 	{replicate.ErrRealm, problem{403, "forbidden", "The store belongs to another congregation."}},
 	{errNode, problem{403, "forbidden", "The key is not that laptop's."}},
-	{kv.ErrBadLogin, problem{401, "unauthorized", "Name or password is incorrect."}},
+	{table.ErrBadLogin, problem{401, "unauthorized", "Name or password is incorrect."}},
 	{errAnonymous, problem{401, "unauthorized", "Authentication required."}},
 	{errOrigin, problem{403, "forbidden", "A session is for pages of this server alone."}},
 	{errNoDatabase, problem{404, "not_found", "Database does not exist."}},
 	{errDeleted, problem{404, "not_found", "deleted"}},
 	{errMissing, problem{404, "not_found", "missing"}},
-	{kv.ErrNotFound, problem{404, "not_found", "missing"}},
+	{table.ErrNotFound, problem{404, "not_found", "missing"}},
 	{errExists, problem{412, "file_exists", "The database could not be created, the file already exists."}},
-	{kv.ErrConflict, problem{409, "conflict", ""}},
+	{table.ErrConflict, problem{409, "conflict", ""}},
 	{transit.ErrStub, problem{412, "missing_stub", ""}},
-	{kv.ErrNoBlob, problem{412, "missing_stub", ""}},
+	{docs.ErrNoBlob, problem{412, "missing_stub", ""}},
 	{transit.ErrLength, problem{400, "bad_request", ""}},
 	{errDigest, problem{400, "content_md5_mismatch", "An attachment is not what its digest says."}},
 	{errLocalParts, problem{400, "bad_request", "_local documents do not accept attachments."}},
 	{transit.ErrNoRevision, problem{400, "doc_validation", "If new_edits is false, a well-formed _rev must be included in the document."}},
-	{kv.ErrDocumentID, problem{400, "illegal_docid", ""}},
-	{kv.ErrDatabaseName, problem{400, "illegal_database_name", "Only lowercase characters (a-z), digits (0-9), and any of the characters _, $, (, ), +, -, and / are allowed. Must begin with a letter."}},
-	{kv.ErrSequence, problem{400, "bad_request", "Malformed sequence supplied in 'since' parameter."}},
-	{kv.ErrSession, problem{400, "bad_request", "The session is none that a laptop would tell."}},
+	{docs.ErrDocumentID, problem{400, "illegal_docid", ""}},
+	{docs.ErrDatabaseName, problem{400, "illegal_database_name", "Only lowercase characters (a-z), digits (0-9), and any of the characters _, $, (, ), +, -, and / are allowed. Must begin with a letter."}},
+	{table.ErrSequence, problem{400, "bad_request", "Malformed sequence supplied in 'since' parameter."}},
+	{keys.ErrSession, problem{400, "bad_request", "The session is none that a laptop would tell."}},
 	{input.ErrShape, problem{400, "bad_request", "The body is JSON, but not of the shape that is wanted here."}},
 	{input.ErrJSON, problem{400, "bad_request", "invalid UTF-8 JSON"}},
 	{line.ErrUnmarked, problem{400, "bad_request", "Too many lines without a mark."}},
@@ -82,11 +91,11 @@ var answers = []struct {
 	{mango.ErrNoSelector, problem{400, "bad_request", "Selector error: expected a JSON object"}},
 	{errView, problem{400, "bad_request", "`view` filter parameter is not provided."}},
 	{transit.ErrRevision, problem{400, "bad_request", "Invalid rev format"}},
-	{kv.ErrRevision, problem{400, "bad_request", ""}},
+	{merge.ErrRevision, problem{400, "bad_request", ""}},
 	{input.ErrBroken, problem{400, "bad_request", "The request's body could not be read."}},
 	{input.ErrRatio, problem{413, "too_large", "The request's body is compressed more than a hundredfold."}},
 	{input.ErrTooLarge, problem{413, "too_large", ""}},
-	{kv.ErrTooLarge, problem{413, "document_too_large", ""}},
+	{entry.ErrTooLarge, problem{413, "document_too_large", ""}},
 	{errMedia, problem{415, "bad_content_type", "Content-Type must be application/json"}},
 	{errOrder, problem{400, "bad_request", "source and target must be given, each a database's name or an address"}},
 	{dial.ErrURL, problem{400, "bad_request", "An address cannot be a database's."}},
@@ -96,18 +105,18 @@ var answers = []struct {
 	{dial.ErrCut, problem{502, "replication_failed", "The peer could not be reached, or broke off."}},
 	{errClosing, problem{503, "service_unavailable", "The server is shutting down."}},
 	{errMethod, problem{405, "method_not_allowed", "The path does not know the method."}},
-	{kv.ErrStopped, problem{503, "service_unavailable", "The store has stopped taking writes."}},
-	{kv.ErrDiskFull, problem{507, "insufficient_storage", "The server's disk is nearly full."}},
-	{kv.ErrBusy, problem{503, "service_unavailable", "The store is busy. Try again."}},
+	{engine.ErrStopped, problem{503, "service_unavailable", "The store has stopped taking writes."}},
+	{disk.ErrFull, problem{507, "insufficient_storage", "The server's disk is nearly full."}},
+	{engine.ErrBusy, problem{503, "service_unavailable", "The store is busy. Try again."}},
 }
 
 // problemOf finds the answer to an error.
 func problemOf(err error) problem {
-	var forbidden *kv.Forbidden
+	var forbidden *auth.Forbidden
 	var slow interface{ RetryAfter() time.Duration }
 	var peer *dial.Refusal
 	var wrong *line.Error
-	var more *kv.HoldsMore
+	var more *office.HoldsMore
 	var member transit.BadMember
 	switch {
 	case errors.As(err, &member):
@@ -131,7 +140,7 @@ func problemOf(err error) problem {
 			return a.problem
 		}
 	}
-	if errors.Is(err, kv.ErrDocument) {
+	if errors.Is(err, merge.ErrDocument) {
 		return problem{400, "bad_request", replicate.Reason(err)}
 	}
 	return problem{500, "internal_server_error", "Something went wrong on our side."}

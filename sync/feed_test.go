@@ -10,7 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/merge"
 	"doorward/sync/peertest"
 )
 
@@ -53,7 +54,7 @@ func TestChanges(t *testing.T) {
 	s.Want(200, "DELETE", "/notes/gone?rev="+rev, "")
 	conflict := `{"new_edits":false,"docs":[{"_id":"b","_rev":"1-` + strings.Repeat("0", 32) + `","kind":"other"}]}`
 	s.Want(201, "POST", "/notes/_bulk_docs", conflict)
-	epoch := s.Store.Epoch()
+	epoch := s.Store.Tables.Epoch()
 	for _, c := range []struct {
 		query, body, want, last string
 		pending                 int
@@ -112,12 +113,12 @@ func TestChanges(t *testing.T) {
 func TestAFeedIsLongerThanAPage(t *testing.T) {
 	t.Parallel()
 	s := peertest.NewSite(t)
-	db, err := s.Store.Database(kv.Operator(), "notes")
+	db, err := s.Store.Docs.Database(auth.Operator(), "notes")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range 25 {
-		writes := make([]kv.DocWrite, 100)
+		writes := make([]merge.DocWrite, 100)
 		for n := range writes {
 			writes[n].ID = fmt.Sprintf("doc%d", i*100+n)
 		}
@@ -185,9 +186,9 @@ func TestALongPoll(t *testing.T) {
 		t.Errorf("the last line = %s", got)
 	}
 	for query, want := range map[string]string{
-		"?feed=longpoll&timeout=50&since=2-" + s.Store.Epoch(): "",
-		"?feed=longpoll&since=1-" + s.Store.Epoch():            "b@2",
-		"?feed=longpoll&limit=0&since=now":                     "",
+		"?feed=longpoll&timeout=50&since=2-" + s.Store.Tables.Epoch(): "",
+		"?feed=longpoll&since=1-" + s.Store.Tables.Epoch():            "b@2",
+		"?feed=longpoll&limit=0&since=now":                            "",
 	} {
 		if rows, last, _ := rowsOf(t, s.Want(200, "GET", "/notes/_changes"+query, "")); rows != want || last != "2" {
 			t.Errorf("_changes%s = %s, last_seq %s", query, rows, last)
@@ -241,11 +242,11 @@ func TestAFeedEndsWithWhatItIsOf(t *testing.T) {
 	leave()
 	key := s.As("event:1", "sync:GET")
 	feed := openFeed(key, t.Context(), "?feed=longpoll&since=now&heartbeat=100")
-	p, err := s.Store.Login(key.Auth[0], key.Auth[1])
+	p, err := s.Store.Keys.Login(key.Auth[0], key.Auth[1])
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Store.RevokeKey(kv.Operator(), p.Key()); err != nil {
+	if err := s.Store.Keys.RevokeKey(auth.Operator(), p.Key()); err != nil {
 		t.Fatal(err)
 	}
 	rest, err := io.ReadAll(feed)

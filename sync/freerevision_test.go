@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 	"doorward/sync/peertest"
@@ -50,7 +50,7 @@ func TestAFreeDatabaseTakesAnyHash(t *testing.T) {
 	if a := s.Want(201, "POST", "/notes/_bulk_docs", `{"docs":[{"_id":"new","_rev":"1-123"}]}`); !strings.Contains(a.Body, `[{"id":"new","error":"conflict"`) {
 		t.Errorf("an edit of what is not there = %s", a.Body)
 	}
-	if r, err := s.Store.Verify(kv.Operator(), nil); err != nil || r.Damaged > 0 {
+	if r, err := s.Store.Files.Verify(auth.Operator(), nil); err != nil || r.Damaged > 0 {
 		t.Errorf("Verify = %+v, %v", r, err)
 	}
 }
@@ -101,7 +101,7 @@ func TestARecordTakesNoOtherHash(t *testing.T) {
 	if a := s.Want(200, "POST", "/church-1/_bulk_get", `{"docs":[{"id":"`+person(2)+`","rev":"1-a"},{"id":"`+person(9)+`"}]}`); strings.Count(a.Body, `"docs":[]`) != 2 {
 		t.Errorf("_bulk_get = %s", a.Body)
 	}
-	if r, err := s.Store.Verify(kv.Operator(), nil); err != nil || r.Damaged > 0 {
+	if r, err := s.Store.Files.Verify(auth.Operator(), nil); err != nil || r.Damaged > 0 {
 		t.Errorf("Verify = %+v, %v", r, err)
 	}
 }
@@ -185,7 +185,7 @@ func TestCompacting(t *testing.T) {
 			t.Fatalf("many%d is %s", i, a.Body)
 		}
 	}
-	if r, err := s.Store.Verify(kv.Operator(), nil); err != nil || r.Damaged > 0 {
+	if r, err := s.Store.Files.Verify(auth.Operator(), nil); err != nil || r.Damaged > 0 {
 		t.Errorf("Verify = %+v, %v", r, err)
 	}
 	kvtest.Create(t, s.Store, record.Church, `{"name":"North"}`)

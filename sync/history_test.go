@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 	"doorward/sync/peertest"
@@ -36,7 +36,7 @@ func TestHistoryNamesTheFieldsOfEditsThatCame(t *testing.T) {
 	s.Want(201, "PUT", path, edit(s, path, map[string]any{"full_name": "Ana Lima"}))
 	page := s.As("church:1", "*:*")
 	page.Want(201, "POST", "/church-1/_bulk_docs", `{"docs":[`+edit(page, path, map[string]any{"email": "ana@example.org", "full_name": "Ana Costa"})+`]}`)
-	laptop := s.AsLaptop("church:1", kv.Venue{Names: true})
+	laptop := s.AsLaptop("church:1", auth.Venue{Names: true})
 	laptop.Want(201, "PUT", path, edit(laptop, path, map[string]any{"phone": "11 99999-0000"}))
 	if got, want := peertest.FieldsOf(t, s.Store, record.Person, id), " | full_name | email+full_name | phone"; got != want {
 		t.Errorf("the history names %q, want %q", got, want)

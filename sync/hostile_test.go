@@ -8,9 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/inbox"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/table"
 	"doorward/sync/peertest"
 )
 
@@ -73,7 +76,7 @@ func TestHostileBodies(t *testing.T) {
 		{"PUT", "/notes/x%ff", `{}`, 400},
 		{"PUT", "/notes/" + strings.Repeat("x", 8193), `{}`, 400},
 		{"GET", "/notes/_changes?limit=99999999999999999999", "", 400},
-		{"GET", "/notes/_changes?since=99999999999999999999-" + s.Store.Epoch(), "", 200},
+		{"GET", "/notes/_changes?since=99999999999999999999-" + s.Store.Tables.Epoch(), "", 200},
 	} {
 		if a := s.Do(c.method, c.path, c.body); a.Status != c.status {
 			t.Errorf("%s %.60s %.40s = %d %.200s, want %d", c.method, c.path, c.body, a.Status, a.Body, c.status)
@@ -131,16 +134,16 @@ func TestADocumentThatIsNoneIsRefusedAlone(t *testing.T) {
 		}
 	}
 	s.Want(200, "GET", "/church-1/"+record.Person.DocID(record.Int(record.FirstDrawn)), "")
-	page, err := s.Store.Matters(kv.Operator(), kv.MatterQuery{Kind: record.Refusal, Limit: 100})
+	page, err := s.Store.Inbox.Matters(auth.Operator(), inbox.MatterQuery{Kind: record.Refusal, Limit: 100})
 	if err != nil || len(page.Replies) < 5 {
 		t.Fatalf("staff find %d refusals, %v; want those that have a name", len(page.Replies), err)
 	}
 	for _, r := range page.Replies {
-		if err := s.Store.ResolveRefusal(kv.Operator(), r.ID, true); !errors.Is(err, kv.ErrConflict) {
+		if err := s.Store.Inbox.ResolveRefusal(auth.Operator(), r.ID, true); !errors.Is(err, table.ErrConflict) {
 			t.Errorf("applying %s = %v, want ErrConflict", r.JSON, err)
 		}
 	}
-	if r, err := s.Store.Retrieve(kv.Operator(), kv.Target{Surface: record.V1, Kind: record.Person, ID: record.Int(id)}); err != nil || !strings.Contains(string(r.JSON), `"full_name":"Ana Souza"`) {
+	if r, err := s.Store.Desk.Retrieve(auth.Operator(), desk.Target{Surface: record.V1, Kind: record.Person, ID: record.Int(id)}); err != nil || !strings.Contains(string(r.JSON), `"full_name":"Ana Souza"`) {
 		t.Errorf("the person is %s, %v", r.JSON, err)
 	}
 }

@@ -10,8 +10,14 @@ import (
 	"net/http"
 	"time"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/docs"
+	"doorward/kv/erase"
+	"doorward/kv/keys"
+	"doorward/kv/laptop"
+	"doorward/kv/office"
 	"doorward/kv/record"
+	"doorward/kv/table"
 	"doorward/sync/dial"
 	"doorward/sync/handshake"
 	"doorward/sync/input"
@@ -29,16 +35,16 @@ func enrol(c *call) error {
 	if err := c.readSmall(&in); err != nil {
 		return err
 	}
-	hash, good := kv.ParseHash(in.Secret)
+	hash, good := keys.ParseHash(in.Secret)
 	if !good {
 		return input.ErrShape
 	}
 	store := c.server.config.Store
-	if in.Realm != store.Realm() && !in.Vacant {
-		return kv.ErrOtherRealm
+	if in.Realm != store.Tables.Realm() && !in.Vacant {
+		return laptop.ErrOtherRealm
 	}
-	cred, err := store.Exchange(in.Code, kv.Joiner{Node: in.Node, Secret: hash, Proof: in.Proof, Holds: in.Holds})
-	if errors.Is(err, kv.ErrCode) {
+	cred, err := store.Venues.Exchange(in.Code, office.Joiner{Node: in.Node, Secret: hash, Proof: in.Proof, Holds: in.Holds})
+	if errors.Is(err, office.ErrCode) {
 		var slow interface{ RetryAfter() time.Duration }
 		if _, e := c.server.config.Gate.Login(c.request, "enrolment", ""); errors.As(e, &slow) {
 			return e
@@ -64,22 +70,22 @@ func answerHello(c *call) error {
 	switch {
 	case c.caller.Node() == "" || in.Node != c.caller.Node():
 		return errNode
-	case in.Realm != store.Realm():
+	case in.Realm != store.Tables.Realm():
 		return replicate.ErrRealm
 	}
-	g := handshake.Greeting{Version: c.server.config.Version, Node: store.Node(), Epoch: store.Epoch(), Feed: dial.FeedVersion}
+	g := handshake.Greeting{Version: c.server.config.Version, Node: store.Tables.Node(), Epoch: store.Tables.Epoch(), Feed: dial.FeedVersion}
 	var err error
-	if g.Clone, err = store.SeenSession(in.Node, in.Session, append([]string{in.Predecessor}, in.Before...)); err != nil {
+	if g.Clone, err = store.Keys.SeenSession(in.Node, in.Session, append([]string{in.Predecessor}, in.Before...)); err != nil {
 		return err
 	}
-	contact := kv.Contact{At: store.Now(), Backlog: max(0, in.Backlog), Oldest: in.Oldest, Offset: in.Offset, Version: shortVersion(in.Version), Wiped: in.Wiped, Events: in.Events}
-	if err := store.NoteContact(c.caller, contact); err != nil {
+	contact := office.Contact{At: store.Tables.Now(), Backlog: max(0, in.Backlog), Oldest: in.Oldest, Offset: in.Offset, Version: shortVersion(in.Version), Wiped: in.Wiped, Events: in.Events}
+	if err := store.Venues.NoteContact(c.caller, contact); err != nil {
 		return err
 	}
 	if err := fillGreeting(c, &in, &g); err != nil {
 		return err
 	}
-	g.Now = store.Now()
+	g.Now = store.Tables.Now()
 	return c.reply(http.StatusOK, g)
 }
 
@@ -89,23 +95,23 @@ func shortVersion(version string) string { return version[:min(len(version), 64)
 // fillGreeting says what the laptop may exchange, and gives it ids and keys.
 func fillGreeting(c *call, in *handshake.Hello, g *handshake.Greeting) error {
 	store := c.server.config.Store
-	e, err := store.Venue(c.caller)
+	e, err := store.Venues.Venue(c.caller)
 	if err != nil {
 		return err
 	}
 	g.Revoked, g.Wipe, g.Chosen = !e.Revoked.IsZero(), !e.Wipe.IsZero(), !e.TakesAll()
-	all, err := store.Exchanged(c.caller, c.server.config.OverAfter)
+	all, err := store.Venues.Exchanged(c.caller, c.server.config.OverAfter)
 	if err != nil {
 		return err
 	}
-	departed, err := store.Departed(c.caller, in.Events)
+	departed, err := store.Venues.Departed(c.caller, in.Events)
 	if err != nil {
 		return err
 	}
 	for _, x := range append(all, departed...) {
 		if x.Drop && !g.Revoked {
 			g.Drop = append(g.Drop, handshake.NewDrop(x, c.server.config.OverAfter))
-			if !handshake.StillExchanged(x, store.Now(), in.Events) {
+			if !handshake.StillExchanged(x, store.Tables.Now(), in.Events) {
 				continue
 			}
 		}
@@ -125,7 +131,7 @@ func fillGreeting(c *call, in *handshake.Hello, g *handshake.Greeting) error {
 	if err := giveLeases(c, in, g); err != nil {
 		return err
 	}
-	if g.KeyMark, err = store.KeyMark(c.caller); err != nil { // before the keys: what changes in between is told again
+	if g.KeyMark, err = store.Keys.KeyMark(c.caller); err != nil { // before the keys: what changes in between is told again
 		return err
 	}
 	g.Keys, err = keyLines(c)
@@ -154,11 +160,11 @@ func (c *call) readSmall(v any) error {
 // tellErasures tells what was erased after a place, also to a revoked laptop: it shall lose it.
 func tellErasures(c *call, g *handshake.Greeting, after string) error {
 	store := c.server.config.Store
-	since, err := store.Since(cmp.Or(after, "0"))
+	since, err := store.Tables.Since(cmp.Or(after, "0"))
 	if err != nil {
 		return err
 	}
-	all, upto, err := store.Erasures(c.caller, since)
+	all, upto, err := store.Erasures.Erasures(c.caller, since)
 	if err != nil {
 		return err
 	}
@@ -166,7 +172,7 @@ func tellErasures(c *call, g *handshake.Greeting, after string) error {
 		g.Erasures = append(g.Erasures, handshake.NewErasure(e))
 	}
 	if g.Erased = after; upto != since {
-		g.Erased = store.SeqText(upto)
+		g.Erased = store.Tables.SeqText(upto)
 	}
 	return nil
 }
@@ -180,7 +186,7 @@ func recallErasures(c *call) error {
 	if err := c.readSmall(&in); err != nil {
 		return err
 	}
-	var all []kv.Erasure
+	var all []erase.Erasure
 	for i := range in.Erasures {
 		e, ok := in.Erasures[i].Parse()
 		if !ok {
@@ -188,7 +194,7 @@ func recallErasures(c *call) error {
 		}
 		all = append(all, e)
 	}
-	if err := c.server.config.Store.RecallErasures(c.caller, all, in.Brought); err != nil {
+	if err := c.server.config.Store.Erasures.RecallErasures(c.caller, all, in.Brought); err != nil {
 		return err
 	}
 	return c.reply(http.StatusOK, ok)
@@ -198,7 +204,7 @@ func recallErasures(c *call) error {
 func countBehind(c *call, since map[string]string) (n int, err error) {
 	for name, text := range since {
 		pending, err := countPending(c, name, text)
-		if errors.Is(err, kv.ErrNotFound) || errors.Is(err, kv.ErrForbidden) || errors.Is(err, kv.ErrDatabaseName) {
+		if errors.Is(err, table.ErrNotFound) || errors.Is(err, auth.ErrForbidden) || errors.Is(err, docs.ErrDatabaseName) {
 			continue
 		}
 		if err != nil {
@@ -212,11 +218,11 @@ func countBehind(c *call, since map[string]string) (n int, err error) {
 // countPending counts changes of a database after a place.
 func countPending(c *call, name, text string) (int, error) {
 	store := c.server.config.Store
-	db, err := store.Database(c.caller, name)
+	db, err := store.Docs.Database(c.caller, name)
 	if err != nil {
 		return 0, err
 	}
-	from, err := store.Since(text)
+	from, err := store.Tables.Since(text)
 	if err != nil {
 		return 0, nil // an unreadable place counts as none
 	}
@@ -228,11 +234,11 @@ func giveLeases(c *call, in *handshake.Hello, g *handshake.Greeting) error {
 	store := c.server.config.Store
 	for _, name := range in.Wants[:min(len(in.Wants), len(record.Kinds()))] {
 		k, ok := record.ByName(name)
-		if !ok || kv.LeaseSize(k) == 0 {
+		if !ok || table.LeaseSize(k) == 0 {
 			continue
 		}
-		l, err := store.Lease(c.caller, k, kv.LeaseSize(k), in.Epoch)
-		if errors.Is(err, kv.ErrForbidden) || errors.Is(err, kv.ErrConflict) {
+		l, err := store.Venues.Lease(c.caller, k, table.LeaseSize(k), in.Epoch)
+		if errors.Is(err, auth.ErrForbidden) || errors.Is(err, table.ErrConflict) {
 			continue
 		}
 		if err != nil {
@@ -246,11 +252,11 @@ func giveLeases(c *call, in *handshake.Hello, g *handshake.Greeting) error {
 // keyLines returns the keys that are valid at the laptop too, as lines.
 func keyLines(c *call) (lines []json.RawMessage, err error) {
 	store := c.server.config.Store
-	ids, err := store.KeysFor(c.caller)
+	ids, err := store.Venues.KeysFor(c.caller)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	own, err := replicate.OpenLocal(store, kv.Operator(), "records")
+	own, err := replicate.OpenLocal(store, auth.Operator(), "records")
 	if err != nil {
 		return nil, err
 	}
@@ -284,7 +290,7 @@ func awaitKeys(c *call) error {
 		case <-ctx.Done():
 		}
 	}()
-	mark, err := c.server.config.Store.AwaitKeys(ctx, c.caller, c.query.Get("keys"))
+	mark, err := c.server.config.Store.Keys.AwaitKeys(ctx, c.caller, c.query.Get("keys"))
 	if err != nil {
 		return err
 	}
@@ -301,10 +307,10 @@ func lease(c *call) error {
 		return err
 	}
 	k, ok := record.ByName(in.Kind)
-	if !ok || in.Count < 1 || in.Count > kv.LeaseSize(k) {
+	if !ok || in.Count < 1 || in.Count > table.LeaseSize(k) {
 		return input.ErrShape
 	}
-	l, err := c.server.config.Store.Lease(c.caller, k, in.Count, "")
+	l, err := c.server.config.Store.Venues.Lease(c.caller, k, in.Count, "")
 	if err != nil {
 		return err
 	}

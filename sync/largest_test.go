@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/entry"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 	"doorward/sync/peertest"
@@ -30,7 +32,7 @@ func TestWhatALaptopTakesItsCentreTakes(t *testing.T) {
 			makes := func(location string) (record.ID, error) {
 				id++
 				form := fmt.Sprintf(`{"id":%d,"full_name":"Ana","church_id":1,"location":%s}`, id, location)
-				r, err := laptop.Store.Create(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Person}, kvtest.Parse(t, record.Person, form, true))
+				r, err := laptop.Store.Desk.Create(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Person}, kvtest.Parse(t, record.Person, form, true))
 				return r.ID, err
 			}
 			if _, err := makes(`{"a":` + strings.Repeat("[", 998) + strings.Repeat("]", 998) + `}`); err != nil {
@@ -41,12 +43,12 @@ func TestWhatALaptopTakesItsCentreTakes(t *testing.T) {
 				switch r, err := makes(`{"a":"` + strings.Repeat("x", fits+grows) + `"}`); {
 				case err == nil:
 					fits, last, made = fits+grows, r, made+1
-				case !errors.Is(err, kv.ErrTooLarge):
+				case !errors.Is(err, entry.ErrTooLarge):
 					t.Fatal(err)
 				}
 			}
 			longer := kvtest.Parse(t, record.Person, `{"occupation":"Padeira"}`, false)
-			if _, err := laptop.Store.Update(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Person, ID: last}, longer); !errors.Is(err, kv.ErrTooLarge) {
+			if _, err := laptop.Store.Desk.Update(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Person, ID: last}, longer); !errors.Is(err, entry.ErrTooLarge) {
 				t.Errorf("Update to more than the largest = %v, want ErrTooLarge", err)
 			}
 			if run := peertest.CopyAll(t, from, centre.RemoteOf("church-1", c)); run.Written != made || run.Failures != 0 {

@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/merge"
+	"doorward/kv/table"
 	"doorward/sync/peertest"
 )
 
@@ -34,7 +36,7 @@ func TestFeedsLeakNothing(t *testing.T) {
 	}
 	settled(t, before)
 
-	db, err := s.Store.Database(kv.Operator(), "notes")
+	db, err := s.Store.Docs.Database(auth.Operator(), "notes")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,9 +52,9 @@ func TestFeedsLeakNothing(t *testing.T) {
 		done <- n
 	}()
 	for i := range 200 {
-		writes := make([]kv.DocWrite, kv.MaxRows)
+		writes := make([]merge.DocWrite, table.MaxRows)
 		for n := range writes {
-			writes[n] = kv.DocWrite{ID: fmt.Sprintf("%d-%d", i, n), Body: []byte(`{"a":"text"}`)}
+			writes[n] = merge.DocWrite{ID: fmt.Sprintf("%d-%d", i, n), Body: []byte(`{"a":"text"}`)}
 		}
 		if _, err := db.Write(writes); err != nil {
 			t.Fatal(err)

@@ -3,7 +3,7 @@ package sync_test
 import (
 	"testing"
 
-	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 	"doorward/sync/peertest"
@@ -44,7 +44,7 @@ func TestAKeyLeasesIDsOfWhatItsLevelSees(t *testing.T) {
 	} {
 		who := s.As(c.level, "*:*")
 		if c.laptop {
-			who = s.AsLaptop(c.level, kv.Venue{Names: true})
+			who = s.AsLaptop(c.level, auth.Venue{Names: true})
 		}
 		for kind, want := range c.status {
 			if a := who.Do("POST", "/_lease", `{"kind":"`+kind+`","count":1}`); a.Status != want {

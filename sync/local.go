@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"doorward/kv"
+	"doorward/kv/docs"
 	"doorward/sync/transit"
 )
 
@@ -38,7 +38,7 @@ func getLocal(c *call) error {
 // localWritten reads that number from a revision; kv.Whatever if there is none.
 func localWritten(rev string) (uint64, error) {
 	if rev == "" {
-		return kv.Whatever, nil
+		return docs.Whatever, nil
 	}
 	text, is := strings.CutPrefix(rev, "0-")
 	n, err := strconv.ParseUint(text, 10, 53)

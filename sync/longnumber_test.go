@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 	"doorward/sync/peertest"
@@ -18,7 +18,7 @@ func TestALongNumberIsForbidden(t *testing.T) {
 	kvtest.Create(t, s.Store, record.Church, `{"name":"Central"}`)
 	id := record.Person.DocID(record.Int(kvtest.Create(t, s.Store, record.Person, `{"full_name":"Ana Souza","church_id":1}`)))
 	long := strings.Repeat("7", 5000)
-	laptop := s.AsLaptop("church:1", kv.Venue{Names: true})
+	laptop := s.AsLaptop("church:1", auth.Venue{Names: true})
 	var body map[string]any
 	s.Want(200, "GET", "/church-1/"+id, "").Into(t, &body)
 	rev, _ := body["_rev"].(string)
@@ -53,7 +53,7 @@ func TestALongNumberIsForbidden(t *testing.T) {
 		}
 	}
 	refusals := 0
-	if err := s.Store.Export(kv.Operator(), record.Refusal, func(json []byte) error {
+	if err := s.Store.Log.Export(auth.Operator(), record.Refusal, func(json []byte) error {
 		if refusals++; strings.Contains(string(json), long) {
 			t.Errorf("a refusal holds the number: %.300s", json)
 		}

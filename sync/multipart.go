@@ -10,7 +10,8 @@ import (
 	"slices"
 	"strconv"
 
-	"doorward/kv"
+	"doorward/kv/docs"
+	"doorward/kv/merge"
 	"doorward/sync/input"
 	"doorward/sync/transit"
 )
@@ -76,7 +77,7 @@ func readFollowing(c *call, d *transit.Parsed, in *multipart.Part) error {
 		i = slices.IndexFunc(d.Parts, func(p transit.Part) bool { return p.Follows })
 	}
 	if i < 0 {
-		d.Refuse(kv.ErrDocument)
+		d.Refuse(merge.ErrDocument)
 		return nil
 	}
 	p := &d.Parts[i]
@@ -105,7 +106,7 @@ type parts struct {
 }
 
 // writeRelated answers a document and then its attachments' bytes.
-func writeRelated(c *call, doc *kv.Doc, r *kv.DocRevision, w show) error {
+func writeRelated(c *call, doc *docs.Doc, r *docs.DocRevision, w show) error {
 	mw := multipart.NewWriter(io.Discard) // it draws a boundary
 	s := c.beginAs(`multipart/related; boundary="`+mw.Boundary()+`"`, http.StatusOK, uncompressed)
 	p := &parts{stream: s, mw: multipart.NewWriter(s)}
@@ -115,7 +116,7 @@ func writeRelated(c *call, doc *kv.Doc, r *kv.DocRevision, w show) error {
 }
 
 // related writes a document and its attachments as parts.
-func (p *parts) related(doc *kv.Doc, r *kv.DocRevision, w show) {
+func (p *parts) related(doc *docs.Doc, r *docs.DocRevision, w show) {
 	w.follow = true
 	p.part("application/json")
 	p.document(doc, r, w)
@@ -143,7 +144,7 @@ func (p *parts) part(media string) {
 }
 
 // writeMixed answers revisions as parts, as CouchDB's replicator needs them. One with attachments has parts of its own.
-func writeMixed(c *call, doc *kv.Doc, w show) error {
+func writeMixed(c *call, doc *docs.Doc, w show) error {
 	var missing []string
 	mw := multipart.NewWriter(io.Discard) // it draws a boundary
 	s := c.beginAs(`multipart/mixed; boundary="`+mw.Boundary()+`"`, http.StatusOK, uncompressed)

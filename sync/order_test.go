@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/kvtest"
 	"doorward/sync"
 	"doorward/sync/peertest"
@@ -42,7 +42,7 @@ func TestReplicationsAreOrdered(t *testing.T) {
 	}
 	peertest.WantSame(t, a, b)
 	for name, want := range map[string]int{"copy": 23, "some": 1, "passed": 5, "passed_there": 5} {
-		db, err := a.Store.Database(kv.Operator(), name)
+		db, err := a.Store.Docs.Database(auth.Operator(), name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +142,7 @@ func TestAServerThatEndsLeavesNoReplicationBehind(t *testing.T) {
 	a := peertest.NewSite(t)
 	store := kvtest.Open(t)
 	for _, name := range []string{"notes", "more"} {
-		if err := store.CreateDatabase(kv.Operator(), name); err != nil {
+		if err := store.Docs.CreateDatabase(auth.Operator(), name); err != nil {
 			t.Fatal(err)
 		}
 	}

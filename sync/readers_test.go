@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 	"doorward/sync/peertest"
@@ -18,7 +18,7 @@ func TestEveryAnswerTellsWhatIsKept(t *testing.T) {
 	kvtest.Create(t, s.Store, record.Event, `{"name":"Sunday","start_datetime":"2030-01-01T19:00:00Z"}`)
 	id := kvtest.Create(t, s.Store, record.Ticket, `{"event_id":1,"code":"theirs","holder_name":"Ana Souza"}`)
 	doc := `{"_id":"` + record.Ticket.DocID(record.Int(id)) + `","_rev":"1-00000000000000000000000000000001","event_id":1}`
-	for s, kept := range map[*peertest.Site]bool{s.AsLaptop("event:1", kv.Venue{}): true, s: false} { // a page is told what CouchDB would tell it
+	for s, kept := range map[*peertest.Site]bool{s.AsLaptop("event:1", auth.Venue{}): true, s: false} { // a page is told what CouchDB would tell it
 		a := s.Want(201, "POST", "/event-1/_bulk_docs", `{"new_edits":false,"docs":[`+doc+`]}`)
 		if !strings.Contains(a.Body, "forbidden") || strings.Contains(a.Body, `,"kept":true}`) != kept {
 			t.Errorf("_bulk_docs = %s, want kept: %t", a.Body, kept)
@@ -32,7 +32,7 @@ func TestWhoOnlyWritesIsToldSoBeforeAnAnswer(t *testing.T) {
 	s := peertest.NewSite(t)
 	kvtest.Create(t, s.Store, record.Event, `{"name":"Feast","start_datetime":"2026-11-22T19:00:00Z"}`)
 	kvtest.Create(t, s.Store, record.Ticket, `{"event_id":1,"code":"K1","holder_name":"Ana"}`)
-	laptop := s.AsLaptop("event:1", kv.Venue{Names: true})
+	laptop := s.AsLaptop("event:1", auth.Venue{Names: true})
 	const db = "/event-1-holders"
 	one, two := record.Holder.DocID(record.Int(1)), record.Holder.DocID(record.Int(2))
 	for _, c := range []struct{ method, path, body string }{
@@ -98,7 +98,7 @@ func TestAnUnseenRecordIsNoConflict(t *testing.T) {
 			t.Errorf("_bulk_docs of person %d = %s, want it forbidden", id, a.Body)
 		}
 	}
-	laptop := s.AsLaptop("event:1", kv.Venue{Names: true})
+	laptop := s.AsLaptop("event:1", auth.Venue{Names: true})
 	for _, id := range []int64{1, 999} {
 		laptop.Want(403, "PUT", "/event-1-holders/"+record.Holder.DocID(record.Int(id)), `{"event_id":1,"email":"ana@example.org"}`)
 	}

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"doorward/kv"
+	"doorward/kv/table"
 	"doorward/sync/dial"
 	"doorward/sync/input"
 	"doorward/sync/mango"
@@ -161,7 +161,7 @@ func joinTask(c *call, k *task) error {
 	if k.live {
 		return c.reply(http.StatusAccepted, started{true, k.id})
 	}
-	return &kv.Conflict{Reason: "the same replication is running"}
+	return &table.Conflict{Reason: "the same replication is running"}
 }
 
 func cancelTask(c *call, o *order) error {
@@ -226,13 +226,13 @@ func openPeer(c *call, p *peerRef, create bool) (replicate.Peer, error) {
 	conf := &c.server.config
 	if !p.remote() {
 		if create {
-			err := conf.Store.CreateDatabase(c.caller, p.name)
-			if err != nil && !errors.Is(err, kv.ErrConflict) {
+			err := conf.Store.Docs.CreateDatabase(c.caller, p.name)
+			if err != nil && !errors.Is(err, table.ErrConflict) {
 				return nil, err
 			}
 		}
 		h, err := replicate.OpenLocal(conf.Store, c.caller, p.name)
-		if errors.Is(err, kv.ErrNotFound) {
+		if errors.Is(err, table.ErrNotFound) {
 			err = errNoDatabase
 		}
 		return h, err

@@ -1,18 +1,19 @@
 package sync
 
 import (
-	"doorward/kv"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/docs"
+	"doorward/kv/merge"
 	"doorward/kv/rev"
 	"doorward/sync/input"
 	"doorward/sync/transit"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // offered is the revisions of a document that a peer has. A text that is no revision is always missing: the peer sends it, and it is
 // refused.
 type offered struct {
-	kv.Revs
+	merge.Revs
 	others []string
 }
 
@@ -29,7 +30,7 @@ func revsDiff(c *call) error {
 		if err != nil {
 			return err
 		}
-		if d.offers = append(d.offers, o); len(d.offers) < kv.DocPage {
+		if d.offers = append(d.offers, o); len(d.offers) < docs.DocPage {
 			return nil
 		}
 		return d.lookUp()
@@ -68,13 +69,13 @@ type difference struct {
 
 // missingDoc is what the database lacks of one document.
 type missingDoc struct {
-	kv.MissingRevs
+	docs.MissingRevs
 	others []string
 }
 
 // lookUp finds what is missing of the offers so far.
 func (d *difference) lookUp() error {
-	asked := make([]kv.Revs, len(d.offers))
+	asked := make([]merge.Revs, len(d.offers))
 	for i, o := range d.offers {
 		asked[i] = o.Revs
 	}

@@ -10,19 +10,20 @@ import (
 	"sync"
 	"time"
 
-	"doorward/kv"
-	"doorward/sync/dial"
-
 	"github.com/go-chi/chi/v5"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/sync/dial"
 )
 
 // Gate is what the HTTP face around this room does for it: it slows guesses of secrets, and limits the rate of keys.
 type Gate interface {
 	// Login checks a key and its secret.
-	Login(r *http.Request, key, secret string) (kv.Principal, error)
+	Login(r *http.Request, key, secret string) (auth.Principal, error)
 	// Admit counts a request of a key. It returns an error if the key makes too many.
-	Admit(w http.ResponseWriter, p kv.Principal) error
+	Admit(w http.ResponseWriter, p auth.Principal) error
 }
 
 // Config says what a server answers for. Only Store is needed.
@@ -116,9 +117,9 @@ func (s *Server) Control() http.Handler {
 type openGate struct{ store *kv.Store }
 
 // Login asks the store.
-func (g openGate) Login(_ *http.Request, key, secret string) (kv.Principal, error) {
-	return g.store.Login(key, secret)
+func (g openGate) Login(_ *http.Request, key, secret string) (auth.Principal, error) {
+	return g.store.Keys.Login(key, secret)
 }
 
 // Admit admits all.
-func (openGate) Admit(http.ResponseWriter, kv.Principal) error { return nil }
+func (openGate) Admit(http.ResponseWriter, auth.Principal) error { return nil }

@@ -12,7 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/table"
 	"doorward/sync/input"
 )
 
@@ -26,19 +27,19 @@ const (
 // authenticate finds the caller: by Authorization, or by the session. It returns errAnonymous if there is neither.
 func (c *call) authenticate() (err error) {
 	if c.request.Context().Value(operatorKey{}) != nil {
-		c.caller = kv.Operator()
+		c.caller = auth.Operator()
 		return nil
 	}
 	if key, secret, given := c.request.BasicAuth(); given {
 		c.caller, err = c.server.config.Gate.Login(c.request, key, secret)
-		if errors.Is(err, kv.ErrRevoked) && bringsFacts(c) {
-			c.caller, err = c.server.config.Store.RevokedNode(key)
+		if errors.Is(err, table.ErrRevoked) && bringsFacts(c) {
+			c.caller, err = c.server.config.Store.Keys.RevokedNode(key)
 		}
 	} else if c.request.Header.Get("Authorization") != "" {
 		return errAnonymous // a header that cannot be read hides the session
 	} else if key, err = c.server.sessionKey(c.request); err == nil {
 		c.session = key
-		c.caller, err = c.server.config.Store.StandingKey(key)
+		c.caller, err = c.server.config.Store.Keys.StandingKey(key)
 	}
 	if err != nil {
 		return err

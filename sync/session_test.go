@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/sync/peertest"
 )
 
@@ -81,11 +81,11 @@ func TestASession(t *testing.T) {
 	if a := page.Want(200, "DELETE", "/_session", "", "Cookie", cookie); !strings.Contains(a.Header.Get("Set-Cookie"), "AuthSession=;") {
 		t.Errorf("ending a session = %v", a.Header)
 	}
-	p, err := s.Store.Login(reader.Auth[0], reader.Auth[1])
+	p, err := s.Store.Keys.Login(reader.Auth[0], reader.Auth[1])
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Store.RevokeKey(kv.Operator(), p.Key()); err != nil {
+	if err := s.Store.Keys.RevokeKey(auth.Operator(), p.Key()); err != nil {
 		t.Fatal(err)
 	}
 	page.Want(403, "GET", "/notes/a", "", "Cookie", cookie)

@@ -6,16 +6,17 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"doorward/api/load/columns"
 	"doorward/api/load/kinds"
 	"doorward/api/load/profile"
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
 	"doorward/kv/names"
 	"doorward/kv/record"
 	"doorward/kv/value"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // The reasons for which a row's church is refused.
@@ -31,7 +32,7 @@ const churchPage = 100
 
 // lister lists records.
 type lister interface {
-	List(p kv.Principal, q kv.Query) (kv.Page, error)
+	List(p auth.Principal, q desk.Query) (desk.Page, error)
 }
 
 // churches finds the church that a cell means, by its name or its id. Names are equal if they are so after names.Fold.
@@ -44,14 +45,14 @@ type churches struct {
 }
 
 // openChurches reads the churches that a table names in a column that is not one of ids. It returns nil where the table has none.
-func openChurches(s lister, p kv.Principal, t *tableFile) (*churches, error) {
+func openChurches(s lister, p auth.Principal, t *tableFile) (*churches, error) {
 	i := slices.IndexFunc(t.ly.Feeds, func(f columns.Feed) bool { return f.Name == kinds.Church })
 	if i < 0 || !t.ly.NamesChurches(&t.ly.Feeds[i]) {
 		return nil, nil
 	}
 	c := &churches{named: map[string][]int64{}, ids: map[int64]bool{}}
 	for offset := 0; ; offset += churchPage {
-		page, err := s.List(p, kv.Query{Surface: record.Admin, Kind: record.Church, Offset: offset, Limit: churchPage})
+		page, err := s.List(p, desk.Query{Surface: record.Admin, Kind: record.Church, Offset: offset, Limit: churchPage})
 		if err != nil {
 			return nil, fmt.Errorf("read the churches: %w", err)
 		}

@@ -8,12 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"doorward/api/load"
 	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // churched is a store with churches, of which two have one name but for capitals and accents, and one is called by a number.
@@ -34,7 +35,7 @@ func churched(t *testing.T) *kv.Store {
 func placed(t *testing.T, s *kv.Store) map[string]any {
 	t.Helper()
 	out := map[string]any{}
-	err := s.Export(kv.Operator(), record.Person, func(b []byte) error {
+	err := s.Log.Export(auth.Operator(), record.Person, func(b []byte) error {
 		var one map[string]any
 		err := json.Unmarshal(b, &one)
 		out[one["full_name"].(string)] = one["church_id"]
@@ -117,7 +118,7 @@ func TestImportFindsTheCampusOfRock(t *testing.T) {
 
 func churchCount(t *testing.T, s *kv.Store) (n int) {
 	t.Helper()
-	if err := s.Export(kv.Operator(), record.Church, func([]byte) error { n++; return nil }); err != nil {
+	if err := s.Log.Export(auth.Operator(), record.Church, func([]byte) error { n++; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	return n

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"doorward/api/load"
-	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/record"
 )
 
@@ -55,7 +55,7 @@ func TestImportReadsPeoplesWords(t *testing.T) {
 			t.Errorf("%s: report = %+v, want one created", name, rep)
 		}
 		var got []byte
-		if err := s.Export(kv.Operator(), c.of, func(b []byte) error { got = bytes.Clone(b); return nil }); err != nil {
+		if err := s.Log.Export(auth.Operator(), c.of, func(b []byte) error { got = bytes.Clone(b); return nil }); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range c.want {

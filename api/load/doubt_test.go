@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"doorward/api/load"
-	"doorward/api/load/columns"
-	"doorward/kv"
-
 	"github.com/google/go-cmp/cmp"
 	"github.com/xuri/excelize/v2"
+
+	"doorward/api/load"
+	"doorward/api/load/columns"
+	"doorward/kv/auth"
 )
 
 // TestImportLetsNoDoubtfulRowIn: each of these lists once came in with every ticket valid. Now it stops, and the named column is the one
@@ -58,7 +58,7 @@ func TestImportLetsNoDoubtfulRowIn(t *testing.T) {
 		}()...)},
 	} {
 		s := congregation(t)
-		_, err := load.Import(context.Background(), s, kv.Operator(), load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(c.file)}, nil)
+		_, err := load.Import(context.Background(), s, auth.Operator(), load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(c.file)}, nil)
 		var asked columns.Questions
 		if !errors.As(err, &asked) || len(asked) != 1 || asked[0].Column != c.column {
 			t.Errorf("%s: error = %v, want a question about %s", name, err, c.column)
@@ -97,7 +97,7 @@ func TestWhenSomebodyCameInHasOneReading(t *testing.T) {
 	src := load.Source{Kind: "ticket", Event: 7, Checkins: true}
 	const file = "Code;Checked in\nKX7A;11/12/2026 19:30\n"
 	src.Reader = strings.NewReader(file)
-	_, err := load.Import(context.Background(), s, kv.Operator(), src, nil)
+	_, err := load.Import(context.Background(), s, auth.Operator(), src, nil)
 	var asked columns.Questions
 	if !errors.As(err, &asked) || asked[0].Column != "Checked in" || len(tickets(t, s)) != 0 {
 		t.Fatalf("error = %v, want a question about Checked in", err)
@@ -116,7 +116,7 @@ func TestAHeadingOverRowsMayDecide(t *testing.T) {
 	} {
 		s := congregation(t)
 		src := load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(file)}
-		_, err := load.Import(context.Background(), s, kv.Operator(), src, nil)
+		_, err := load.Import(context.Background(), s, auth.Operator(), src, nil)
 		if !errors.Is(err, load.ErrSource) || !strings.Contains(err.Error(), "and no column says who gets in") || len(tickets(t, s)) != 0 {
 			t.Errorf("%s: error = %v, want a question about the heading", name, err)
 		}
@@ -130,7 +130,7 @@ func TestAHeadingOverRowsMayDecide(t *testing.T) {
 	}
 	s := congregation(t)
 	book := book(t, false, [][]any{{"Código", "Nome"}, {"A-1", "Ana"}})
-	_, err := load.Import(context.Background(), s, kv.Operator(), load.Source{Kind: "ticket", Event: 7, Reader: renamed(t, book, "Cancelados")}, nil)
+	_, err := load.Import(context.Background(), s, auth.Operator(), load.Source{Kind: "ticket", Event: 7, Reader: renamed(t, book, "Cancelados")}, nil)
 	if !errors.Is(err, load.ErrSource) || !strings.Contains(err.Error(), "“Cancelados”") {
 		t.Errorf("a sheet's name: error = %v, want a question about it", err)
 	}
@@ -177,7 +177,7 @@ func TestImportReadsSigns(t *testing.T) {
 		"a dinner":                        {"Código;Tipo\n" + rowsOf("Jantar individual", "Jantar casal"), states(2, 0, 0, 0), 0},
 	} {
 		s := congregation(t)
-		rep, err := load.Import(context.Background(), s, kv.Operator(), load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(c.file)}, nil)
+		rep, err := load.Import(context.Background(), s, auth.Operator(), load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(c.file)}, nil)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

@@ -8,12 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"doorward/api/load"
 	"doorward/api/load/export"
 	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/kvtest"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestExportIsWhatImportReads(t *testing.T) {
@@ -24,7 +25,7 @@ func TestExportIsWhatImportReads(t *testing.T) {
 {"kind":"membership","person":1,"group_id":3}`)})
 	export := func(s *kv.Store) string {
 		var b bytes.Buffer
-		if err := export.Write(ctx, &b, export.Options{Store: s, Who: kv.Operator()}); err != nil {
+		if err := export.Write(ctx, &b, export.Options{Log: s.Log, Who: auth.Operator()}); err != nil {
 			t.Fatal(err)
 		}
 		return b.String()

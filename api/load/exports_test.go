@@ -12,13 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"doorward/api/load"
-	"doorward/kv"
-	"doorward/kv/record"
-
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
+
+	"doorward/api/load"
+	"doorward/kv/auth"
+	"doorward/kv/record"
 )
 
 // exported is a file of another system and what becomes of it.
@@ -108,7 +108,7 @@ func (e exported) check(t *testing.T, file []byte) {
 	}
 	if e.asks != "" {
 		src.Reader = bytes.NewReader(file)
-		_, err := load.Import(context.Background(), s, kv.Operator(), src, nil)
+		_, err := load.Import(context.Background(), s, auth.Operator(), src, nil)
 		if err == nil || !strings.Contains(err.Error(), e.asks) || !errors.Is(err, load.ErrSource) {
 			t.Fatalf("error = %v, want it to ask %q", err, e.asks)
 		}
@@ -172,7 +172,7 @@ func importedPeople(t *testing.T, file string, src load.Source) (out []map[strin
 	s := congregation(t)
 	src.Kind, src.Reader = "person", bytes.NewReader(text)
 	rep = mustImport(t, s, src)
-	err = s.Export(kv.Operator(), record.Person, func(b []byte) error {
+	err = s.Log.Export(auth.Operator(), record.Person, func(b []byte) error {
 		m := map[string]any{}
 		err := json.Unmarshal(b, &m)
 		if m["id"] != 1.0 {

@@ -6,13 +6,14 @@ import (
 
 	"doorward/api/load/kinds"
 	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/record"
 )
 
 // Filler writes records that a program makes.
 type Filler struct {
 	Store    *kv.Store
-	Who      kv.Principal
+	Who      auth.Principal
 	Progress func(done, total int64) // nil = not told
 }
 
@@ -35,8 +36,8 @@ func (f Filler) Fill(ctx context.Context, from Records) (Report, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	im := &importer{
-		writer: writer{desk: f.Store, who: f.Who}, ctx: ctx, cancel: cancel, in: &made{from: from}, progress: f.Progress, total: int64(from.Total()),
-		maker: maker{zone: f.Store.Zone()}, ready: make(chan *batch, writers), done: make(chan *batch, writers),
+		writer: writer{desk: f.Store.Desk, door: f.Store.Door, yield: f.Store.Tables.Yield, who: f.Who}, ctx: ctx, cancel: cancel, in: &made{from: from}, progress: f.Progress, total: int64(from.Total()),
+		maker: maker{zone: f.Store.Tables.Zone()}, ready: make(chan *batch, writers), done: make(chan *batch, writers),
 	}
 	im.run()
 	return im.report, context.Cause(ctx)

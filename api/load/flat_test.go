@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"doorward/api/load"
 	"doorward/api/load/export"
-	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/kvtest"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // odd are records whose values a spreadsheet would change, or a table could lose.
@@ -27,7 +27,7 @@ const odd = `{"kind":"church","id":3,"name":"=HYPERLINK(1)"}
 
 // TestATableThatWasExportedComesBack: every kind, with its ids, in both formats, whatever the values look like.
 func TestATableThatWasExportedComesBack(t *testing.T) {
-	ctx, op := t.Context(), kv.Operator()
+	ctx, op := t.Context(), auth.Operator()
 	from := kvtest.Open(t)
 	if rep, err := load.Import(ctx, from, op, load.Source{Reader: strings.NewReader(odd), Yes: true}, nil); err != nil || len(rep.Rejected) > 0 {
 		t.Fatal(err, rep.Rejected)
@@ -36,10 +36,10 @@ func TestATableThatWasExportedComesBack(t *testing.T) {
 		to := kvtest.Open(t)
 		for _, kind := range []string{"church", "person", "event", "ticket"} {
 			var file, want, got bytes.Buffer
-			if err := export.Write(ctx, &want, export.Options{Store: from, Who: op, Kind: kind}); err != nil {
+			if err := export.Write(ctx, &want, export.Options{Log: from.Log, Who: op, Kind: kind}); err != nil {
 				t.Fatal(err)
 			}
-			if err := export.Write(ctx, &file, export.Options{Store: from, Who: op, Kind: kind, Format: format}); err != nil {
+			if err := export.Write(ctx, &file, export.Options{Log: from.Log, Who: op, Kind: kind, Format: format}); err != nil {
 				t.Fatal(err)
 			}
 			if format == export.CSV && regexp.MustCompile(`(?m)(^|,|")[=+@-]`).Match(file.Bytes()) {
@@ -49,7 +49,7 @@ func TestATableThatWasExportedComesBack(t *testing.T) {
 			if err != nil || len(rep.Rejected) > 0 || len(rep.Ignored) > 0 || rep.Source != "doorward" {
 				t.Fatalf("%s %s: %v, %+v", format, kind, err, rep)
 			}
-			if err := export.Write(ctx, &got, export.Options{Store: to, Who: op, Kind: kind}); err != nil {
+			if err := export.Write(ctx, &got, export.Options{Log: to.Log, Who: op, Kind: kind}); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(timeless(want.String()), timeless(got.String())); diff != "" {
@@ -65,12 +65,12 @@ func TestATableThatWasExportedComesBack(t *testing.T) {
 // TestATableOfSomebodyElseBringsNoIDs: a column called id is ours only where each row says its kind.
 func TestATableOfSomebodyElseBringsNoIDs(t *testing.T) {
 	s := kvtest.Open(t)
-	rep, err := load.Import(t.Context(), s, kv.Operator(), load.Source{Kind: "church", Reader: strings.NewReader("kind,id,name\nsede,77,Central\nchurch,78,Norte\n")}, nil)
+	rep, err := load.Import(t.Context(), s, auth.Operator(), load.Source{Kind: "church", Reader: strings.NewReader("kind,id,name\nsede,77,Central\nchurch,78,Norte\n")}, nil)
 	if err != nil || rep.Created != 2 {
 		t.Fatal(err, rep)
 	}
 	var got bytes.Buffer
-	if err := export.Write(t.Context(), &got, export.Options{Store: s, Who: kv.Operator(), Kind: "church"}); err != nil {
+	if err := export.Write(t.Context(), &got, export.Options{Log: s.Log, Who: auth.Operator(), Kind: "church"}); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(got.String(), `"id":77`) || strings.Contains(got.String(), `"id":78`) {

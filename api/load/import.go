@@ -18,8 +18,13 @@ import (
 	"doorward/api/load/sheet"
 	"doorward/api/load/words"
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/door"
+	"doorward/kv/entry"
 	"doorward/kv/fault"
 	"doorward/kv/record"
+	"doorward/kv/table"
 	"doorward/kv/value"
 )
 
@@ -53,7 +58,7 @@ const writers = 32
 // progress, if not nil, is told how many rows are decided; the total is 0, since a stream's end is not known. An error means
 // that the source was refused as a whole (ErrUsage, ErrSource, *columns.HeaderError, columns.Questions), that ctx ended, or that the store
 // failed; what was written before stays, the report counts it, and importing the source again completes it.
-func Import(ctx context.Context, s *kv.Store, p kv.Principal, src Source, progress func(done, total int64)) (rep Report, err error) {
+func Import(ctx context.Context, s *kv.Store, p auth.Principal, src Source, progress func(done, total int64)) (rep Report, err error) {
 	if err := src.check(s); err != nil {
 		return Report{}, err
 	}
@@ -71,7 +76,7 @@ func Import(ctx context.Context, s *kv.Store, p kv.Principal, src Source, progre
 		return Report{}, err
 	}
 	if t, ok := in.(*tableFile); ok {
-		if t.known, err = openChurches(s, p, t); err != nil {
+		if t.known, err = openChurches(s.Desk, p, t); err != nil {
 			return Report{}, err
 		}
 	}
@@ -82,7 +87,7 @@ func Import(ctx context.Context, s *kv.Store, p kv.Principal, src Source, progre
 }
 
 // look decides everything before anything is written, where the file may hold people of the store.
-func (s *Source) look(ctx context.Context, store *kv.Store, p kv.Principal, in file) error {
+func (s *Source) look(ctx context.Context, store *kv.Store, p auth.Principal, in file) error {
 	t, ok := in.(*tableFile)
 	if s.DryRun || s.Yes || !ok || !t.mayBeAlike() {
 		return nil
@@ -99,7 +104,7 @@ func (s *Source) look(ctx context.Context, store *kv.Store, p kv.Principal, in f
 }
 
 // run reads the rows of a source and writes them.
-func (s *Source) run(ctx context.Context, store *kv.Store, p kv.Principal, in file, progress func(done, total int64)) (Report, error) {
+func (s *Source) run(ctx context.Context, store *kv.Store, p auth.Principal, in file, progress func(done, total int64)) (Report, error) {
 	rows, err := in.drafts()
 	if err != nil {
 		return Report{}, err
@@ -107,12 +112,12 @@ func (s *Source) run(ctx context.Context, store *kv.Store, p kv.Principal, in fi
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	im := &importer{
-		writer: writer{store, p, s.DryRun, s.Checkins}, ctx: ctx, cancel: cancel, in: rows, progress: progress,
+		writer: writer{store.Desk, store.Door, store.Tables.Yield, p, s.DryRun, s.Checkins}, ctx: ctx, cancel: cancel, in: rows, progress: progress,
 		maker: maker{event: s.Event, zone: s.zone, seen: newSeen(s.DryRun), named: contents{}},
 		ready: make(chan *batch, writers), done: make(chan *batch, writers),
 	}
 	if t, ok := in.(*tableFile); ok && t.mayBeAlike() {
-		if im.alike, err = newLookalikes(store, p); err != nil {
+		if im.alike, err = newLookalikes(store.Log, p); err != nil {
 			return Report{}, errors.Join(err, rows.close())
 		}
 	}
@@ -127,7 +132,7 @@ func (s *Source) run(ctx context.Context, store *kv.Store, p kv.Principal, in fi
 // check finds what is wrong with a source before it is read.
 func (s *Source) check(store *kv.Store) error {
 	if s.zone = s.Zone; s.zone == nil {
-		s.zone = store.Zone()
+		s.zone = store.Tables.Zone()
 	}
 	if s.Event < 0 {
 		return fmt.Errorf("%w: --event: an id is wanted", ErrUsage)
@@ -167,12 +172,12 @@ func (s *Source) checkStates() error {
 }
 
 // checkEvent finds out whether there is the event of all rows. In a file of several kinds it may be one of the rows.
-func (s *Source) checkEvent(store *kv.Store, p kv.Principal) error {
+func (s *Source) checkEvent(store *kv.Store, p auth.Principal) error {
 	if s.Event == 0 || s.Kind == "" {
 		return nil
 	}
-	_, err := store.Retrieve(p, kv.Target{Surface: record.Admin, Kind: record.Event, ID: record.Int(s.Event)})
-	if errors.Is(err, kv.ErrNotFound) {
+	_, err := store.Desk.Retrieve(p, desk.Target{Surface: record.Admin, Kind: record.Event, ID: record.Int(s.Event)})
+	if errors.Is(err, table.ErrNotFound) {
 		return fmt.Errorf("%w: --event %d: there is no such event", ErrUsage, s.Event)
 	}
 	return nil // whether p may, every row is asked
@@ -193,17 +198,22 @@ type importer struct {
 	report   Report
 }
 
-// desk is what a writer needs of the store.
-type desk interface {
-	Upsert(p kv.Principal, rows []kv.Row, dry bool) ([]kv.RowResult, error)
-	CheckIn(p kv.Principal, a kv.Attempt) (kv.Decision, error)
-	Yield() // to requests that wait
+// upserter writes rows.
+type upserter interface {
+	Upsert(p auth.Principal, rows []entry.Row, dry bool) ([]desk.RowResult, error)
+}
+
+// admitter checks tickets in.
+type admitter interface {
+	CheckIn(p auth.Principal, a door.Attempt) (door.Decision, error)
 }
 
 // writer writes rows to the store.
 type writer struct {
-	desk     desk
-	who      kv.Principal
+	desk     upserter
+	door     admitter
+	yield    func() // to requests that wait
+	who      auth.Principal
 	dry      bool // nothing is written
 	checkins bool // tickets that the file says were used are checked in
 }
@@ -212,7 +222,7 @@ type writer struct {
 type batch struct {
 	number int
 	items  []*item
-	rows   []kv.Row
+	rows   []entry.Row
 	failed bool            // it was not written at all
 	after  *sync.WaitGroup // is done when the batch is decided
 }
@@ -257,7 +267,7 @@ func (im *importer) read() {
 		return true
 	}
 	for {
-		im.desk.Yield()
+		im.yield()
 		it, err := im.item()
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
@@ -297,7 +307,7 @@ func (b *batch) add(it *item) {
 	}
 }
 
-func (b *batch) full() bool { return len(b.rows) == kv.MaxRows || len(b.items) >= 10*kv.MaxRows }
+func (b *batch) full() bool { return len(b.rows) == table.MaxRows || len(b.items) >= 10*table.MaxRows }
 
 // kind is the kind of a batch's rows; nil while it has none.
 func (b *batch) kind() *record.Kind {
@@ -323,7 +333,7 @@ func (w *writer) write(b *batch) error {
 		}
 		it.fate, it.err = results[0].Fate, results[0].Err
 		results = results[1:]
-		if w.checkins && !w.dry && it.entered && it.fate != kv.Rejected {
+		if w.checkins && !w.dry && it.entered && it.fate != desk.Rejected {
 			err = cmp.Or(err, w.admit(it))
 		}
 	}
@@ -338,8 +348,8 @@ func (w *writer) admit(it *item) error {
 	if !ok || code == "" || state != "" && state != words.Severity[0] {
 		return nil
 	}
-	d, err := w.desk.CheckIn(w.who, kv.Attempt{Event: id, Code: code, Door: "import", Nonce: "import " + string(event) + " " + code, At: it.at})
-	it.admitted = err == nil && d.Outcome == kv.Admitted && !d.Replayed
+	d, err := w.door.CheckIn(w.who, door.Attempt{Event: id, Code: code, Door: "import", Nonce: "import " + string(event) + " " + code, At: it.at})
+	it.admitted = err == nil && d.Outcome == table.Admitted && !d.Replayed
 	return err
 }
 
@@ -372,7 +382,7 @@ func (im *importer) count(b *batch) {
 		return
 	}
 	for _, it := range b.items {
-		if it.fate == kv.Rejected {
+		if it.fate == desk.Rejected {
 			im.forgive(it)
 		}
 		switch {
@@ -381,7 +391,7 @@ func (im *importer) count(b *batch) {
 		default:
 			im.report.count(it.fate)
 			im.report.note(it)
-			if im.alike != nil && it.fate == kv.Created {
+			if im.alike != nil && it.fate == desk.Created {
 				im.alike.find(it, &im.report)
 			}
 		}
@@ -400,7 +410,7 @@ func (im *importer) forgive(it *item) {
 			}
 		}
 		if len(left) == 0 {
-			it.fate = kv.Created
+			it.fate = desk.Created
 			return
 		}
 		it.err = left

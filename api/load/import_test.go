@@ -8,13 +8,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"doorward/api/load"
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
 	"doorward/kv/kvtest"
 	"doorward/kv/kvtest/proof"
 	"doorward/kv/record"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // congregation is a store with a church and an event 7 that a test imports into.
@@ -31,7 +33,7 @@ func congregation(t testing.TB) *kv.Store {
 
 func mustImport(t testing.TB, s *kv.Store, src load.Source) load.Report {
 	t.Helper()
-	rep, err := load.Import(context.Background(), s, kv.Operator(), src, nil)
+	rep, err := load.Import(context.Background(), s, auth.Operator(), src, nil)
 	if err != nil {
 		t.Fatalf("import: %v", err)
 	}
@@ -41,7 +43,7 @@ func mustImport(t testing.TB, s *kv.Store, src load.Source) load.Report {
 // tickets reads the tickets of a store, as they are exported, without what differs from store to store.
 func tickets(t testing.TB, s *kv.Store) (out []map[string]any) {
 	t.Helper()
-	err := s.Export(kv.Operator(), record.Ticket, func(b []byte) error {
+	err := s.Log.Export(auth.Operator(), record.Ticket, func(b []byte) error {
 		m := map[string]any{}
 		err := json.Unmarshal(b, &m)
 		for _, name := range []string{"id", "label", "created_at", "updated_at", "external_id"} {
@@ -149,7 +151,7 @@ func TestImportRefusesAWrongHeaderOnce(t *testing.T) {
 		"an old workbook": {load.Source{Reader: strings.NewReader("\xd0\xcf\x11\xe0\xa1\xb1"), Kind: "ticket"}, "(.xls)", load.ErrSource},
 		"no workbook":     {load.Source{Reader: strings.NewReader("PK\x03\x04nonsense"), Kind: "ticket"}, "no readable workbook", load.ErrSource},
 	} {
-		_, err := load.Import(context.Background(), kvtest.Open(t), kv.Operator(), c.src, nil)
+		_, err := load.Import(context.Background(), kvtest.Open(t), auth.Operator(), c.src, nil)
 		if err == nil || !strings.Contains(err.Error(), c.want) || !errors.Is(err, c.is) {
 			t.Errorf("%s: error = %v, want one that says %q", name, err, c.want)
 		}
@@ -211,7 +213,7 @@ func TestImportOfAFileWithBrokenRows(t *testing.T) {
 
 func count(t testing.TB, s *kv.Store, k *record.Kind) int {
 	t.Helper()
-	page, err := s.List(kv.Operator(), kv.Query{Surface: record.Admin, Kind: k, Limit: 1})
+	page, err := s.Desk.List(auth.Operator(), desk.Query{Surface: record.Admin, Kind: k, Limit: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +225,7 @@ func TestImportThatIsStoppedIsCompletedByTheNext(t *testing.T) {
 	file, _ := broken(n)
 	s := congregation(t)
 	ctx, stop := context.WithCancel(context.Background())
-	rep, err := load.Import(ctx, s, kv.Operator(), load.Source{Reader: strings.NewReader(file), Kind: "ticket"}, func(done, _ int64) {
+	rep, err := load.Import(ctx, s, auth.Operator(), load.Source{Reader: strings.NewReader(file), Kind: "ticket"}, func(done, _ int64) {
 		if done > n/4 {
 			stop()
 		}
@@ -234,7 +236,7 @@ func TestImportThatIsStoppedIsCompletedByTheNext(t *testing.T) {
 	if got := count(t, s, record.Ticket); got != rep.Created {
 		t.Errorf("the store holds %d tickets, the report says %d", got, rep.Created)
 	}
-	if v, err := s.Verify(kv.Operator(), nil); err != nil || v.Damaged != 0 {
+	if v, err := s.Files.Verify(auth.Operator(), nil); err != nil || v.Damaged != 0 {
 		t.Errorf("Verify = %+v, %v, want no damage", v, err)
 	}
 	again := mustImport(t, s, load.Source{Reader: strings.NewReader(file), Kind: "ticket"})

@@ -6,21 +6,22 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"doorward/api/load/kinds"
-	"doorward/kv"
+	"doorward/kv/desk"
+	"doorward/kv/entry"
 	"doorward/kv/fault"
 	"doorward/kv/record"
 	"doorward/kv/value"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // item is one row of a file on its way to the store: what to write, or why not.
 type item struct {
 	line     int
 	form     kinds.Form
-	row      kv.Row
-	fate     kv.Fate
+	row      entry.Row
+	fate     desk.Fate
 	err      error // the store's, for a rejected one
 	rejected *Rejection
 	column   func(field string) string // the file's name for a field

@@ -5,17 +5,18 @@ import (
 	"hash/maphash"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+
 	"doorward/api/load/kinds"
 	"doorward/api/load/words"
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/feed"
 	"doorward/kv/record"
-
-	"github.com/go-json-experiment/json"
 )
 
 // exporter reads all records of a kind.
 type exporter interface {
-	Export(p kv.Principal, k *record.Kind, fn func(json []byte) error) error
+	Export(p auth.Principal, k *record.Kind, fn func(json []byte) error) error
 }
 
 // lookalikes knows the people of a store by their e-mail, and by their name and birthday. It keeps hashes, not the values.
@@ -24,7 +25,7 @@ type lookalikes struct {
 	ids  map[uint64]string
 }
 
-func newLookalikes(s exporter, p kv.Principal) (*lookalikes, error) {
+func newLookalikes(s exporter, p auth.Principal) (*lookalikes, error) {
 	l := &lookalikes{seed: maphash.MakeSeed(), ids: map[uint64]string{}}
 	err := s.Export(p, record.Person, func(b []byte) error {
 		var one struct {
@@ -45,7 +46,7 @@ func newLookalikes(s exporter, p kv.Principal) (*lookalikes, error) {
 		}
 		return nil
 	})
-	if errors.As(err, new(*kv.LeftOut)) {
+	if errors.As(err, new(*feed.LeftOut)) {
 		err = nil // a damaged person is compared with no row
 	}
 	return l, err

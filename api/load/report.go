@@ -12,9 +12,10 @@ import (
 	"doorward/api/load/kinds"
 	"doorward/api/load/sheet"
 	"doorward/api/load/words"
-	"doorward/kv"
+	"doorward/kv/desk"
 	"doorward/kv/fault"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // What an import can be refused for as a whole, before any row is written.
@@ -127,13 +128,13 @@ func (r Report) MarshalJSON() ([]byte, error) {
 }
 
 // count notes the fate of one row.
-func (r *Report) count(f kv.Fate) {
+func (r *Report) count(f desk.Fate) {
 	switch f {
-	case kv.Created:
+	case desk.Created:
 		r.Created++
-	case kv.Updated:
+	case desk.Updated:
 		r.Updated++
-	case kv.Unchanged:
+	case desk.Unchanged:
 		r.Unchanged++
 	}
 }
@@ -169,7 +170,7 @@ func reason(text string) string {
 // rejection tells why the store, or the kind's table, refused a row. column names a field's column.
 func rejection(it *item, err error) Rejection {
 	var faults fault.ByField
-	var conflict *kv.Conflict
+	var conflict *table.Conflict
 	switch {
 	case errors.As(err, &faults):
 		return ofFaults(it.line, faults, it.column)

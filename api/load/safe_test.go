@@ -9,12 +9,12 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"doorward/api/load"
-	"doorward/api/load/columns"
-	"doorward/kv"
-
 	"github.com/google/go-cmp/cmp"
 	"github.com/xuri/excelize/v2"
+
+	"doorward/api/load"
+	"doorward/api/load/columns"
+	"doorward/kv/auth"
 )
 
 // rowsOf repeats rows, each with a code of its own in front.
@@ -98,7 +98,7 @@ func TestImportAsksWhatMayDecideWhoGetsIn(t *testing.T) {
 func (c asked) check(t *testing.T) {
 	s := congregation(t)
 	src := load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(c.file)}
-	_, err := load.Import(context.Background(), s, kv.Operator(), src, nil)
+	_, err := load.Import(context.Background(), s, auth.Operator(), src, nil)
 	if err == nil || !strings.Contains(err.Error(), c.want) || !errors.Is(err, load.ErrSource) {
 		t.Fatalf("error = %v, want %q", err, c.want)
 	}
@@ -142,7 +142,7 @@ func TestImportUnderstandsStates(t *testing.T) {
 		"who came in":                       {"Código;Check-in;Status\n" + rowsOf("Sim;pago", "Não;pendente"), states(1, 1, 0, 0), 0},
 	} {
 		s := congregation(t)
-		rep, err := load.Import(context.Background(), s, kv.Operator(), load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(c.file)}, nil)
+		rep, err := load.Import(context.Background(), s, auth.Operator(), load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(c.file)}, nil)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -168,7 +168,7 @@ func TestImportTakesNoOtherColumnForTheCode(t *testing.T) {
 		"an order's number": "Nº pedido;Nome\n7ABC1;Ana\n7ABC2;Bia\n",
 	} {
 		s := congregation(t)
-		_, err := load.Import(context.Background(), s, kv.Operator(), load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(file)}, nil)
+		_, err := load.Import(context.Background(), s, auth.Operator(), load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(file)}, nil)
 		if header := new(columns.HeaderError); !errors.As(err, &header) || len(tickets(t, s)) != 0 {
 			t.Errorf("%s: error = %v, want that no column holds codes", name, err)
 		}
@@ -227,7 +227,7 @@ func mergedBook(t *testing.T) []byte {
 func TestHostileFilesEndInASentence(t *testing.T) {
 	for name, c := range hostile(t) {
 		s := congregation(t)
-		_, err := load.Import(context.Background(), s, kv.Operator(), load.Source{Kind: "ticket", Event: 7, Reader: bytes.NewReader(c.file)}, nil)
+		_, err := load.Import(context.Background(), s, auth.Operator(), load.Source{Kind: "ticket", Event: 7, Reader: bytes.NewReader(c.file)}, nil)
 		if err == nil || !strings.Contains(err.Error(), c.want) || !errors.Is(err, load.ErrSource) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: error = %v, want %q", name, err, c.want)
 		}

@@ -12,11 +12,11 @@ import (
 	"strings"
 	"testing"
 
-	"doorward/api/load"
-	"doorward/kv"
-	"doorward/kv/kvtest/proof"
-
 	"github.com/xuri/excelize/v2"
+
+	"doorward/api/load"
+	"doorward/kv/auth"
+	"doorward/kv/kvtest/proof"
 )
 
 const (
@@ -106,7 +106,7 @@ func TestAWorkbookThatUnpacksToTooMuchIsRefused(t *testing.T) {
 		"a sheet that is cut off": {[]part{{sheetPart, sheetStart}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := load.Import(context.Background(), s, kv.Operator(), load.Source{Reader: rebook(t, c.parts...), Kind: "ticket", Event: 7}, nil)
+			_, err := load.Import(context.Background(), s, auth.Operator(), load.Source{Reader: rebook(t, c.parts...), Kind: "ticket", Event: 7}, nil)
 			if c.why == "" {
 				if err != nil {
 					t.Errorf("import: %v", err)
@@ -142,7 +142,7 @@ func TestAWorkbookThatLiesAboutItsSizesIsRefused(t *testing.T) {
 		_, err = io.WriteString(w, n.text)
 		check(t, err)
 		check(t, z.Close())
-		_, err = load.Import(context.Background(), congregation(t), kv.Operator(), load.Source{Reader: &out, Kind: "ticket", Event: 7}, nil)
+		_, err = load.Import(context.Background(), congregation(t), auth.Operator(), load.Source{Reader: &out, Kind: "ticket", Event: 7}, nil)
 		if !errors.Is(err, load.ErrSource) {
 			t.Errorf("a size of %d: import = %v, want it refused", size, err)
 		}
@@ -186,7 +186,7 @@ func TestAWorkbookIsReadAsLongAsSomebodyWaits(t *testing.T) {
 		after int
 	}{"before its limits are looked at": {huge, 1}, "among its rows": {b, 3000}} {
 		src := load.Source{Reader: bytes.NewReader(c.book), Kind: "ticket", Event: 7, DryRun: true}
-		if _, err := load.Import(&ending{context.Background(), c.after}, s, kv.Operator(), src, nil); !errors.Is(err, errNobodyWaits) {
+		if _, err := load.Import(&ending{context.Background(), c.after}, s, auth.Operator(), src, nil); !errors.Is(err, errNobodyWaits) {
 			t.Errorf("%s: import = %v, want %v", name, err, errNobodyWaits)
 		}
 	}

@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"doorward/api/load"
-	"doorward/kv"
-	"doorward/kv/record"
-
 	"github.com/google/go-cmp/cmp"
 	"github.com/xuri/excelize/v2"
+
+	"doorward/api/load"
+	"doorward/kv/auth"
+	"doorward/kv/record"
 )
 
 // book makes a workbook of one sheet after another, each a list of rows from A1 on; nil rows stay empty.
@@ -83,7 +83,7 @@ func TestImportOfAWorkbookOfPeople(t *testing.T) {
 		t.Fatalf("report = %+v, want one person created", rep)
 	}
 	var got []byte
-	err := s.Export(kv.Operator(), record.Person, func(b []byte) error {
+	err := s.Log.Export(auth.Operator(), record.Person, func(b []byte) error {
 		got = bytes.Clone(b)
 		return nil
 	})

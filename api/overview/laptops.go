@@ -6,11 +6,13 @@ import (
 	"strings"
 	"time"
 
-	"doorward/api/nullable"
-	"doorward/kv"
-	"doorward/kv/fault"
-
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/api/nullable"
+	"doorward/kv/door"
+	"doorward/kv/fault"
+	"doorward/kv/office"
+	"doorward/kv/table"
 )
 
 // laptopNeeds finds what a person has to do about a centre's laptops.
@@ -45,10 +47,10 @@ func (s laptopNeeds) commonOffset() time.Duration {
 			all = append(all, off)
 		}
 	}
-	if len(all) < 2 || slices.Max(all)-slices.Min(all) > kv.ClockSlack {
+	if len(all) < 2 || slices.Max(all)-slices.Min(all) > table.ClockSlack {
 		return 0
 	}
-	if mean := (slices.Max(all) + slices.Min(all)) / 2; mean.Abs() > kv.ClockSlack {
+	if mean := (slices.Max(all) + slices.Min(all)) / 2; mean.Abs() > table.ClockSlack {
 		return mean
 	}
 	return 0
@@ -79,7 +81,7 @@ func (s laptopNeeds) revokedNeed(l *laptopState) (n need, is bool) {
 
 func (s laptopNeeds) clockNeed(l *laptopState) (n need, is bool) {
 	off, known := s.offset(l)
-	if !known || off.Abs() <= kv.ClockSlack {
+	if !known || off.Abs() <= table.ClockSlack {
 		return n, false
 	}
 	return needOf("laptop_clock", "The clock of laptop %s is %s this one: it judges no ticket by its times. Set the wrong clock right; if that of %s is right, run there:", l.Name, aside(off), l.Name).
@@ -106,7 +108,7 @@ func (s laptopNeeds) backlogNeed(l *laptopState) (n need, is bool) {
 
 // isOn tells whether an event of a laptop is on: from an hour before its start to its end, and for an hour after its last scan.
 func (s laptopNeeds) isOn(l *laptopState) bool {
-	return slices.ContainsFunc(s.current, func(e kv.CurrentEvent) bool {
+	return slices.ContainsFunc(s.current, func(e door.CurrentEvent) bool {
 		on := s.now.since(e.Start.Add(-time.Hour)) > 0 && s.now.until(e.End) > 0 || !e.Scanned.IsZero() && s.now.since(e.Scanned) < time.Hour
 		return on && slices.Contains(l.Scopes, "event-"+strconv.FormatInt(e.ID, 10))
 	})
@@ -144,7 +146,7 @@ type Laptop struct {
 }
 
 // LaptopOf is the wire form of an enrolled laptop.
-func LaptopOf(e kv.Enrolled) Laptop {
+func LaptopOf(e office.Enrolled) Laptop {
 	v := Laptop{
 		ID: e.ID, Name: e.Name, LastContact: nullable.Time(e.Contact.At), Offset: e.Contact.Offset,
 		Revoked: !e.Revoked.IsZero(), Wiped: !e.Wiped.IsZero(),

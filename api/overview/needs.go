@@ -8,8 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/door"
+	"doorward/kv/office"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // need is something that a person has to do.
@@ -59,7 +62,7 @@ type needs struct {
 	*Overview
 	now     instant
 	zone    *time.Location
-	current []kv.CurrentEvent
+	current []door.CurrentEvent
 }
 
 // all are the needs, the most urgent first.
@@ -114,7 +117,7 @@ func (s needs) ofStore() (all []need) {
 	}
 	if s.Clock.Doubted {
 		cause := *s.Clock.Cause
-		if off := s.Clock.Offset; off != nil && kv.Doubt(cause) == kv.OffPeer {
+		if off := s.Clock.Offset; off != nil && table.Doubt(cause) == table.OffPeer {
 			cause = "it is " + aside(time.Duration(*off)*time.Millisecond) + " that of another machine"
 		}
 		all = append(all, needOf("clock_doubted", "This machine's clock is doubted: %s. Look at it and set it; if it is right:", cause).run("clock", "trust"))
@@ -161,11 +164,11 @@ func (s needs) ofCentre() (all []need) {
 }
 
 // enrolFlags are the flags of venue enrol that let a laptop in for as much as this one is, and for no more.
-func enrolFlags(e *kv.Enrolled) (flags []string) {
+func enrolFlags(e *office.Enrolled) (flags []string) {
 	events := e.Events
-	if e.Level.Name == kv.ChurchOf {
+	if e.Level.Name == auth.ChurchOf {
 		flags = numbered(flags, "--church", e.Level.IDs)
-	} else if e.Level.Name == kv.EventOf {
+	} else if e.Level.Name == auth.EventOf {
 		events = e.Level.IDs
 	}
 	flags = numbered(flags, "--event", events)
@@ -188,15 +191,15 @@ func numbered(flags []string, flag string, ids []int64) []string {
 }
 
 // enrolledAs is what this laptop was enrolled for, as far as the databases tell that the centre takes from it and gives.
-func enrolledAs(u *kv.Upstream) (e kv.Enrolled) {
+func enrolledAs(u *table.Upstream) (e office.Enrolled) {
 	churches, events := databaseIDs(u.Pushes, "church-"), databaseIDs(u.Pushes, "event-")
 	switch {
 	case len(churches) == 0:
-		e.Level = kv.Level{Name: kv.EventOf, IDs: events}
+		e.Level = auth.Level{Name: auth.EventOf, IDs: events}
 	case u.Chosen:
-		e.Level, e.Events = kv.Level{Name: kv.ChurchOf, IDs: churches}, events
+		e.Level, e.Events = auth.Level{Name: auth.ChurchOf, IDs: churches}, events
 	default:
-		e.Level = kv.Level{Name: kv.ChurchOf, IDs: churches}
+		e.Level = auth.Level{Name: auth.ChurchOf, IDs: churches}
 	}
 	e.Venue.Finance = slices.ContainsFunc(churches, func(id int64) bool { return slices.Contains(u.Pushes, fmt.Sprintf("church-%d-finance", id)) })
 	e.Venue.Mirror = slices.Contains(u.Pulls, "records")
@@ -235,8 +238,8 @@ func (s needs) ofDoors() (all []need) {
 func (s needs) keyNeed(k *keyState) (n need, is bool) {
 	left := s.now.until(k.of.Expires)
 	is = left < keySoon && left > -keyGone
-	if k.of.Level.Name == kv.EventOf {
-		is = slices.ContainsFunc(s.current, func(e kv.CurrentEvent) bool {
+	if k.of.Level.Name == auth.EventOf {
+		is = slices.ContainsFunc(s.current, func(e door.CurrentEvent) bool {
 			return slices.Contains(k.of.Level.IDs, e.ID) && k.of.Expires.Before(e.End) && s.now.until(e.End) > 0
 		})
 	}

@@ -7,13 +7,21 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"doorward/api/nullable"
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/door"
+	"doorward/kv/engine"
+	"doorward/kv/inbox"
+	"doorward/kv/office"
 	"doorward/kv/record"
 	"doorward/kv/scopes"
+	"doorward/kv/table"
+	"doorward/kv/upkeep"
 	"doorward/kv/value"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // maxShown is how many items each list of an overview names; its count tells of all.
@@ -83,7 +91,7 @@ type laptopState struct {
 	Ends        jsontext.Value `json:"credential_expires_at"`
 	Replaced    bool           `json:"replaced"` // the same laptop was enrolled again since
 	Needs       []string       `json:"needs"`
-	of          kv.Enrolled
+	of          office.Enrolled
 	ends        time.Time
 }
 
@@ -99,7 +107,7 @@ type centreState struct {
 	Revoked     bool           `json:"revoked"`
 	Events      []int64        `json:"events"` // that it is ready for
 	Drops       []dropState    `json:"drops"`
-	of          kv.Upstream
+	of          table.Upstream
 	met, oldest time.Time
 }
 
@@ -115,7 +123,7 @@ type keyState struct {
 	Level   string         `json:"level"`
 	Ends    jsontext.Value `json:"expires_at"`
 	Expired bool           `json:"expired"`
-	of      kv.Key
+	of      auth.Key
 }
 
 type erasureState struct {
@@ -128,7 +136,7 @@ type erasureState struct {
 type backupState struct {
 	At   jsontext.Value `json:"at"`
 	File string         `json:"file"`
-	of   kv.Backup
+	of   upkeep.Backup
 }
 
 type verifyState struct {
@@ -160,7 +168,7 @@ type clockState struct {
 // Config says which store an overview is of, and what its server knows besides.
 type Config struct {
 	Store           *kv.Store
-	Who             kv.Principal
+	Who             auth.Principal
 	Version         string
 	Served          bool                                        // a server runs on the folder
 	Event           int64                                       // the one that is asked about; 0 = all
@@ -173,19 +181,19 @@ type survey struct {
 	Config
 	*Overview
 	now     time.Time
-	current []kv.CurrentEvent
+	current []door.CurrentEvent
 }
 
 // Take reads everything that an operator has to know. A part that is damaged stays empty: the rest is told all the same.
 func Take(c Config) (*Overview, error) {
-	s := survey{Config: c, Overview: &Overview{Version: c.Version, Role: "centre", Served: c.Served}, now: c.Store.Now()}
+	s := survey{Config: c, Overview: &Overview{Version: c.Version, Role: "centre", Served: c.Served}, now: c.Store.Tables.Now()}
 	s.At = value.Time(s.now)
 	if c.Event != 0 {
 		s.EventID = &c.Event
 	}
 	for _, part := range []func() error{s.events, s.doors, s.centre, s.laptops, s.keys, s.lists, s.counts, s.erasures, s.upkeep} {
 		err := part()
-		if errors.Is(err, kv.ErrCorrupt) {
+		if errors.Is(err, engine.ErrCorrupt) {
 			s.State.Damaged = true
 			continue
 		}
@@ -194,19 +202,19 @@ func Take(c Config) (*Overview, error) {
 		}
 	}
 	s.state()
-	s.Needs = needs{s.Overview, instant(s.now), c.Store.Zone(), s.current}.all()
+	s.Needs = needs{s.Overview, instant(s.now), c.Store.Tables.Zone(), s.current}.all()
 	s.cut()
 	return s.Overview, nil
 }
 
 func (s *survey) events() (err error) {
 	if s.Event == 0 {
-		s.current, err = s.Store.CurrentEvents(s.Who)
+		s.current, err = s.Store.Door.CurrentEvents(s.Who)
 		return err
 	}
-	e, err := s.Store.CurrentEvent(s.Who, s.Event)
+	e, err := s.Store.Door.CurrentEvent(s.Who, s.Event)
 	if err == nil {
-		s.current = []kv.CurrentEvent{e}
+		s.current = []door.CurrentEvent{e}
 	}
 	return err
 }
@@ -214,8 +222,8 @@ func (s *survey) events() (err error) {
 func (s *survey) doors() error {
 	s.Events, s.EventsCount = []eventState{}, len(s.current)
 	for _, e := range s.current[:min(len(s.current), maxShown)] {
-		st, err := s.Store.Status(s.Who, e.ID)
-		if errors.Is(err, kv.ErrNotFound) && s.Event == 0 {
+		st, err := s.Store.Door.Status(s.Who, e.ID)
+		if errors.Is(err, table.ErrNotFound) && s.Event == 0 {
 			continue // it was deleted a moment ago
 		}
 		if err != nil {
@@ -239,7 +247,7 @@ const (
 	silentWhile = 5 * time.Minute  // of the last scan at another door
 )
 
-func (s *survey) doorsOf(st kv.Status) (doors []doorState) {
+func (s *survey) doorsOf(st door.Status) (doors []doorState) {
 	latest := time.Time{}
 	for _, at := range st.Scanned {
 		if at.After(latest) {
@@ -248,7 +256,7 @@ func (s *survey) doorsOf(st kv.Status) (doors []doorState) {
 	}
 	busy := s.now.Sub(latest) < silentWhile
 	for name, at := range st.Scanned {
-		silent := busy && s.now.Sub(at) >= silentAfter && s.now.Sub(at) < kv.ScanMargin
+		silent := busy && s.now.Sub(at) >= silentAfter && s.now.Sub(at) < door.ScanMargin
 		doors = append(doors, doorState{name, st.Doors[name], value.Time(at.UTC().Truncate(time.Microsecond)), silent, at})
 	}
 	slices.SortFunc(doors, func(a, b doorState) int { return cmp.Or(b.scanned.Compare(a.scanned), cmp.Compare(a.Name, b.Name)) })
@@ -257,14 +265,14 @@ func (s *survey) doorsOf(st kv.Status) (doors []doorState) {
 
 // centre reads what a laptop knows of its centre. The clocks are compared whenever the two meet, so that is the last contact.
 func (s *survey) centre() error {
-	u, joined, err := s.Store.Upstream()
+	u, joined, err := s.Store.Laptop.Upstream()
 	if err != nil || !joined {
 		return err
 	}
 	s.Role = "laptop"
 	c := &centreState{URL: u.URL, ID: u.ID, Name: u.Name, Ends: nullable.Time(u.Ends), Revoked: u.Revoked, Drops: []dropState{}, of: u}
 	s.Centre = c
-	if k := s.Store.Clock(); k.Peer == u.Node {
+	if k := s.Store.Tables.Clock(); k.Peer == u.Node {
 		c.met = k.Measured
 	}
 	if told := s.Backlog; told != nil {
@@ -278,17 +286,17 @@ func (s *survey) centre() error {
 	for _, event := range slices.Sorted(maps.Keys(u.Drops)) {
 		c.Drops = append(c.Drops, dropState{event, value.Time(u.Drops[event])})
 	}
-	c.Events, err = s.Store.ReadyEvents(maxShown)
+	c.Events, err = s.Store.Laptop.ReadyEvents(maxShown)
 	return err
 }
 
 func (s *survey) laptops() error {
 	s.Laptops = []laptopState{}
-	all, err := s.Store.Venues(s.Who)
+	all, err := s.Store.Venues.Venues(s.Who)
 	if err != nil {
 		return err
 	}
-	keys, err := s.Store.Keys(s.Who)
+	keys, err := s.Store.Keys.Keys(s.Who)
 	if err != nil {
 		return err
 	}
@@ -298,7 +306,7 @@ func (s *survey) laptops() error {
 		if s.Event != 0 && !slices.Contains(e.Scopes, scopes.Scope{Sort: scopes.Event, ID: s.Event}.String()) {
 			continue
 		}
-		l.Replaced = slices.ContainsFunc(all, func(other kv.Enrolled) bool {
+		l.Replaced = slices.ContainsFunc(all, func(other office.Enrolled) bool {
 			return other.Venue.Node != "" && other.Venue.Node == e.Venue.Node && other.Joined.After(e.Joined)
 		})
 		for _, k := range keys {
@@ -320,7 +328,7 @@ const (
 
 func (s *survey) keys() error {
 	s.Keys = []keyState{}
-	all, err := s.Store.Keys(s.Who)
+	all, err := s.Store.Keys.Keys(s.Who)
 	for _, k := range all {
 		left := k.Expires.Sub(s.now)
 		if k.Expires.IsZero() || !k.Revoked.IsZero() || k.Node.Node != "" || left > keyAhead || left < -keyBehind {
@@ -334,43 +342,43 @@ func (s *survey) keys() error {
 
 // lists counts what staff have to decide or to look at.
 func (s *survey) lists() error {
-	doubles, err := s.Store.DoubleEntries(s.Who, kv.DoubleQuery{Event: s.Event})
+	doubles, err := s.Store.Door.DoubleEntries(s.Who, door.DoubleQuery{Event: s.Event})
 	if err != nil {
 		return err
 	}
-	conflicts, err := s.Store.Matters(s.Who, kv.MatterQuery{Kind: record.Conflict})
+	conflicts, err := s.Store.Inbox.Matters(s.Who, inbox.MatterQuery{Kind: record.Conflict})
 	if err != nil {
 		return err
 	}
 	if s.Reviews, err = s.reviews(s.Event); err != nil {
 		return err
 	}
-	refusals, err := s.Store.Matters(s.Who, kv.MatterQuery{Kind: record.Refusal})
+	refusals, err := s.Store.Inbox.Matters(s.Who, inbox.MatterQuery{Kind: record.Refusal})
 	s.Doubles, s.Conflicts, s.Refusals = doubles.Count, conflicts.Count, refusals.Count
 	return err
 }
 
 // reviews is how many facts of an event, or of all, staff have to review.
 func (s *survey) reviews(event int64) (int, error) {
-	var q kv.ReviewQuery
+	var q door.ReviewQuery
 	if event != 0 {
-		q.Where = []kv.Where{{Field: "event_id", In: []any{event}}}
+		q.Where = []desk.Where{{Field: "event_id", In: []any{event}}}
 	}
-	page, err := s.Store.Reviews(s.Who, q)
+	page, err := s.Store.Door.Reviews(s.Who, q)
 	return page.Count, err
 }
 
 func (s *survey) counts() (err error) {
-	if s.Records, err = s.Store.RecordCounts(s.Who); err != nil {
+	if s.Records, err = s.Store.Figures.RecordCounts(s.Who); err != nil {
 		return err
 	}
-	s.Tickets, err = s.Store.TicketStates(s.Who, s.Event)
+	s.Tickets, err = s.Store.Figures.TicketStates(s.Who, s.Event)
 	return err
 }
 
 func (s *survey) erasures() error {
-	n, since, err := s.Store.ErasuresDue()
-	s.Erasures = erasureState{s.Store.ErasuresUnfinished(), n, nullable.Time(since), since}
+	n, since, err := s.Store.Erasures.ErasuresDue()
+	s.Erasures = erasureState{s.Store.Erasures.ErasuresUnfinished(), n, nullable.Time(since), since}
 	return err
 }
 
@@ -380,14 +388,14 @@ func (s *survey) upkeep() error {
 		ends := told()
 		s.Certificate = &certificate{nullable.Time(ends.UTC()), ends}
 	}
-	made, err := s.Store.LastBackup(s.Who)
+	made, err := s.Store.Figures.LastBackup(s.Who)
 	if err != nil {
 		return err
 	}
 	if !made.At.IsZero() {
 		s.Backup = &backupState{value.Time(made.At.UTC()), made.Path, made}
 	}
-	checked, err := s.Store.LastVerify(s.Who)
+	checked, err := s.Store.Figures.LastVerify(s.Who)
 	if err == nil && !checked.At.IsZero() {
 		s.Verify = &verifyState{value.Time(checked.At.UTC()), checked.Faults}
 	}
@@ -396,19 +404,19 @@ func (s *survey) upkeep() error {
 
 func (s *survey) state() {
 	st := &s.State
-	st.Bytes, st.Refused, st.Damaged = s.Store.FileBytes(), []string{}, st.Damaged || s.Store.Damaged() > 0
-	if free, ok := s.Store.FreeBytes(); ok {
+	st.Bytes, st.Refused, st.Damaged = s.Store.Tables.FileBytes(), []string{}, st.Damaged || s.Store.Tables.Damaged() > 0
+	if free, ok := s.Store.Tables.FreeBytes(); ok {
 		st.Free = &free
 	}
-	err := s.Store.Writable()
+	err := s.Store.Tables.Writable()
 	if st.Writable = err == nil; err != nil {
 		cause := err.Error()
 		st.Cause = &cause
 	}
-	for _, short := range s.Store.Shortages() {
+	for _, short := range s.Store.Tables.Shortages() {
 		st.Refused = append(st.Refused, short.What)
 	}
-	c := s.Store.Clock()
+	c := s.Store.Tables.Clock()
 	s.Clock = clockState{Doubted: c.Doubt != "", Cause: nullable.Text(string(c.Doubt)), Measured: nullable.Time(c.Measured)}
 	if !c.Measured.IsZero() {
 		ms := c.Offset.Milliseconds()

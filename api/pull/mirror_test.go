@@ -15,13 +15,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"doorward/api"
 	"doorward/api/pull"
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/keys"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // stamps are what belongs to the store that serves a record.
@@ -34,8 +37,8 @@ func walked(t *testing.T, s *kv.Store) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	level, _ := kv.ParseLevel("denomination")
-	k, secret, err := s.AddKey(kv.Operator(), kv.KeySpec{Name: "walker", Level: level})
+	level, _ := auth.ParseLevel("denomination")
+	k, secret, err := s.Keys.AddKey(auth.Operator(), keys.KeySpec{Name: "walker", Level: level})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +137,7 @@ func differing(t *testing.T, a, b *kv.Store) map[string]bool {
 func exported(t *testing.T, s *kv.Store, k *record.Kind) map[any]map[string]any {
 	t.Helper()
 	out := map[any]map[string]any{}
-	err := s.Export(kv.Operator(), k, func(b []byte) error {
+	err := s.Log.Export(auth.Operator(), k, func(b []byte) error {
 		var one map[string]any
 		err := json.Unmarshal(b, &one)
 		out[one["id"]] = one
@@ -151,9 +154,9 @@ func TestASecondPullChangesNothingAndBringsWhatHasChanged(t *testing.T) {
 	conf := c.config(s)
 	conf.Now = func() time.Time { return time.Now().Add(2 * time.Hour) } // beyond the overlap; the source's own clock counts less
 	pulled(t, conf)
-	seq := s.Seq()
+	seq := s.Tables.Seq()
 	rep := pulled(t, conf)
-	if created, updated, _, refused := sums(rep); created+updated+refused != 0 || s.Seq() != seq || !rep.Complete {
+	if created, updated, _, refused := sums(rep); created+updated+refused != 0 || s.Tables.Seq() != seq || !rep.Complete {
 		t.Errorf("the second pull wrote: %+v", rep.Kinds)
 	}
 	if people := line(rep, "person"); !people.Changes {
@@ -176,14 +179,14 @@ func changed(t *testing.T, s *kv.Store, k *record.Kind, id int64, body string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Update(kv.Operator(), kv.Target{Surface: record.Admin, Kind: k, ID: record.Int(id)}, patch); err != nil {
+	if _, err := s.Desk.Update(auth.Operator(), desk.Target{Surface: record.Admin, Kind: k, ID: record.Int(id)}, patch); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func deleted(t *testing.T, s *kv.Store, k *record.Kind, id int64) {
 	t.Helper()
-	if err := s.Delete(kv.Operator(), kv.Target{Surface: record.Admin, Kind: k, ID: record.Int(id)}); err != nil {
+	if err := s.Desk.Delete(auth.Operator(), desk.Target{Surface: record.Admin, Kind: k, ID: record.Int(id)}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -229,7 +232,7 @@ func TestALocalEditIsKeptAndSaidUntilTheSourceSaysTheSame(t *testing.T) {
 }
 
 func TestWhatTheKeyMayNotReadIsNamedAndTheRestIsRead(t *testing.T) {
-	c, s := newCentre(t, kv.Permission{Resource: "people", Method: "GET"}, kv.Permission{Resource: "event", Method: "GET"}), kvtest.Open(t)
+	c, s := newCentre(t, auth.Permission{Resource: "people", Method: "GET"}, auth.Permission{Resource: "event", Method: "GET"}), kvtest.Open(t)
 	rep := pulled(t, c.config(s))
 	for _, kind := range []string{"group", "membership", "financial_entry"} {
 		if got := line(rep, kind); got.NotReadable != "the source answers 403 FORBIDDEN" || got.Seen != 0 {
@@ -297,7 +300,7 @@ func TestADryRunSaysWhatARunWrites(t *testing.T) {
 	conf := c.config(s)
 	conf.DryRun = true
 	dry := pulled(t, conf)
-	if empty, err := s.Vacant(); err != nil || !empty || s.Seq() != 0 {
+	if empty, err := s.Desk.Vacant(); err != nil || !empty || s.Tables.Seq() != 0 {
 		t.Errorf("a dry run wrote: %v, %v", empty, err)
 	}
 	rep := pulled(t, c.config(s))

@@ -3,19 +3,20 @@ package pull
 import (
 	"errors"
 
-	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // seer tells whether the store has a record that a principal sees.
 type seer interface {
-	Sees(p kv.Principal, k *record.Kind, id record.ID) error
+	Sees(p auth.Principal, k *record.Kind, id record.ID) error
 }
 
 // references are the records that others name.
 type references struct {
 	store   seer
-	who     kv.Principal
+	who     auth.Principal
 	there   map[Record]bool // whether the store has one; absent = not known yet
 	unnamed map[string]int  // those that were left out, by kind
 }
@@ -61,7 +62,7 @@ func (rs *references) named(s *shaped, r reference) (*shaped, error) {
 // holds tells whether the store has a record that the source names without saying what it is.
 func (rs *references) holds(r reference) (bool, error) {
 	err := rs.store.Sees(rs.who, r.kind, record.Int(r.id))
-	if err == nil || errors.Is(err, kv.ErrNotFound) {
+	if err == nil || errors.Is(err, table.ErrNotFound) {
 		return err == nil, nil
 	}
 	return false, storeError{err}

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"doorward/api/load"
-	"doorward/kv"
+	"doorward/kv/desk"
 	"doorward/kv/record"
 )
 
@@ -91,19 +91,19 @@ func (r *Report) refuse(k *record.Kind, id int64, err error) {
 }
 
 // count notes what became of a record.
-func (r *Report) count(k *record.Kind, one kv.RowResult) {
+func (r *Report) count(k *record.Kind, one desk.RowResult) {
 	line := r.of(k)
 	switch one.Fate {
-	case kv.Created:
+	case desk.Created:
 		line.Created++
-	case kv.Updated:
+	case desk.Updated:
 		line.Updated++
-	case kv.Unchanged:
+	case desk.Unchanged:
 		line.Unchanged++
-	case kv.Kept:
+	case desk.Kept:
 		line.Kept++
 		r.Kept, r.MoreKept = listed(r.Kept, r.MoreKept, Record{k.Name, one.ID.Int()})
-	case kv.Rejected:
+	case desk.Rejected:
 		r.refuse(k, one.ID.Int(), one.Err)
 	}
 }

@@ -11,15 +11,20 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/entry"
 	"doorward/kv/fault"
+	"doorward/kv/laptop"
 	"doorward/kv/record"
+	"doorward/kv/table"
 	"doorward/kv/value"
 )
 
 // Config has the options of a pull: what is pulled, and into which store. All but Full, Moved, DryRun, Progress, Wait, Now and MaxRecords is needed.
 type Config struct {
 	Store      *kv.Store
-	Who        kv.Principal
+	Who        auth.Principal
 	URL        string
 	Key        string
 	Secret     string
@@ -57,7 +62,7 @@ type puller struct {
 	conf     Config
 	reader   *reader
 	refs     *references
-	mirror   kv.Mirror
+	mirror   laptop.Mirror
 	report   *Report
 	progress progress
 	noted    bool            // what the store is the mirror of
@@ -87,7 +92,7 @@ func Run(ctx context.Context, c Config) (*Report, error) {
 		return nil, err
 	}
 	c.complete()
-	p := &puller{conf: c, refs: &references{c.Store, c.Who, map[Record]bool{}, map[string]int{}}, report: newReport(base, c.DryRun),
+	p := &puller{conf: c, refs: &references{c.Store.Desk, c.Who, map[Record]bool{}, map[string]int{}}, report: newReport(base, c.DryRun),
 		progress: progress{tell: c.Progress}, promised: map[Record]bool{}, read: map[string]bool{}, start: map[string]time.Time{}}
 	p.reader = &reader{newSource(&c, base), c.MaxRecords, map[string]bool{}, func(n int64) { p.progress.total = p.progress.done + n }}
 	if err := p.takeUp(base); err != nil {
@@ -129,7 +134,7 @@ func wait(ctx context.Context, d time.Duration) error {
 
 // takeUp reads how far the last pull came.
 func (p *puller) takeUp(base string) error {
-	m, ok, err := p.conf.Store.Mirror(p.conf.Who)
+	m, ok, err := p.conf.Store.Laptop.Mirror(p.conf.Who)
 	if err != nil {
 		return err
 	}
@@ -138,7 +143,7 @@ func (p *puller) takeUp(base string) error {
 			ErrUsage, m.Source)
 	}
 	if m.Source != base || m.Key != p.conf.Key {
-		m = kv.Mirror{Source: base, Key: p.conf.Key}
+		m = laptop.Mirror{Source: base, Key: p.conf.Key}
 	}
 	p.mirror = m
 	return nil
@@ -222,7 +227,7 @@ func (p *puller) note() error {
 		return nil
 	}
 	p.noted = true
-	if err := p.conf.Store.NoteMirror(p.conf.Who, p.mirror); err != nil {
+	if err := p.conf.Store.Laptop.NoteMirror(p.conf.Who, p.mirror); err != nil {
 		return storeError{err}
 	}
 	return nil
@@ -275,7 +280,7 @@ func (p *puller) readChanges(ctx context.Context, r resource, seen map[int64]boo
 	if err != nil || !steady {
 		return false, err
 	}
-	here, err := p.conf.Store.Pulled(p.conf.Who, r.kind)
+	here, err := p.conf.Store.Laptop.Pulled(p.conf.Who, r.kind)
 	if err != nil {
 		return false, storeError{err}
 	}
@@ -292,7 +297,7 @@ func (p *puller) close(k *record.Kind, seen map[int64]bool, steady bool) error {
 		return nil
 	}
 	p.read[k.Name] = true
-	here, err := p.conf.Store.Pulled(p.conf.Who, k)
+	here, err := p.conf.Store.Laptop.Pulled(p.conf.Who, k)
 	if err != nil {
 		return storeError{err}
 	}
@@ -385,10 +390,10 @@ func (p *puller) takeReferences(all []*shaped) error {
 
 // write hands records to the store.
 func (p *puller) write(k *record.Kind, all []*shaped) error {
-	var rows []kv.Row
+	var rows []entry.Row
 	for _, s := range all {
 		p.report.of(k).Seen++
-		row, photo, err := s.row(p.conf.Store.Zone())
+		row, photo, err := s.row(p.conf.Store.Tables.Zone())
 		if photo {
 			p.photos++
 		}
@@ -398,11 +403,11 @@ func (p *puller) write(k *record.Kind, all []*shaped) error {
 		}
 		rows = append(rows, row)
 	}
-	for some := range slices.Chunk(rows, kv.MaxRows) {
+	for some := range slices.Chunk(rows, table.MaxRows) {
 		if err := p.note(); err != nil { // before the first record, so that no other source's come among them
 			return err
 		}
-		results, err := p.conf.Store.Pull(p.conf.Who, some, p.conf.DryRun)
+		results, err := p.conf.Store.Laptop.Pull(p.conf.Who, some, p.conf.DryRun)
 		if err != nil {
 			return storeError{err}
 		}
@@ -415,7 +420,7 @@ func (p *puller) write(k *record.Kind, all []*shaped) error {
 }
 
 // forgive settles a row that was refused in a dry run because of a record that would have been written before it.
-func (p *puller) forgive(row kv.Row, one kv.RowResult) kv.RowResult {
+func (p *puller) forgive(row entry.Row, one desk.RowResult) desk.RowResult {
 	if !p.conf.DryRun {
 		return one
 	}
@@ -428,10 +433,10 @@ func (p *puller) forgive(row kv.Row, one kv.RowResult) kv.RowResult {
 			}
 		}
 		if len(left) == 0 {
-			one = kv.RowResult{Fate: kv.Created, ID: row.ID}
+			one = desk.RowResult{Fate: desk.Created, ID: row.ID}
 		}
 	}
-	if one.Fate == kv.Created {
+	if one.Fate == desk.Created {
 		p.promised[Record{row.Kind.Name, row.ID.Int()}] = true
 	}
 	return one

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"doorward/kv"
+	"doorward/kv/entry"
 	"doorward/kv/record"
 	"doorward/kv/value"
 )
@@ -111,7 +111,7 @@ func object(fields []value.Member) []byte {
 
 // row is the record as the store takes it. What /v1 does not take and a strange source may say is left out: a blank text where null
 // is meant, and a photo that is no https address.
-func (s *shaped) row(zone *time.Location) (row kv.Row, photo bool, err error) {
+func (s *shaped) row(zone *time.Location) (row entry.Row, photo bool, err error) {
 	patch, err := s.parse(zone)
 	if err != nil {
 		return row, false, err
@@ -137,7 +137,7 @@ func (s *shaped) row(zone *time.Location) (row kv.Row, photo bool, err error) {
 	if len(patch.Faults) > 0 {
 		return row, photo, patch.Faults
 	}
-	return kv.Row{Kind: s.kind, ID: record.Int(s.id), Patch: patch}, photo, nil
+	return entry.Row{Kind: s.kind, ID: record.Int(s.id), Patch: patch}, photo, nil
 }
 
 func (s *shaped) parse(zone *time.Location) (*record.Patch, error) {

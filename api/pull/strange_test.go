@@ -13,12 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"doorward/api/pull"
 	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // stranger is a server that speaks /v1 in its own way.
@@ -63,7 +64,7 @@ func (s *stranger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *stranger) config(store *kv.Store) pull.Config {
-	return pull.Config{Store: store, Who: kv.Operator(), URL: s.URL, Key: "dw_key", Secret: "the-secret", Client: &http.Client{},
+	return pull.Config{Store: store, Who: auth.Operator(), URL: s.URL, Key: "dw_key", Secret: "the-secret", Client: &http.Client{},
 		Wait: func(ctx context.Context, d time.Duration) error {
 			s.mu.Lock()
 			defer s.mu.Unlock()
@@ -269,7 +270,7 @@ func TestASourceThatIsNoneIsAnError(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), c.want) || !errors.Is(err, c.is) || strings.Contains(err.Error(), "secret@") {
 				t.Errorf("Run = %+v, %v, want %q", rep, err, c.want)
 			}
-			if _, ok, err := store.Mirror(kv.Operator()); ok || err != nil {
+			if _, ok, err := store.Laptop.Mirror(auth.Operator()); ok || err != nil {
 				t.Errorf("the store is a mirror of what nothing came from: %v, %v", ok, err)
 			}
 		})

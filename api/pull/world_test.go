@@ -14,6 +14,8 @@ import (
 	"doorward/api/load/demo"
 	"doorward/api/pull"
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/keys"
 	"doorward/kv/kvtest"
 )
 
@@ -27,10 +29,10 @@ type centre struct {
 }
 
 // newCentre serves the demo congregation, and records that have what it does not.
-func newCentre(t *testing.T, permissions ...kv.Permission) *centre {
+func newCentre(t *testing.T, permissions ...auth.Permission) *centre {
 	t.Helper()
 	c := &centre{store: kvtest.Open(t)}
-	if _, err := demo.Make(context.Background(), c.store, kv.Operator(), demo.Options{Size: "s", Seed: 1}); err != nil {
+	if _, err := demo.Make(context.Background(), c.store, auth.Operator(), demo.Options{Size: "s", Seed: 1}); err != nil {
 		t.Fatal(err)
 	}
 	imported(t, c.store, `{"kind":"financial_entry","id":2147480000,"transaction_type":"expense","base_amount":"12.50","church_id":1,"financial_account_id":1,"supplier_id":1,"interest":"1.10","discount":"0.20","due_date":"2026-01-31","original_due_date":"2025-12-31","created_by":77,"small_group_ids":[1,2],"attachments":[{"id":4,"name":"nota.pdf","content_type":"application/pdf","size":9,"url":"https://files.example.org/4","created_at":"2026-01-01T00:00:00Z"}]}
@@ -38,11 +40,11 @@ func newCentre(t *testing.T, permissions ...kv.Permission) *centre {
 {"kind":"event","id":2147480002,"name":"Festa","start_datetime":"2026-12-31T19:30:00Z","location":{"city":"Santos","latitude":-23.9},"regional_id":1,"church_id":2,"issued_tickets":9,"event_fees":1.5,"list_rule":"daily","image":"https://files.example.org/e.jpg"}
 {"kind":"membership","id":2147480003,"person":2147480001,"group_id":1,"is_approved":false,"joined_at":"2020-01-01T00:00:00Z"}
 `)
-	level, err := kv.ParseLevel("denomination")
+	level, err := auth.ParseLevel("denomination")
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, secret, err := c.store.AddKey(kv.Operator(), kv.KeySpec{Name: "mirror", Level: level, Permissions: permissions})
+	k, secret, err := c.store.Keys.AddKey(auth.Operator(), keys.KeySpec{Name: "mirror", Level: level, Permissions: permissions})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +66,7 @@ func newCentre(t *testing.T, permissions ...kv.Permission) *centre {
 
 func imported(t *testing.T, s *kv.Store, lines string) {
 	t.Helper()
-	rep, err := load.Import(context.Background(), s, kv.Operator(), load.Source{Reader: strings.NewReader(lines)}, nil)
+	rep, err := load.Import(context.Background(), s, auth.Operator(), load.Source{Reader: strings.NewReader(lines)}, nil)
 	if err != nil || len(rep.Rejected) > 0 {
 		t.Fatalf("import: %v, %+v", err, rep.Rejected)
 	}
@@ -72,7 +74,7 @@ func imported(t *testing.T, s *kv.Store, lines string) {
 
 // config pulls from the centre into a store, and does not wait.
 func (c *centre) config(s *kv.Store) pull.Config {
-	return pull.Config{Store: s, Who: kv.Operator(), URL: c.URL, Key: c.key, Secret: c.secret, Client: &http.Client{}, Wait: hurried}
+	return pull.Config{Store: s, Who: auth.Operator(), URL: c.URL, Key: c.key, Secret: c.secret, Client: &http.Client{}, Wait: hurried}
 }
 
 // hurried waits for nothing.

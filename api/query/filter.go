@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"doorward/kv"
+	"doorward/kv/desk"
 	"doorward/kv/fault"
 	"doorward/kv/record"
 	"doorward/kv/value"
@@ -43,7 +43,7 @@ func Spans(name, field string) []Filter {
 }
 
 // Conditions makes a query string's filters into conditions; everything that is wrong with them is in the faults.
-func Conditions(filters []Filter, q Query, zone *time.Location) (where []kv.Where, faults fault.ByField) {
+func Conditions(filters []Filter, q Query, zone *time.Location) (where []desk.Where, faults fault.ByField) {
 	for _, f := range filters {
 		w, ok := f.read(q, zone, &faults)
 		if ok {
@@ -54,7 +54,7 @@ func Conditions(filters []Filter, q Query, zone *time.Location) (where []kv.Wher
 }
 
 // read makes one filter's condition; ok is false where it sets none.
-func (f Filter) read(q Query, zone *time.Location, faults *fault.ByField) (w kv.Where, ok bool) {
+func (f Filter) read(q Query, zone *time.Location, faults *fault.ByField) (w desk.Where, ok bool) {
 	w.Field = f.Field
 	switch f.Sort {
 	case ByID, ByIDOrNull, ByText:
@@ -100,7 +100,7 @@ func (f Filter) value(text string) (v any, wrong string) {
 }
 
 // single reads a filter that has one value.
-func (f Filter) single(w *kv.Where, text string, zone *time.Location) (wrong string) {
+func (f Filter) single(w *desk.Where, text string, zone *time.Location) (wrong string) {
 	if f.Sort == ByBool {
 		b, ok := value.ParseBool(text)
 		if !ok {

@@ -17,8 +17,10 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/kvtest/proof"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // busyUndos is how often a busy door undoes one ticket before it takes its next: no code can be undone for ever.
@@ -163,7 +165,7 @@ type madeBackup struct {
 }
 
 // sumOf is one number for facts, in order.
-func sumOf(facts []kv.Change) uint64 {
+func sumOf(facts []table.Change) uint64 {
 	sum := fnv.New64a()
 	for _, c := range facts {
 		fmt.Fprintln(sum, c.Seq, c.Kind.Name, c.Kind.FormatID(c.ID), c.Revision)
@@ -172,7 +174,7 @@ func sumOf(facts []kv.Change) uint64 {
 }
 
 // factsIn opens a folder's store, which must be sound, and reads what happened at its doors.
-func (b *busyDoors) factsIn(dir string) (facts []kv.Change) {
+func (b *busyDoors) factsIn(dir string) (facts []table.Change) {
 	b.Helper()
 	s, err := kv.Open(kv.Config{Dir: dir, Aside: true})
 	if err != nil {
@@ -183,11 +185,11 @@ func (b *busyDoors) factsIn(dir string) (facts []kv.Change) {
 			b.Error(err)
 		}
 	}()
-	if rep, err := s.Verify(kv.Operator(), nil); err != nil || rep.Damaged > 0 {
+	if rep, err := s.Files.Verify(auth.Operator(), nil); err != nil || rep.Damaged > 0 {
 		b.Errorf("verify: %v, %q", err, rep.Damage)
 	}
 	for since := uint64(0); ; {
-		page, err := s.Changes(kv.Operator(), since, 10_000)
+		page, err := s.Log.Changes(auth.Operator(), since, 10_000)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -203,9 +205,9 @@ func (b *busyDoors) factsIn(dir string) (facts []kv.Change) {
 }
 
 // isPrefix wants a backup to hold what happened up to one moment, all of it and nothing else.
-func (m madeBackup) isPrefix(t *testing.T, all []kv.Change) {
+func (m madeBackup) isPrefix(t *testing.T, all []table.Change) {
 	t.Helper()
-	end, _ := slices.BinarySearchFunc(all, m.seq+1, func(c kv.Change, seq uint64) int { return cmp.Compare(c.Seq, seq) })
+	end, _ := slices.BinarySearchFunc(all, m.seq+1, func(c table.Change, seq uint64) int { return cmp.Compare(c.Seq, seq) })
 	if m.facts != end || m.sum != sumOf(all[:end]) {
 		t.Errorf("a backup as of %d holds %d facts, and not the %d that happened until then", m.seq, m.facts, end)
 	}

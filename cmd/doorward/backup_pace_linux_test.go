@@ -10,9 +10,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"doorward/kv"
 	"doorward/kv/backup"
 	"doorward/kv/kvtest/proof"
+	"doorward/kv/table"
 )
 
 const (
@@ -134,7 +134,7 @@ func (b *busyDoors) backup() madeBackup {
 	m := madeBackup{dir: b.TempDir(), before: len(b.acked())}
 	begun := time.Now()
 	var of backup.Manifest
-	b.run(&of, "backup", kv.Path(m.dir))
+	b.run(&of, "backup", table.Path(m.dir))
 	m.seq, m.took = of.Seq, time.Since(begun)
 	b.Logf("%d bytes in %v", of.Bytes, m.took)
 	return m

@@ -17,6 +17,7 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/kvtest"
+	"doorward/kv/table"
 )
 
 // badFile is something in the place of a store's file, or a file that cannot be used as it is.
@@ -119,10 +120,10 @@ func TestABadFileEndsInOneClearMessage(t *testing.T) {
 	for _, bad := range badFiles() {
 		t.Run(bad.name, func(t *testing.T) {
 			p := base.copied(t)
-			bad.do(t, kv.Path(p.dir))
+			bad.do(t, table.Path(p.dir))
 			for _, command := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"verify"}, {"backup", backup + "2"}, {"compact"}, {"keys", "list"}} {
 				said := p.refused(t, p.asked(command...))
-				if !strings.Contains(said, "the file "+kv.Path(p.dir)) || !strings.Contains(said, bad.want) || strings.Contains(said, backup) == bad.keep {
+				if !strings.Contains(said, "the file "+table.Path(p.dir)) || !strings.Contains(said, bad.want) || strings.Contains(said, backup) == bad.keep {
 					t.Errorf("%s said %q, want the file, %q, and the newest backup: %t", command[0], said, bad.want, !bad.keep)
 				}
 			}
@@ -157,7 +158,7 @@ func (p *program) refusesInUse(t *testing.T) {
 
 // refusesBarred: the file or its folder may not be read, or not be written.
 func (p *program) refusesBarred(t *testing.T) {
-	file, folder := kv.Path(p.dir), p.dir
+	file, folder := table.Path(p.dir), p.dir
 	for _, barred := range []struct {
 		path string
 		mode fs.FileMode
@@ -194,7 +195,7 @@ func (p *program) refusesBarred(t *testing.T) {
 func (p *program) copied(t *testing.T) *program {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "d")
-	if err := errors.Join(os.CopyFS(dir, os.DirFS(p.dir)), os.Chmod(dir, 0o700), os.Chmod(kv.Path(dir), 0o600)); err != nil {
+	if err := errors.Join(os.CopyFS(dir, os.DirFS(p.dir)), os.Chmod(dir, 0o700), os.Chmod(table.Path(dir), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	return &program{TB: t, path: p.path, dir: dir}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"doorward/kv"
+	"doorward/kv/table"
 )
 
 // TestDamageIsToldByFileBucketAndBackup: whoever meets a damaged value, with a server and without, says in one sentence which file is
@@ -21,12 +21,12 @@ func TestDamageIsToldByFileBucketAndBackup(t *testing.T) {
 	p.run(&made, "import", churches, "--kind", "church")
 	backup := filepath.Join(t.TempDir(), "monday.db")
 	p.run(&made, "backup", backup)
-	whole, err := os.ReadFile(kv.Path(p.dir))
+	whole, err := os.ReadFile(table.Path(p.dir))
 	if err != nil {
 		t.Fatal(err)
 	}
-	overwrite(t, kv.Path(p.dir), bytes.ReplaceAll(whole, []byte("Central"), []byte("Centrel")))
-	before, err := os.Stat(kv.Path(p.dir))
+	overwrite(t, table.Path(p.dir), bytes.ReplaceAll(whole, []byte("Central"), []byte("Centrel")))
+	before, err := os.Stat(table.Path(p.dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,13 +38,13 @@ func TestDamageIsToldByFileBucketAndBackup(t *testing.T) {
 			cmd.Stderr = stderr
 			_ = cmd.Run() // its exit code is looked at
 			said := strings.Split(strings.TrimSpace(stderr.String()), "\n")
-			for _, want := range []string{kv.Path(p.dir), "bucket kind:church", "the newest backup known is " + backup + ", of "} {
+			for _, want := range []string{table.Path(p.dir), "bucket kind:church", "the newest backup known is " + backup + ", of "} {
 				if last := said[len(said)-1]; cmd.ProcessState.ExitCode() != exitFailed || !strings.Contains(last, want) {
 					t.Errorf("%s %s = %v and says %q, want exit code 1 and %q", command[0], when, cmd.ProcessState, last, want)
 				}
 			}
 		}
-		if now, err := os.Stat(kv.Path(p.dir)); err != nil || !os.SameFile(before, now) {
+		if now, err := os.Stat(table.Path(p.dir)); err != nil || !os.SameFile(before, now) {
 			t.Errorf("%s the store's file is another: %v", when, err)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"doorward/cmd/doorward/control"
-	"doorward/kv"
+	"doorward/kv/table"
 )
 
 // verified is what verify --json prints.
@@ -45,22 +45,22 @@ func TestVerifyAndExportGoOnPastEachDamagedValue(t *testing.T) {
 		t.Run(fmt.Sprint(damaged), func(t *testing.T) {
 			const churches = 150
 			p := &program{TB: t, path: compiled(t), dir: filepath.Join(t.TempDir(), "d")}
-			table := filepath.Join(t.TempDir(), "churches.ndjson")
+			sheet := filepath.Join(t.TempDir(), "churches.ndjson")
 			rows := "" // with ids: those that an import gives need not be in the order of the lines
 			for i := range churches {
 				rows += fmt.Sprintf("{\"id\":%d,\"name\":\"Parish %03d\"}\n", i+1, i)
 			}
-			overwrite(t, table, []byte(rows))
+			overwrite(t, sheet, []byte(rows))
 			var made any
-			p.run(&made, "import", table, "--kind", "church")
-			whole, err := os.ReadFile(kv.Path(p.dir))
+			p.run(&made, "import", sheet, "--kind", "church")
+			whole, err := os.ReadFile(table.Path(p.dir))
 			if err != nil {
 				t.Fatal(err)
 			}
 			for i := range damaged {
 				whole = bytes.ReplaceAll(whole, fmt.Appendf(nil, "Parish %03d", i), fmt.Appendf(nil, "Parisx %03d", i))
 			}
-			overwrite(t, kv.Path(p.dir), whole)
+			overwrite(t, table.Path(p.dir), whole)
 
 			found, code := p.verify()
 			if code != exitFailed || found.Damaged < damaged || len(found.Damage) != min(found.Damaged, 100) || len(found.Places) != len(found.Damage) {
@@ -127,7 +127,7 @@ func TestVerifyNamesEachDamagedPage(t *testing.T) {
 	var made any
 	p.run(&made, "demo", "--size", "s")
 	p.run(&made, "compact") // else a page that looks like one of people may be free
-	whole, err := os.ReadFile(kv.Path(p.dir))
+	whole, err := os.ReadFile(table.Path(p.dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestVerifyNamesEachDamagedPage(t *testing.T) {
 	}
 	at := bytes.Index(whole, []byte(`"name":"`)) // and a value of another page
 	whole[at+10] ^= 1
-	overwrite(t, kv.Path(p.dir), whole)
+	overwrite(t, table.Path(p.dir), whole)
 	found, code := p.verify()
 	if code != exitFailed || found.Error == nil || !strings.Contains(found.Error.Message, "is damaged: page ") {
 		t.Errorf("verify = %d, %+v", code, found)
@@ -160,7 +160,7 @@ func TestVerifyNamesEachDamagedPage(t *testing.T) {
 	}
 	cmd := p.asked("verify")
 	out, _ := cmd.CombinedOutput() // its exit code is looked at
-	if cmd.ProcessState.ExitCode() != exitFailed || !strings.Contains(string(out), fmt.Sprintf("page %d is damaged", bad[2])) || !strings.Contains(string(out), "the file "+kv.Path(p.dir)+" is damaged") {
+	if cmd.ProcessState.ExitCode() != exitFailed || !strings.Contains(string(out), fmt.Sprintf("page %d is damaged", bad[2])) || !strings.Contains(string(out), "the file "+table.Path(p.dir)+" is damaged") {
 		t.Errorf("verify = %v: %s", cmd.ProcessState, out)
 	}
 }

@@ -13,11 +13,11 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"doorward/cmd/doorward/console"
 	"doorward/cmd/doorward/control"
-	"doorward/kv"
-
-	"github.com/spf13/cobra"
+	"doorward/kv/auth"
 )
 
 const keysPath = "/admin/v1/keys/"
@@ -90,7 +90,7 @@ func keysAddCommand(t *tool) *cobra.Command {
 
 // keysAddLong lists what a key can be allowed.
 func keysAddLong() string {
-	resources, methods := kv.PermissionWords()
+	resources, methods := auth.PermissionWords()
 	return "Make a key and print its secret, which is shown this once.\n\n" +
 		"--level says how much the key sees: denomination is everything; regional:1, church:3,4 and event:7 are what belongs to these.\n" +
 		"--allow says what it may do there, as RESOURCE:METHOD. * is every resource, or every method. Without --allow the key may do\n" +

@@ -10,7 +10,10 @@ import (
 	"runtime/debug"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/door"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // cutJob is an image of a store's folder and what it must hold: what any one of the wants says.
@@ -65,7 +68,7 @@ func (j *cutJob) check() (v cutVerdict) {
 			v.Problem = err.Error()
 		}
 	}()
-	rep, err := s.Verify(kv.Operator(), nil)
+	rep, err := s.Files.Verify(auth.Operator(), nil)
 	if err != nil || rep.Damaged > 0 {
 		return cutVerdict{Problem: fmt.Sprintf("verify: %v, %d damaged: %q", err, rep.Damaged, rep.Damage)}
 	}
@@ -93,14 +96,14 @@ func (w *cutWants) check(s *kv.Store) (v cutVerdict) {
 		return cutVerdict{Problem: fmt.Sprintf("%d check-ins, want at most %d", len(there), len(w.Checkins)+w.Open)}
 	}
 	if w.Key != "" {
-		if _, err := s.Login(w.Key, w.Secret); err != nil {
+		if _, err := s.Keys.Login(w.Key, w.Secret); err != nil {
 			return cutVerdict{Problem: "a key that was shown does not log in", Lost: 1}
 		}
 	}
-	if ids, err := s.IDs(kv.Operator(), record.Ticket); err != nil || len(ids) < w.Tickets {
+	if ids, err := s.Desk.IDs(auth.Operator(), record.Ticket); err != nil || len(ids) < w.Tickets {
 		return cutVerdict{Problem: fmt.Sprintf("%d of %d imported tickets, %v", len(ids), w.Tickets, err), Lost: 1}
 	}
-	if w.Kept != nil && !kept1(s.Dir(), w.Kept) {
+	if w.Kept != nil && !kept1(s.Tables.Dir(), w.Kept) {
 		return cutVerdict{Problem: "no file beside the store holds what it held before", Lost: len(w.Kept)}
 	}
 	return w.goOn(s)
@@ -108,13 +111,13 @@ func (w *cutWants) check(s *kv.Store) (v cutVerdict) {
 
 // goOn checks in: who was admitted before the cut is not admitted again, and others are.
 func (w *cutWants) goOn(s *kv.Store) cutVerdict {
-	for code, want := range map[string]kv.Outcome{w.Used: kv.AlreadyAdmitted, w.Fresh: kv.Admitted} {
+	for code, want := range map[string]table.Outcome{w.Used: door.AlreadyAdmitted, w.Fresh: table.Admitted} {
 		if w.Event == 0 || code == "" {
 			continue
 		}
-		if d, err := s.CheckIn(kv.Operator(), kv.Attempt{Event: w.Event, Code: code}); err != nil || d.Outcome != want {
+		if d, err := s.Door.CheckIn(auth.Operator(), door.Attempt{Event: w.Event, Code: code}); err != nil || d.Outcome != want {
 			v := cutVerdict{Problem: fmt.Sprintf("check-in of %s after the cut: %q, %v, want %s", code, d.Outcome, err, want)}
-			if d.Outcome == kv.Admitted {
+			if d.Outcome == table.Admitted {
 				v.Double = 1
 			}
 			return v
@@ -126,7 +129,7 @@ func (w *cutWants) goOn(s *kv.Store) cutVerdict {
 // admissions are the check-ins of a store by their ids, and how many tickets have more than one.
 func admissions(s *kv.Store) (there map[string]bool, double int, err error) {
 	there, of := map[string]bool{}, map[int64]int{}
-	err = s.Export(kv.Operator(), record.Checkin, func(text []byte) error {
+	err = s.Log.Export(auth.Operator(), record.Checkin, func(text []byte) error {
 		var f fact1
 		if err := json.Unmarshal(text, &f); err != nil {
 			return err
@@ -170,7 +173,7 @@ func fileHolds(file string, ids []string) (holds bool, err error) {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if err := os.Link(file, kv.Path(dir)); err != nil {
+	if err := os.Link(file, table.Path(dir)); err != nil {
 		return false, err
 	}
 	s, err := kv.Open(kv.Config{Dir: dir, Aside: true})

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"doorward/kv"
 	"doorward/kv/kvtest/disk"
+	"doorward/kv/table"
 )
 
 // cutDoors cuts the power of what doors were answered on a disk from a moment on.
@@ -84,7 +84,7 @@ func (l *laboratory) growing(t *testing.T) {
 	grown := false
 	for i := 0; i+80 < cutTickets && !grown; i += 80 { // how soon depends on how many doors share a commit
 		b.admit(l, p, l.codes(i, i+80), 8)
-		info, err := os.Stat(kv.Path(p.dir))
+		info, err := os.Stat(table.Path(p.dir))
 		grown = err == nil && info.Size() > size
 	}
 	if !grown {
@@ -96,7 +96,7 @@ func (l *laboratory) growing(t *testing.T) {
 // trim cuts a store's file where its last page ends, as the meta page with the higher transaction tells it.
 func (p *powered) trim() (size int64) {
 	p.Helper()
-	f, err := os.OpenFile(kv.Path(p.dir), os.O_RDWR, 0)
+	f, err := os.OpenFile(table.Path(p.dir), os.O_RDWR, 0)
 	if err != nil {
 		p.Fatal(err)
 	}

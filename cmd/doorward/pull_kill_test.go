@@ -12,7 +12,8 @@ import (
 	"doorward/api"
 	"doorward/api/load/demo"
 	"doorward/api/pull"
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/keys"
 	"doorward/kv/kvtest"
 	"doorward/kv/kvtest/proof"
 )
@@ -22,10 +23,10 @@ import (
 func TestAPullThatIsKilledGoesOn(t *testing.T) {
 	t.Parallel()
 	store := kvtest.Open(t)
-	if _, err := demo.Make(context.Background(), store, kv.Operator(), demo.Options{Size: "s", Seed: 1}); err != nil {
+	if _, err := demo.Make(context.Background(), store, auth.Operator(), demo.Options{Size: "s", Seed: 1}); err != nil {
 		t.Fatal(err)
 	}
-	key, secret, err := store.AddKey(kv.Operator(), kv.KeySpec{Name: "mirror", Level: kv.Level{Name: kv.Denomination}})
+	key, secret, err := store.Keys.AddKey(auth.Operator(), keys.KeySpec{Name: "mirror", Level: auth.Level{Name: auth.Denomination}})
 	if err != nil {
 		t.Fatal(err)
 	}

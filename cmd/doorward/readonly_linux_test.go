@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"testing"
 
-	"doorward/kv"
 	"doorward/kv/kvtest/proof"
+	"doorward/kv/table"
 )
 
 // readOnlyDisk copies a folder to a file system of its own, which is then mounted so that nothing can be written, also by root.
@@ -31,7 +31,7 @@ func readOnlyDisk(t *testing.T, from string) (dir string) {
 	})
 	dir = filepath.Join(disk, "d")
 	err := os.CopyFS(dir, os.DirFS(from))
-	err = errors.Join(err, os.Chmod(dir, 0o700), os.Chmod(kv.Path(dir), 0o600))
+	err = errors.Join(err, os.Chmod(dir, 0o700), os.Chmod(table.Path(dir), 0o600))
 	if err = errors.Join(err, syscall.Mount("", disk, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, "")); err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"doorward/cmd/doorward/rehearsal"
 	"doorward/kv"
+	"doorward/kv/disk"
 )
 
 // stand is a folder with an event and tickets of all states.
@@ -183,7 +184,7 @@ func TestARehearsalBesideAServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), kv.OwnPrefix) {
+		if strings.HasPrefix(e.Name(), disk.OwnPrefix) {
 			t.Errorf("%s is left", e.Name())
 		}
 	}
@@ -211,7 +212,7 @@ func TestARehearsalSaysWhatIsMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := store.MeasureClock("centre", 10*time.Minute, time.Now()); err != nil {
+	if err := store.Tables.MeasureClock("centre", 10*time.Minute, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if err := store.Close(); err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"doorward/cmd/doorward/archive"
-	"doorward/kv"
+	"doorward/kv/table"
 )
 
 // TestABadBackupIsNotRestored: whatever is the matter with a file, the store whose place it should take stays byte for byte as it was.
@@ -34,7 +34,7 @@ func TestABadBackupIsNotRestored(t *testing.T) {
 	for _, bad := range append(badFiles(), wrong) {
 		t.Run(bad.name, func(t *testing.T) {
 			p := base.copied(t)
-			file := kv.Path(t.TempDir())
+			file := table.Path(t.TempDir())
 			overwrite(t, file, whole)
 			bad.do(t, file)
 			said := p.refused(t, p.asked("restore", file, "--replace"))
@@ -44,8 +44,8 @@ func TestABadBackupIsNotRestored(t *testing.T) {
 			if bad.name == "a folder" {
 				return // restore puts nothing in the place of one
 			}
-			bad.do(t, kv.Path(p.dir))
-			before, err := os.ReadFile(kv.Path(p.dir))
+			bad.do(t, table.Path(p.dir))
+			before, err := os.ReadFile(table.Path(p.dir))
 			if err != nil {
 				t.Fatal(err)
 			}

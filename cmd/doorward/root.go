@@ -7,13 +7,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"doorward/cmd/doorward/console"
 	"doorward/cmd/doorward/control"
 	"doorward/cmd/doorward/folder"
-	"doorward/kv"
-
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
+	"doorward/kv/disk"
 )
 
 // tool is what each command works with: the console, and the folder that the flags name.
@@ -35,7 +35,7 @@ func (t *tool) with(ctx context.Context, need control.Need, do func(*control.Lin
 // root builds the command tree. began tells, after it ran, whether a command got as far as its own work. An error before that is one of usage.
 func (m *Main) root(c *console.Console) (root *cobra.Command, began *bool) {
 	began = new(bool)
-	t := &tool{c, &folder.Folder{Disk: kv.DefaultDiskLimits, Machine: m.machine(), Built: buildTime(), Command: append([]string{c.Name}, c.Args...)}}
+	t := &tool{c, &folder.Folder{Disk: disk.DefaultRoomLimits, Machine: m.machine(), Built: buildTime(), Command: append([]string{c.Name}, c.Args...)}}
 	root = &cobra.Command{
 		Use:           "doorward",
 		Short:         "An offline-first congregation server",

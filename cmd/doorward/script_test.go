@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"doorward/kv"
-
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"doorward/kv"
 )
 
 func TestMain(m *testing.M) {
@@ -236,7 +236,7 @@ func scriptMeasure(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	store, err := kv.Open(kv.Config{Dir: ts.MkAbs(args[0]), Aside: true})
 	ts.Check(err)
-	ts.Check(store.MeasureClock("centre", offset, time.Now()))
+	ts.Check(store.Tables.MeasureClock("centre", offset, time.Now()))
 	ts.Check(store.Close())
 }
 

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"doorward/cmd/doorward/authority"
 	"doorward/cmd/doorward/control"
 	"doorward/cmd/doorward/invite"
-	"doorward/kv"
-
-	"github.com/spf13/cobra"
+	"doorward/kv/disk"
 )
 
 // trusted is a local authority as --json prints it.
@@ -72,7 +72,7 @@ func (t *tool) makeAuthority(name string, replace bool) (*authority.Authority, e
 	if authority.Exists(t.folder.Dir) && !replace {
 		return nil, fmt.Errorf("the folder %s has an authority, which phones may trust; with --replace another one takes its place, and each phone installs that", t.folder.Dir)
 	}
-	if err := kv.MakeFolder(t.folder.Dir); err != nil {
+	if err := disk.MakeFolder(t.folder.Dir); err != nil {
 		return nil, err
 	}
 	return authority.Make(t.folder.Dir, host, time.Now())

@@ -8,13 +8,15 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/spf13/cobra"
+
 	"doorward/api"
 	"doorward/cmd/doorward/archive"
 	"doorward/cmd/doorward/console"
 	"doorward/cmd/doorward/control"
 	"doorward/kv"
-
-	"github.com/spf13/cobra"
+	"doorward/kv/engine"
+	"doorward/kv/table"
 )
 
 func verifyCommand(t *tool) *cobra.Command {
@@ -54,7 +56,7 @@ func relayVerify(ctx context.Context, out io.Writer, l *control.Line) error {
 
 // verifyHere checks the pages of a file that could not be opened, and prints what it finds as the handler would. err is why it could not.
 func verifyHere(t *tool, err error) error {
-	if !errors.Is(err, kv.ErrCorrupt) {
+	if !errors.Is(err, engine.ErrCorrupt) {
 		return err
 	}
 	rep, failed := kv.Inspect(t.folder.Dir)
@@ -120,7 +122,7 @@ func (v *verdict) print(t *tool) {
 		fmt.Fprintf(t.Out, "and %s more\n", console.Number(more))
 	}
 	fmt.Fprintf(t.Out, "damage found: %s faults in %s values\n", console.Number(v.Damaged), console.Number(v.Rows))
-	if backup := kv.NewestBackup(t.folder.Dir, t.folder.Zone); backup != "" && v.File == "" {
+	if backup := table.NewestBackup(t.folder.Dir, t.folder.Zone); backup != "" && v.File == "" {
 		fmt.Fprintln(t.Out, backup)
 	}
 }

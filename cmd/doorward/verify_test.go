@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"doorward/kv"
+	"doorward/kv/table"
 )
 
 // TestVerifyOfAServedStoreDoesNotEndItsServer: in the file under a server pages lead back to themselves, which ends whoever walks over
@@ -28,12 +28,12 @@ func TestVerifyOfAServedStoreDoesNotEndItsServer(t *testing.T) {
 		<-s.exited
 	}()
 	p.run(&made, "verify")
-	if n := loops(t, kv.Path(p.dir)); n == 0 {
+	if n := loops(t, table.Path(p.dir)); n == 0 {
 		t.Fatal("the file has no page that leads to others")
 	}
 	cmd := exec.Command(p.path, "verify", "--data", p.dir)
 	out, err := cmd.CombinedOutput()
-	if cmd.ProcessState.ExitCode() != exitFailed || !strings.Contains(string(out), kv.Path(p.dir)+": ") || !strings.Contains(string(out), "is damaged: ") ||
+	if cmd.ProcessState.ExitCode() != exitFailed || !strings.Contains(string(out), table.Path(p.dir)+": ") || !strings.Contains(string(out), "is damaged: ") ||
 		!strings.Contains(string(out), "monday.db, of ") {
 		t.Errorf("verify of a damaged file beside its server = %v: %s, want 1, the file and its backup", err, out)
 	}

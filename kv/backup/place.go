@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"time"
 
-	"doorward/kv"
 	"doorward/kv/crash"
+	"doorward/kv/disk"
 )
 
 // Write writes a file that is whole or not there, and replaces a file that is there. A name that leads to a pipe or another device is
@@ -47,7 +47,7 @@ type pending struct {
 
 // newPending makes the work folder.
 func newPending(path string) (*pending, error) {
-	dir, away, err := kv.MakeWorkFolder(filepath.Dir(path), "put")
+	dir, away, err := disk.MakeWorkFolder(filepath.Dir(path), "put")
 	return &pending{path, filepath.Join(dir, "whole"), away}, err
 }
 
@@ -70,7 +70,7 @@ func (p *pending) fill(write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	if err := write(kv.Gently(temp.File)); err != nil {
+	if err := write(disk.Throttle(temp.File)); err != nil {
 		_ = temp.Cleanup() // the first error is the one to report
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"doorward/kv"
+	"doorward/kv/disk"
 )
 
 // turnPause is the time between two looks for a turn, or for the reader of a pipe.
@@ -24,7 +24,7 @@ func pause(ctx context.Context) {
 // takeTurn waits until no other process puts a backup into a folder, and keeps others out until free is called. On a system without
 // locks there are no turns.
 func takeTurn(ctx context.Context, dir string) (free func(), err error) {
-	name := filepath.Join(dir, kv.OwnPrefix+"turn")
+	name := filepath.Join(dir, disk.OwnPrefix+"turn")
 	for ctx.Err() == nil {
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
@@ -34,10 +34,10 @@ func takeTurn(ctx context.Context, dir string) (free func(), err error) {
 			_ = os.Remove(name) // an empty file may stay; while it is locked it is ours
 			_ = f.Close()
 		}
-		switch err := kv.Lock(f); {
+		switch err := disk.Lock(f); {
 		case errors.Is(err, errors.ErrUnsupported):
 			return func() {}, errors.Join(f.Close(), os.Remove(name))
-		case !errors.Is(err, kv.ErrInUse) && hasName(f, name):
+		case !errors.Is(err, disk.ErrInUse) && hasName(f, name):
 			return free, nil
 		}
 		_ = f.Close() // another process has the turn

@@ -6,9 +6,9 @@ import (
 	"hash/crc32"
 	"testing"
 
-	"doorward/kv"
-
 	"go.etcd.io/bbolt"
+
+	"doorward/kv/table"
 )
 
 // Advance gives a folder's store, which nobody has open, a format that this version does not know yet.
@@ -21,7 +21,7 @@ func stamp(t testing.TB, dir string, format byte) {
 	t.Helper()
 	key, value := []byte("format"), []byte{format}
 	sum := crc32.Checksum(append(append([]byte{0}, key...), value...), crc32.MakeTable(crc32.Castagnoli))
-	change(t, kv.Path(dir), &bbolt.Options{NoFreelistSync: true, FreelistType: bbolt.FreelistMapType}, func(tx *bbolt.Tx) error {
+	change(t, table.Path(dir), &bbolt.Options{NoFreelistSync: true, FreelistType: bbolt.FreelistMapType}, func(tx *bbolt.Tx) error {
 		return tx.Bucket([]byte("meta")).Put(key, binary.BigEndian.AppendUint32(value, sum))
 	})
 }

@@ -4,24 +4,28 @@ import (
 	"testing"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/entry"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // Fill writes n records of a kind as an import does, one batch after the other: those whose ids the store gives have them in the
 // order of i, so that what is made of a seed is the same each time. body is the JSON of each.
 func Fill(t testing.TB, s *kv.Store, k *record.Kind, n int, body func(i int) string) {
 	t.Helper()
-	for from := 0; from < n; from += kv.MaxRows {
-		rows := make([]kv.Row, 0, kv.MaxRows)
-		for i := from; i < min(n, from+kv.MaxRows); i++ {
-			rows = append(rows, kv.Row{Kind: k, Patch: Parse(t, k, body(i), true)})
+	for from := 0; from < n; from += table.MaxRows {
+		rows := make([]entry.Row, 0, table.MaxRows)
+		for i := from; i < min(n, from+table.MaxRows); i++ {
+			rows = append(rows, entry.Row{Kind: k, Patch: Parse(t, k, body(i), true)})
 		}
-		results, err := s.Upsert(kv.Operator(), rows, false)
+		results, err := s.Desk.Upsert(auth.Operator(), rows, false)
 		if err != nil {
 			t.Error(err)
 		}
 		for _, r := range results {
-			if r.Fate != kv.Created {
+			if r.Fate != desk.Created {
 				t.Errorf("a row of %s is %s: %v", k.Name, r.Fate, r.Err)
 			}
 		}

@@ -5,14 +5,18 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/keys"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // Open opens a store that closes with the test.
-func Open(t testing.TB) *kv.Store { return OpenConfig(t, kv.Config{}) }
+func Open(t testing.TB) *kv.Store { return OpenConfig(t, table.Config{}) }
 
 // OpenConfig opens a store of a configuration, in a temporary folder where it names none.
-func OpenConfig(t testing.TB, c kv.Config) *kv.Store {
+func OpenConfig(t testing.TB, c table.Config) *kv.Store {
 	t.Helper()
 	if c.Dir == "" {
 		c.Dir = t.TempDir()
@@ -32,7 +36,7 @@ func OpenConfig(t testing.TB, c kv.Config) *kv.Store {
 // Create makes a record out of a JSON object, as the operator, on the admin surface, and answers its id.
 func Create(t testing.TB, s *kv.Store, k *record.Kind, body string) int64 {
 	t.Helper()
-	r, err := s.Create(kv.Operator(), kv.Target{Surface: record.Admin, Kind: k}, Parse(t, k, body, true))
+	r, err := s.Desk.Create(auth.Operator(), desk.Target{Surface: record.Admin, Kind: k}, Parse(t, k, body, true))
 	if err != nil {
 		t.Fatalf("create %s %s: %v", k.Name, body, err)
 	}
@@ -53,10 +57,10 @@ func Parse(t testing.TB, k *record.Kind, body string, create bool) *record.Patch
 }
 
 // Login makes a key of a level, with permissions as ParsePermission reads them, and logs it in.
-func Login(t testing.TB, s *kv.Store, level string, permissions ...string) kv.Principal {
+func Login(t testing.TB, s *kv.Store, level string, permissions ...string) auth.Principal {
 	t.Helper()
 	key, secret := Key(t, s, level, permissions...)
-	p, err := s.Login(key, secret)
+	p, err := s.Keys.Login(key, secret)
 	if err != nil {
 		t.Fatalf("log in: %v", err)
 	}
@@ -66,19 +70,19 @@ func Login(t testing.TB, s *kv.Store, level string, permissions ...string) kv.Pr
 // Key makes a key of a level and answers it with its secret.
 func Key(t testing.TB, s *kv.Store, level string, permissions ...string) (key, secret string) {
 	t.Helper()
-	l, err := kv.ParseLevel(level)
+	l, err := auth.ParseLevel(level)
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := kv.KeySpec{Name: "key of " + level, Level: l}
+	spec := keys.KeySpec{Name: "key of " + level, Level: l}
 	for _, text := range permissions {
-		g, err := kv.ParsePermission(text)
+		g, err := auth.ParsePermission(text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		spec.Permissions = append(spec.Permissions, g)
 	}
-	k, secret, err := s.AddKey(kv.Operator(), spec)
+	k, secret, err := s.Keys.AddKey(auth.Operator(), spec)
 	if err != nil {
 		t.Fatalf("add key: %v", err)
 	}

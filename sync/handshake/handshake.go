@@ -6,7 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"doorward/kv"
+	"doorward/kv/erase"
+	"doorward/kv/office"
 	"doorward/kv/record"
 	"doorward/kv/rev"
 	"doorward/kv/scopes"
@@ -121,7 +122,7 @@ type Drop struct {
 }
 
 // NewDrop makes a Drop of what the centre decides; after is how long after its end an event is dropped.
-func NewDrop(x kv.Exchanged, after time.Duration) Drop {
+func NewDrop(x office.Exchanged, after time.Duration) Drop {
 	d := Drop{Name: x.Name, Due: x.Due, Left: x.Left}
 	if !d.Due.IsZero() {
 		d.After = after.Milliseconds()
@@ -131,7 +132,7 @@ func NewDrop(x kv.Exchanged, after time.Duration) Drop {
 
 // StillExchanged tells whether a laptop still exchanges a database that it shall drop: its event is over or has left, and the laptop holds
 // it.
-func StillExchanged(x kv.Exchanged, now time.Time, held []int64) bool {
+func StillExchanged(x office.Exchanged, now time.Time, held []int64) bool {
 	scope, _ := scopes.Parse(x.Name) // it is one of an event
 	return (x.Left || !x.Due.IsZero()) && (now.Before(x.Due) || slices.Contains(held, scope.ID))
 }
@@ -180,7 +181,7 @@ type Erasure struct {
 }
 
 // NewErasure writes an erasure for the wire.
-func NewErasure(e kv.Erasure) Erasure {
+func NewErasure(e erase.Erasure) Erasure {
 	told := Erasure{Kind: e.Kind.Name, Hash: hex.EncodeToString(e.Hash[:])}
 	for k, revs := range e.First {
 		if told.First == nil {
@@ -194,7 +195,7 @@ func NewErasure(e kv.Erasure) Erasure {
 }
 
 // Parse reads an erasure; ok is false if it cannot be read. A kind of a later version is nil: this store has none of it.
-func (told *Erasure) Parse() (e kv.Erasure, ok bool) {
+func (told *Erasure) Parse() (e erase.Erasure, ok bool) {
 	hash, err := hex.DecodeString(told.Hash)
 	if copy(e.Hash[:], hash) != len(hash) || err != nil {
 		return e, false

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"doorward/kv"
+	"doorward/kv/erase"
 	"doorward/kv/record"
 	"doorward/sync/handshake"
 )
@@ -13,7 +13,7 @@ import (
 // TestErasuresReadBackAsTheyWereWritten, and a kind of a later version is nil and no error.
 func TestErasuresReadBackAsTheyWereWritten(t *testing.T) {
 	t.Parallel()
-	want := kv.Erasure{Kind: record.Person}
+	want := erase.Erasure{Kind: record.Person}
 	copy(want.Hash[:], "a keyed hash of an id, shortened")
 	text, err := json.Marshal(handshake.NewErasure(want))
 	if err != nil {

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"io"
 
-	"doorward/kv"
+	"doorward/kv/merge"
 )
 
 // deepest is deeper than any document may be, with what a request has around it.
-const deepest = kv.MaxDocDepth + 10
+const deepest = merge.MaxDocDepth + 10
 
 // depthLimit passes JSON on and writes 0 in the place of each value that lies too deep for a document. A decoder gives up at that depth,
 // and would lose the documents beside it.

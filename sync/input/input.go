@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"doorward/kv"
+	"doorward/kv/merge"
 )
 
 // What can be wrong with a body.
@@ -20,6 +20,6 @@ var (
 const (
 	MaxSize  = 64 << 20
 	maxRatio = 100
-	MaxValue = kv.MaxDoc + kv.MaxDoc/2 // of one value: white space and escapes do not count for a document
-	ratioOff = MaxValue                // up to here any ratio will do: a document may be one letter a million times
+	MaxValue = merge.MaxDoc + merge.MaxDoc/2 // of one value: white space and escapes do not count for a document
+	ratioOff = MaxValue                      // up to here any ratio will do: a document may be one letter a million times
 )

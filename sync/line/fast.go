@@ -2,10 +2,10 @@ package line
 
 import (
 	"bytes"
-	"doorward/kv/rev"
 	"strconv"
 
-	"doorward/kv"
+	"doorward/kv/merge"
+	"doorward/kv/rev"
 	"doorward/sync/transit"
 )
 
@@ -110,7 +110,7 @@ func (c *scanner) body(x *transit.Revision) {
 		return
 	}
 	var ok bool
-	x.Canonical, c.rest, ok = kv.CutCanonical(c.rest)
+	x.Canonical, c.rest, ok = merge.CutCanonical(c.rest)
 	x.Body, c.bad = x.Canonical.Bytes(), !ok
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"doorward/kv"
+	"doorward/kv/merge"
 	"doorward/kv/rev"
 	"doorward/sync/line"
 	"doorward/sync/transit"
@@ -22,7 +22,7 @@ func TestAReaderReadsWhatAWriterWrites(t *testing.T) {
 	}
 	plain := &transit.Revision{ID: "plain", Path: []rev.ID{revision}, Body: []byte(`{"n":1}`), Seq: transit.SequenceOf("7-E")}
 	whole := &transit.Revision{ID: "whole", Path: []rev.ID{revision}, Body: []byte(`{}`), Deleted: true, Author: transit.Author{At: 5, Key: 3, Node: "N", Fields: []string{"n"}}}
-	whole.Parts = []transit.Part{{Attachment: kv.Attachment{Name: "a.txt", Type: "text/plain"}}}
+	whole.Parts = []transit.Part{{Attachment: merge.Attachment{Name: "a.txt", Type: "text/plain"}}}
 	whole.Content = func(_ context.Context, _ *transit.Part, w io.Writer) error {
 		_, err := io.WriteString(w, "bytes")
 		return err

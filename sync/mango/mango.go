@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"doorward/kv"
+	"doorward/kv/docs"
 )
 
 // Parse reads a selector from JSON. It returns nil for nil.
@@ -33,7 +33,7 @@ var ErrSelector = errors.New("not a selector of these tests")
 var ErrNoSelector = errors.New("a selector that is no object")
 
 // Matches tells whether the winner of a change passes.
-func (s Selector) Matches(c *kv.DocChange) bool {
+func (s Selector) Matches(c *docs.DocChange) bool {
 	var doc map[string]any
 	if c.Winner.Body == nil || json.Unmarshal(c.Winner.Body, &doc) != nil || doc == nil {
 		doc = map[string]any{}

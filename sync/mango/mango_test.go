@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"doorward/kv"
+	"doorward/kv/docs"
 	"doorward/kv/rev"
 	"doorward/sync/mango"
 )
@@ -13,7 +13,7 @@ import (
 // TestSelectors: a selector passes what CouchDB's would pass.
 func TestSelectors(t *testing.T) {
 	t.Parallel()
-	doc := &kv.DocChange{ID: "person:1", Leaves: []rev.Node{{Revision: rev.ID{Generation: 1}}}}
+	doc := &docs.DocChange{ID: "person:1", Leaves: []rev.Node{{Revision: rev.ID{Generation: 1}}}}
 	doc.Winner.Body = []byte(`{"name":"Ana","age":30,"home":{"city":"Recife"},"tags":["a","b"],"left":null}`)
 	for _, c := range []struct {
 		selector string

@@ -8,7 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/docs"
+	"doorward/kv/merge"
+	"doorward/kv/office"
+	"doorward/kv/table"
 	"doorward/sync/replicate"
 )
 
@@ -23,15 +27,15 @@ func LikePeople(s *Site, n int) {
 	db := s.Open()
 	done := make(chan error, 16)
 	waiting := 0
-	for from := 0; from < n; from += kv.MaxRows {
+	for from := 0; from < n; from += table.MaxRows {
 		if waiting++; waiting > cap(done) {
 			NoError(s, <-done)
 			waiting--
 		}
 		go func() {
-			writes := make([]kv.DocWrite, kv.MaxRows)
+			writes := make([]merge.DocWrite, table.MaxRows)
 			for i := range writes {
-				writes[i] = kv.DocWrite{ID: fmt.Sprintf("person:%016d", from+i+1), Body: text(from + i)}
+				writes[i] = merge.DocWrite{ID: fmt.Sprintf("person:%016d", from+i+1), Body: text(from + i)}
 			}
 			_, err := db.Write(writes)
 			done <- err
@@ -55,13 +59,13 @@ func AwaitDoc(t testing.TB, s *Site, id string) {
 	t.Helper()
 	db := s.Open()
 	for seq := uint64(0); ; {
-		if _, err := db.Read(id, kv.Ask{}); err == nil {
+		if _, err := db.Read(id, docs.Ask{}); err == nil {
 			return
 		}
 		info, err := db.Info()
 		if err == nil {
 			seq = info.Seq
-			if _, e := db.Read(id, kv.Ask{}); e == nil {
+			if _, e := db.Read(id, docs.Ask{}); e == nil {
 				return
 			}
 			err = db.Await(t.Context(), seq)
@@ -76,7 +80,7 @@ func AwaitDoc(t testing.TB, s *Site, id string) {
 func (s *Site) InRealm() *Site {
 	s.Helper()
 	b := NewSite(s)
-	if err := b.Store.Join(kv.Operator(), kv.Upstream{Node: s.Store.Node()}, kv.Credential{Realm: s.Store.Realm()}); err != nil {
+	if err := b.Store.Laptop.Join(auth.Operator(), table.Upstream{Node: s.Store.Tables.Node()}, office.Credential{Realm: s.Store.Tables.Realm()}); err != nil {
 		s.Fatal(err)
 	}
 	return b
@@ -91,7 +95,7 @@ func (s *Site) Local() *replicate.Local {
 // LocalOf is a database of the site, as its own process has it.
 func (s *Site) LocalOf(name string) *replicate.Local {
 	s.Helper()
-	h, err := replicate.OpenLocal(s.Store, kv.Operator(), name)
+	h, err := replicate.OpenLocal(s.Store, auth.Operator(), name)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -131,12 +135,12 @@ func CopyAll(t testing.TB, source replicate.Peer, target replicate.Peer) replica
 // Fill writes some documents: plain ones, one with branches, one deleted, one with attachments small and large.
 func (s *Site) Fill(n int) {
 	s.Helper()
-	var writes []kv.DocWrite
+	var writes []merge.DocWrite
 	for i := range n {
-		writes = append(writes, kv.DocWrite{ID: fmt.Sprintf("doc%05d", i), Body: fmt.Appendf(nil, `{"n":%d}`, i)})
+		writes = append(writes, merge.DocWrite{ID: fmt.Sprintf("doc%05d", i), Body: fmt.Appendf(nil, `{"n":%d}`, i)})
 	}
 	db := s.Open()
-	for some := range slices.Chunk(writes, kv.MaxRows) {
+	for some := range slices.Chunk(writes, table.MaxRows) {
 		if _, err := db.Write(some); err != nil {
 			s.Fatal(err)
 		}
@@ -153,15 +157,15 @@ func (s *Site) Fill(n int) {
 }
 
 // Open opens the database of notes.
-func (s *Site) Open() *kv.Database {
+func (s *Site) Open() *docs.Database {
 	s.Helper()
 	return s.OpenAs("notes")
 }
 
 // OpenAs opens a database.
-func (s *Site) OpenAs(name string) *kv.Database {
+func (s *Site) OpenAs(name string) *docs.Database {
 	s.Helper()
-	db, err := s.Store.Database(kv.Operator(), name)
+	db, err := s.Store.Docs.Database(auth.Operator(), name)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -173,7 +177,7 @@ func (s *Site) Content() map[string]string {
 	s.Helper()
 	db := s.Open()
 	all := map[string]string{}
-	feed := kv.Feed{Limit: kv.DocPage}
+	feed := docs.Feed{Limit: docs.DocPage}
 	for more := true; more; {
 		page, m, err := db.Changes(feed)
 		if err != nil {
@@ -181,7 +185,7 @@ func (s *Site) Content() map[string]string {
 		}
 		for _, c := range page {
 			feed.Since = c.Seq
-			doc, err := db.Read(c.ID, kv.Ask{Leaves: true})
+			doc, err := db.Read(c.ID, docs.Ask{Leaves: true})
 			if err != nil {
 				s.Fatal(err)
 			}

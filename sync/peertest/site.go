@@ -11,12 +11,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oklog/ulid/v2"
+
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/keys"
 	"doorward/kv/kvtest"
 	"doorward/kv/value"
 	"doorward/sync"
-
-	"github.com/oklog/ulid/v2"
 )
 
 // Site is a server over a real store on a real port, with a free database "notes" and a key that may do everything.
@@ -47,7 +49,7 @@ func NewSiteAs(t testing.TB, c sync.Config) *Site {
 	t.Cleanup(server.Close) // first, so that feeds end
 	s.URL = srv.URL + "/sync"
 	s.Auth[0], s.Auth[1] = kvtest.Key(t, s.Store, "denomination", "*:*")
-	if err := s.Store.CreateDatabase(kv.Operator(), "notes"); err != nil {
+	if err := s.Store.Docs.CreateDatabase(auth.Operator(), "notes"); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -69,15 +71,15 @@ func Bring(s *Site, docs ...string) {
 }
 
 // AsLaptop is the same site asked with the key of a laptop.
-func (s *Site) AsLaptop(level string, v kv.Venue) *Site {
+func (s *Site) AsLaptop(level string, v auth.Venue) *Site {
 	s.Helper()
-	l, err := kv.ParseLevel(level)
+	l, err := auth.ParseLevel(level)
 	if err != nil {
 		s.Fatal(err)
 	}
 	v.Node = ulid.Make().String()
-	spec := kv.KeySpec{Name: "laptop", Level: l, Permissions: []kv.Permission{{Resource: "sync", Method: "*"}}, Node: v}
-	k, secret, err := s.Store.AddKey(kv.Operator(), spec)
+	spec := keys.KeySpec{Name: "laptop", Level: l, Permissions: []auth.Permission{{Resource: "sync", Method: "*"}}, Node: v}
+	k, secret, err := s.Store.Keys.AddKey(auth.Operator(), spec)
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"io"
 
-	"doorward/kv"
+	"doorward/kv/merge"
 	"doorward/sync/dial"
 	"doorward/sync/line"
 )
@@ -60,7 +60,7 @@ func (g *batcher) add(l *line.Line) error {
 	if n := len(b.Offers); n > 0 && b.Offers[n-1].ID == x.ID {
 		b.Offers[n-1].Revisions = append(b.Offers[n-1].Revisions, x.Rev())
 	} else {
-		b.Offers = append(b.Offers, kv.Revs{ID: x.ID, Revisions: x.Path[:1:1]})
+		b.Offers = append(b.Offers, merge.Revs{ID: x.ID, Revisions: x.Path[:1:1]})
 	}
 	b.Revisions = append(b.Revisions, x)
 	g.bytes += x.Size()

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/sync/dial"
 	"doorward/sync/peertest"
 	"doorward/sync/replicate"
@@ -64,10 +64,10 @@ func (s *scissors) RoundTrip(r *http.Request) (*http.Response, error) {
 // renew makes the site's database anew.
 func renew(s *peertest.Site) {
 	s.Helper()
-	if err := s.Store.DeleteDatabase(kv.Operator(), "notes"); err != nil {
+	if err := s.Store.Docs.DeleteDatabase(auth.Operator(), "notes"); err != nil {
 		s.Fatal(err)
 	}
-	if err := s.Store.CreateDatabase(kv.Operator(), "notes"); err != nil {
+	if err := s.Store.Docs.CreateDatabase(auth.Operator(), "notes"); err != nil {
 		s.Fatal(err)
 	}
 }

@@ -4,7 +4,8 @@ import (
 	"slices"
 	"sync"
 
-	"doorward/kv"
+	"doorward/kv/docs"
+	"doorward/kv/merge"
 	"doorward/kv/rev"
 )
 
@@ -24,7 +25,7 @@ type docRevision struct {
 const maxReceived = 200_000
 
 // note remembers revisions before they are written here. A nil Echo remembers nothing.
-func (r *Echo) note(missing []kv.MissingRevs) {
+func (r *Echo) note(missing []docs.MissingRevs) {
 	if r == nil {
 		return
 	}
@@ -43,13 +44,13 @@ func (r *Echo) note(missing []kv.MissingRevs) {
 }
 
 // Unknown returns those of the offers that the peer has not given itself.
-func (r *Echo) Unknown(offers []kv.Revs) []kv.Revs {
+func (r *Echo) Unknown(offers []merge.Revs) []merge.Revs {
 	if r == nil {
 		return offers
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	left := make([]kv.Revs, 0, len(offers))
+	left := make([]merge.Revs, 0, len(offers))
 	for _, o := range offers {
 		o.Revisions = slices.DeleteFunc(slices.Clone(o.Revisions), func(rev rev.ID) bool { return r.forget(docRevision{o.ID, rev}) })
 		if len(o.Revisions) > 0 {

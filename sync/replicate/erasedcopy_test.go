@@ -6,9 +6,14 @@ import (
 	"testing"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/docs"
+	"doorward/kv/erase"
 	"doorward/kv/kvtest"
+	"doorward/kv/office"
 	"doorward/kv/record"
 	"doorward/kv/rev"
+	"doorward/kv/table"
 	"doorward/sync/replicate"
 )
 
@@ -20,39 +25,39 @@ func TestAFileTellsWhatWasErased(t *testing.T) {
 	kvtest.Create(t, centre, record.Church, `{"name":"Central"}`)
 	id := kvtest.Create(t, centre, record.Person, `{"full_name":"Ana Souza","church_id":1}`)
 	doc := record.Person.DocID(record.Int(id))
-	own, err := centre.Database(kv.Operator(), "church-1")
+	own, err := centre.Docs.Database(auth.Operator(), "church-1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	was, err := own.Read(doc, kv.Ask{})
+	was, err := own.Read(doc, docs.Ask{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	first := was.Revisions[0].Revision
-	if err := away.Join(kv.Operator(), kv.Upstream{Node: centre.Node()}, kv.Credential{Realm: centre.Realm()}); err != nil {
+	if err := away.Laptop.Join(auth.Operator(), table.Upstream{Node: centre.Tables.Node()}, office.Credential{Realm: centre.Tables.Realm()}); err != nil {
 		t.Fatal(err)
 	}
 	carried(t, centre, away)
-	if _, err := centre.Erase(kv.Operator(), record.Person, record.Int(id)); err != nil {
+	if _, err := centre.Erasures.Erase(auth.Operator(), record.Person, record.Int(id)); err != nil {
 		t.Fatal(err)
 	}
 	carried(t, centre, away)
-	if err := away.TakeErasures(kv.Operator(), []kv.Erasure{{Kind: record.Ticket}}); err != nil { // which carries out what came before
+	if err := away.Erasures.TakeErasures(auth.Operator(), []erase.Erasure{{Kind: record.Ticket}}); err != nil { // which carries out what came before
 		t.Fatal(err)
 	}
-	if due, _, err := away.ErasuresDue(); err != nil || due != 2 {
+	if due, _, err := away.Erasures.ErasuresDue(); err != nil || due != 2 {
 		t.Errorf("due = %d, %v, want both: nobody knows here whether they were of anything", due, err)
 	}
-	there, err := away.Database(kv.Operator(), "church-1")
+	there, err := away.Docs.Database(auth.Operator(), "church-1")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if knowsErased(t, there, doc, first) {
 		t.Error("without the key it knows who was erased")
 	}
-	key, err := centre.CodeKey(kv.Operator())
+	key, err := centre.Laptop.CodeKey(auth.Operator())
 	if err == nil {
-		err = away.Join(kv.Operator(), kv.Upstream{Node: centre.Node()}, kv.Credential{Realm: centre.Realm(), CodeKey: key})
+		err = away.Laptop.Join(auth.Operator(), table.Upstream{Node: centre.Tables.Node()}, office.Credential{Realm: centre.Tables.Realm(), CodeKey: key})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +65,7 @@ func TestAFileTellsWhatWasErased(t *testing.T) {
 	if !knowsErased(t, there, doc, first) {
 		t.Error("with the key it does not know who was erased")
 	}
-	if none, err := centre.CodeKey(kvtest.Login(t, centre, "denomination", "*:*")); !errors.Is(err, kv.ErrForbidden) {
+	if none, err := centre.Laptop.CodeKey(kvtest.Login(t, centre, "denomination", "*:*")); !errors.Is(err, auth.ErrForbidden) {
 		t.Errorf("CodeKey for a key = %d bytes, %v, want forbidden", len(none), err)
 	}
 }
@@ -68,7 +73,7 @@ func TestAFileTellsWhatWasErased(t *testing.T) {
 // carried brings all records of a store to another by a file.
 func carried(t testing.TB, from, to *kv.Store) {
 	t.Helper()
-	source, err := replicate.OpenLocal(from, kv.Operator(), "records")
+	source, err := replicate.OpenLocal(from, auth.Operator(), "records")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +94,7 @@ func carried(t testing.TB, from, to *kv.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	into, err := replicate.OpenLocal(to, kv.Operator(), "records")
+	into, err := replicate.OpenLocal(to, auth.Operator(), "records")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,10 +104,10 @@ func carried(t testing.TB, from, to *kv.Store) {
 }
 
 // knowsErased tells that a store knows who was erased: what it answers of the first revision says nothing of the person either way.
-func knowsErased(t *testing.T, db *kv.Database, doc string, first rev.ID) bool {
+func knowsErased(t *testing.T, db *docs.Database, doc string, first rev.ID) bool {
 	t.Helper()
-	d, err := db.Read(doc, kv.Ask{Revisions: []rev.ID{first}})
-	if errors.Is(err, kv.ErrNotFound) {
+	d, err := db.Read(doc, docs.Ask{Revisions: []rev.ID{first}})
+	if errors.Is(err, table.ErrNotFound) {
 		return false
 	}
 	if err != nil {

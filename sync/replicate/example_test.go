@@ -7,25 +7,28 @@ import (
 	"os"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/docs"
+	"doorward/kv/merge"
 	"doorward/sync/replicate"
 )
 
 // openNotes opens a store with a free database and some documents.
-func openNotes(docs ...kv.DocWrite) (notes *replicate.Local, done func()) {
+func openNotes(number ...merge.DocWrite) (notes *replicate.Local, done func()) {
 	dir, err := os.MkdirTemp("", "example-")
 	if err != nil {
 		log.Fatal(err)
 	}
 	store, err := kv.Open(kv.Config{Dir: dir})
 	if err == nil {
-		err = store.CreateDatabase(kv.Operator(), "notes")
+		err = store.Docs.CreateDatabase(auth.Operator(), "notes")
 	}
-	var db *kv.Database
+	var db *docs.Database
 	if err == nil {
-		db, err = store.Database(kv.Operator(), "notes")
+		db, err = store.Docs.Database(auth.Operator(), "notes")
 	}
 	if err == nil {
-		_, err = db.Write(docs)
+		_, err = db.Write(number)
 	}
 	if err != nil {
 		log.Fatal(err)
@@ -38,7 +41,7 @@ func openNotes(docs ...kv.DocWrite) (notes *replicate.Local, done func()) {
 
 // Two databases of one process are the simplest peers. A second run finds nothing to copy.
 func ExampleRun() {
-	source, done := openNotes(kv.DocWrite{ID: "song", Body: []byte(`{"title":"Aleluia"}`)})
+	source, done := openNotes(merge.DocWrite{ID: "song", Body: []byte(`{"title":"Aleluia"}`)})
 	defer done()
 	target, done := openNotes()
 	defer done()

@@ -7,14 +7,15 @@ import (
 	"errors"
 	"io"
 
-	"doorward/kv"
+	"github.com/klauspost/compress/zstd"
+
 	"doorward/kv/auth"
+	"doorward/kv/docs"
+	"doorward/kv/merge"
 	"doorward/sync/dial"
 	"doorward/sync/input"
 	"doorward/sync/line"
 	"doorward/sync/transit"
-
-	"github.com/klauspost/compress/zstd"
 )
 
 // What is wrong with a file that is read.
@@ -24,7 +25,7 @@ var (
 )
 
 // errServerKind is a record in a file that only a server writes.
-var errServerKind = &kv.Forbidden{CurrentScopes: []string{}, Reason: auth.NotInFiles.String()}
+var errServerKind = &auth.Forbidden{CurrentScopes: []string{}, Reason: auth.NotInFiles.String()}
 
 // errOneWay is a file that is written and asked to read, or the other way round.
 var errOneWay = errors.New("a file is either read or written")
@@ -85,11 +86,11 @@ func (f *File) Checkpoint(context.Context, string) (Checkpoint, error) { return 
 func (f *File) Keep(context.Context, string, Checkpoint) error { return nil }
 
 // Missing returns all offers that the file takes.
-func (f *File) Missing(_ context.Context, offers []kv.Revs) ([]kv.MissingRevs, error) {
-	missing := make([]kv.MissingRevs, 0, len(offers))
+func (f *File) Missing(_ context.Context, offers []merge.Revs) ([]docs.MissingRevs, error) {
+	missing := make([]docs.MissingRevs, 0, len(offers))
 	for _, o := range offers {
 		if !OfRecords(f.head.DB) || inFiles(o.ID) {
-			missing = append(missing, kv.MissingRevs{ID: o.ID, Missing: o.Revisions})
+			missing = append(missing, docs.MissingRevs{ID: o.ID, Missing: o.Revisions})
 		}
 	}
 	return missing, nil
@@ -143,12 +144,12 @@ func inLine(_ context.Context, p *transit.Part, w io.Writer) error {
 	}
 	_, err := io.Copy(w, base64.NewDecoder(base64.StdEncoding, bytes.NewReader(bytes.Trim(p.Data, `"`))))
 	if err != nil {
-		return kv.ErrDocument
+		return merge.ErrDocument
 	}
 	return nil
 }
 
 // Read has nothing to add: the feed brings all revisions along.
-func (f *File) Read(context.Context, []kv.MissingRevs, func(*transit.Revision) error) error {
+func (f *File) Read(context.Context, []docs.MissingRevs, func(*transit.Revision) error) error {
 	return nil
 }

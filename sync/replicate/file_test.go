@@ -18,7 +18,7 @@ func TestAFileHoldsAllThatADatabaseHolds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if head := source.Head(); head.DB != "notes" || head.Realm != a.Store.Realm() || head.Epoch != a.Store.Epoch() {
+	if head := source.Head(); head.DB != "notes" || head.Realm != a.Store.Tables.Realm() || head.Epoch != a.Store.Tables.Epoch() {
 		t.Errorf("head = %+v, %v", head, err)
 	}
 	peertest.CopyAll(t, source, b.Local())

@@ -11,12 +11,13 @@ import (
 	"strconv"
 	"strings"
 
-	"doorward/kv"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/docs"
+	"doorward/kv/merge"
 	"doorward/sync/dial"
 	"doorward/sync/input"
 	"doorward/sync/transit"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // httpTransport speaks CouchDB's replication protocol.
@@ -142,7 +143,7 @@ func (b *Batch) readChange(dec *jsontext.Decoder) error {
 	return nil
 }
 
-func (t *httpTransport) missing(ctx context.Context, offers []kv.Revs) (missing []kv.MissingRevs, err error) {
+func (t *httpTransport) missing(ctx context.Context, offers []merge.Revs) (missing []docs.MissingRevs, err error) {
 	body := []byte{'{'}
 	for i, o := range offers {
 		if i > 0 {
@@ -161,7 +162,7 @@ func (t *httpTransport) missing(ctx context.Context, offers []kv.Revs) (missing 
 	body = append(body, '}')
 	err = t.link.Stream(ctx, http.MethodPost, t.link.At("_revs_diff"), dial.Bytes(body), func(dec *jsontext.Decoder) error {
 		return input.EachMember(dec, func(id string) error {
-			m := kv.MissingRevs{ID: id}
+			m := docs.MissingRevs{ID: id}
 			err := input.EachMember(dec, func(name string) (err error) {
 				var list []string
 				switch name {
@@ -190,7 +191,7 @@ const askRows = 200
 
 // read asks for many revisions at a time. A server without _bulk_get is asked for one document after the other. Attachments come as stubs,
 // and are fetched when the target wants them.
-func (t *httpTransport) read(ctx context.Context, missing []kv.MissingRevs, fn func(*transit.Revision) error) error {
+func (t *httpTransport) read(ctx context.Context, missing []docs.MissingRevs, fn func(*transit.Revision) error) error {
 	for some := range slices.Chunk(missing, askRows) {
 		if !t.noBulk {
 			err := t.bulkGet(ctx, some, fn)
@@ -217,7 +218,7 @@ func isUnsupported(err error) bool {
 	return dial.Is(err, http.StatusNotFound) || dial.Is(err, http.StatusMethodNotAllowed) || dial.Is(err, http.StatusBadRequest) || dial.Is(err, http.StatusNotImplemented)
 }
 
-func (t *httpTransport) bulkGet(ctx context.Context, missing []kv.MissingRevs, fn func(*transit.Revision) error) error {
+func (t *httpTransport) bulkGet(ctx context.Context, missing []docs.MissingRevs, fn func(*transit.Revision) error) error {
 	type item struct {
 		ID  string `json:"id"`
 		Rev string `json:"rev"`
@@ -253,7 +254,7 @@ func (t *httpTransport) bulkGet(ctx context.Context, missing []kv.MissingRevs, f
 }
 
 // openRevs asks for the revisions of one document as JSON.
-func (t *httpTransport) openRevs(ctx context.Context, m kv.MissingRevs, fn func(*transit.Revision) error) error {
+func (t *httpTransport) openRevs(ctx context.Context, m docs.MissingRevs, fn func(*transit.Revision) error) error {
 	revs, _ := json.Marshal(transit.RevTexts(m.Missing)) // texts can be marshalled
 	q := url.Values{"open_revs": {string(revs)}, "revs": {"true"}, "latest": {"true"}}
 	address := t.link.At(docPath(m.ID)) + "?" + q.Encode()

@@ -8,7 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 	"doorward/sync/dial"
@@ -64,7 +65,7 @@ func TestWhatHasLeftGoesAfterItIsWritten(t *testing.T) {
 	}
 	within(held.writes, "nothing is written")
 	patch := kvtest.Parse(t, record.Person, `{"church_id":2}`, false)
-	if _, err := a.Store.Update(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Person, ID: record.Int(ana)}, patch); err != nil {
+	if _, err := a.Store.Desk.Update(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Person, ID: record.Int(ana)}, patch); err != nil {
 		t.Fatal(err)
 	}
 	select {

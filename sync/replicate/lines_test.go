@@ -11,15 +11,15 @@ import (
 	"strings"
 	"testing"
 
-	"doorward/kv"
+	"github.com/klauspost/compress/zstd"
+
+	"doorward/kv/auth"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 	"doorward/sync/dial"
 	"doorward/sync/line"
 	"doorward/sync/peertest"
 	"doorward/sync/replicate"
-
-	"github.com/klauspost/compress/zstd"
 )
 
 // spoilt is a way in which lines are not what they should be, and the line that tells. lines are the first, those of ten documents,
@@ -173,7 +173,7 @@ func TestNoFileBringsAKey(t *testing.T) {
 	a, b := peertest.NewSite(t), peertest.NewSite(t)
 	kvtest.Create(t, a.Store, record.Event, `{"name":"Sunday","start_datetime":"2030-01-01T19:00:00Z"}`)
 	kvtest.Key(t, a.Store, "denomination", "*:*")
-	own, err := replicate.OpenLocal(a.Store, kv.Operator(), "records")
+	own, err := replicate.OpenLocal(a.Store, auth.Operator(), "records")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestNoFileBringsAKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	head := says.Head
-	head.Realm = b.Store.Realm()
+	head.Realm = b.Store.Tables.Realm()
 	var text bytes.Buffer
 	target, err := replicate.CreateFile(&text, head)
 	if err != nil {
@@ -207,7 +207,7 @@ func TestNoFileBringsAKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		into, err := replicate.OpenLocal(b.Store, kv.Operator(), "records")
+		into, err := replicate.OpenLocal(b.Store, auth.Operator(), "records")
 		if err != nil {
 			t.Fatal(err)
 		}

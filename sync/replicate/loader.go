@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"doorward/kv"
+	"doorward/kv/docs"
 	"doorward/sync/transit"
 )
 
@@ -23,7 +23,7 @@ type loader struct {
 	ctx   context.Context
 	loads chan<- *load
 	load  *load
-	held  map[string]kv.MissingRevs // what the target lacks of the present batch
+	held  map[string]docs.MissingRevs // what the target lacks of the present batch
 }
 
 // How much is in memory at once: loads of so many revisions and about so many bytes. One is written, one waits, one is filled.

@@ -8,7 +8,11 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/docs"
+	"doorward/kv/merge"
 	"doorward/kv/rev"
+	"doorward/kv/table"
 	"doorward/sync/dial"
 	"doorward/sync/line"
 	"doorward/sync/mango"
@@ -18,15 +22,15 @@ import (
 // Local is a database of this process, as a peer.
 type Local struct {
 	store *kv.Store
-	db    *kv.Database
+	db    *docs.Database
 }
 
 // NewLocal makes a peer of an open database.
-func NewLocal(store *kv.Store, db *kv.Database) *Local { return &Local{store, db} }
+func NewLocal(store *kv.Store, db *docs.Database) *Local { return &Local{store, db} }
 
 // OpenLocal opens a database as a peer. It returns kv's errors.
-func OpenLocal(store *kv.Store, p kv.Principal, name string) (*Local, error) {
-	db, err := store.Database(p, name)
+func OpenLocal(store *kv.Store, p auth.Principal, name string) (*Local, error) {
+	db, err := store.Docs.Database(p, name)
 	if err != nil {
 		return nil, err
 	}
@@ -35,14 +39,14 @@ func OpenLocal(store *kv.Store, p kv.Principal, name string) (*Local, error) {
 
 // Identify says the store's realm, node and epoch.
 func (h *Local) Identify(context.Context) (Identity, error) {
-	head := line.Head{Format: line.Format, Realm: h.store.Realm(), Node: h.store.Node(), Epoch: h.store.Epoch(), DB: h.db.Name()}
+	head := line.Head{Format: line.Format, Realm: h.store.Tables.Realm(), Node: h.store.Tables.Node(), Epoch: h.store.Tables.Epoch(), DB: h.db.Name()}
 	return Identity{Head: head, ID: strings.ToLower(head.Node) + "/" + head.DB}, nil
 }
 
 // Checkpoint reads a local document of the database.
 func (h *Local) Checkpoint(_ context.Context, id string) (c Checkpoint, err error) {
 	body, _, err := h.db.Local(id)
-	if errors.Is(err, kv.ErrNotFound) {
+	if errors.Is(err, table.ErrNotFound) {
 		return c, nil
 	}
 	if err != nil || json.Unmarshal(body, &c) != nil {
@@ -55,7 +59,7 @@ func (h *Local) Checkpoint(_ context.Context, id string) (c Checkpoint, err erro
 func (h *Local) Keep(_ context.Context, id string, c Checkpoint) error {
 	body, err := json.Marshal(c)
 	if err == nil {
-		_, err = h.db.PutLocal(id, body, kv.Whatever)
+		_, err = h.db.PutLocal(id, body, docs.Whatever)
 	}
 	return err
 }
@@ -75,7 +79,7 @@ func (h *Local) Feed(ctx context.Context, w Wish, fn func(*Batch) error) error {
 		return err
 	}
 	carries := w.Carry || since == 0
-	f := kv.Feed{Since: since, Limit: kv.DocPage, IDs: w.IDs, Bodies: carries || passes != nil}
+	f := docs.Feed{Since: since, Limit: docs.DocPage, IDs: w.IDs, Bodies: carries || passes != nil}
 	b, size := &Batch{Carried: carries}, 0
 	for ctx.Err() == nil {
 		page, more, err := h.db.Changes(f)
@@ -131,7 +135,7 @@ func (h *Local) await(ctx context.Context, since uint64) error {
 }
 
 func (h *Local) sequence(n uint64) transit.Sequence {
-	return transit.Sequence(`"` + h.store.SeqText(n) + `"`)
+	return transit.Sequence(`"` + h.store.Tables.SeqText(n) + `"`)
 }
 
 // SinceOf returns where a store's log goes on after a place.
@@ -139,12 +143,12 @@ func SinceOf(store *kv.Store, s transit.Sequence) (uint64, error) {
 	if len(s) == 0 || string(s) == "null" {
 		return 0, nil
 	}
-	return store.Since(strings.Trim(string(s), `"`))
+	return store.Tables.Since(strings.Trim(string(s), `"`))
 }
 
 // offer adds a page of changes to a batch, all leaves of each document, and returns the size of the revisions that came along. A document
 // that has left the database is not copied.
-func (h *Local) offer(b *Batch, page []kv.DocChange, passes mango.Selector) (size int, err error) {
+func (h *Local) offer(b *Batch, page []docs.DocChange, passes mango.Selector) (size int, err error) {
 	for i := range page {
 		c := &page[i]
 		if c.Removed {
@@ -154,7 +158,7 @@ func (h *Local) offer(b *Batch, page []kv.DocChange, passes mango.Selector) (siz
 		if passes != nil && !passes.Matches(c) {
 			continue
 		}
-		o := kv.Revs{ID: c.ID}
+		o := merge.Revs{ID: c.ID}
 		for _, leaf := range c.Leaves {
 			o.Revisions = append(o.Revisions, leaf.Revision)
 		}
@@ -177,25 +181,25 @@ func (h *Local) offer(b *Batch, page []kv.DocChange, passes mango.Selector) (siz
 }
 
 // carry calls fn with the leaves of a change. Most documents have one, and the change has it already.
-func (h *Local) carry(c *kv.DocChange, leaves []rev.ID, fn func(*transit.Revision) error) error {
+func (h *Local) carry(c *docs.DocChange, leaves []rev.ID, fn func(*transit.Revision) error) error {
 	if len(leaves) == 1 && c.Tree.Len() > 0 && c.Winner.Body != nil {
-		return fn(h.revision(&kv.Doc{ID: c.ID, Tree: c.Tree}, &c.Winner))
+		return fn(h.revision(&docs.Doc{ID: c.ID, Tree: c.Tree}, &c.Winner))
 	}
-	return h.each(c.ID, kv.Ask{Revisions: leaves, Latest: true}, fn)
+	return h.each(c.ID, docs.Ask{Revisions: leaves, Latest: true}, fn)
 }
 
 // Leaves calls fn with the leaves of a document.
 func (h *Local) Leaves(id string, fn func(*transit.Revision) error) error {
-	return h.each(id, kv.Ask{Leaves: true}, fn)
+	return h.each(id, docs.Ask{Leaves: true}, fn)
 }
 
 // Read reads revisions, or the leaves that have followed them.
-func (h *Local) Read(ctx context.Context, missing []kv.MissingRevs, fn func(*transit.Revision) error) error {
+func (h *Local) Read(ctx context.Context, missing []docs.MissingRevs, fn func(*transit.Revision) error) error {
 	for _, m := range missing {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if err := h.each(m.ID, kv.Ask{Revisions: m.Missing, Latest: true}, fn); err != nil {
+		if err := h.each(m.ID, docs.Ask{Revisions: m.Missing, Latest: true}, fn); err != nil {
 			return err
 		}
 	}
@@ -203,9 +207,9 @@ func (h *Local) Read(ctx context.Context, missing []kv.MissingRevs, fn func(*tra
 }
 
 // each calls fn with the revisions that are asked for.
-func (h *Local) each(id string, ask kv.Ask, fn func(*transit.Revision) error) error {
+func (h *Local) each(id string, ask docs.Ask, fn func(*transit.Revision) error) error {
 	doc, err := h.db.Read(id, ask)
-	if errors.Is(err, kv.ErrNotFound) {
+	if errors.Is(err, table.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
@@ -222,8 +226,8 @@ func (h *Local) each(id string, ask kv.Ask, fn func(*transit.Revision) error) er
 }
 
 // revision makes a revision in transit.
-func (h *Local) revision(doc *kv.Doc, r *kv.DocRevision) *transit.Revision {
-	x := &transit.Revision{ID: doc.ID, Path: doc.Tree.Path(r.Revision), Deleted: r.Deleted, Body: r.Body, Author: authorOf(doc.Tree.Find(r.Revision), h.store.Node())}
+func (h *Local) revision(doc *docs.Doc, r *docs.DocRevision) *transit.Revision {
+	x := &transit.Revision{ID: doc.ID, Path: doc.Tree.Path(r.Revision), Deleted: r.Deleted, Body: r.Body, Author: authorOf(doc.Tree.Find(r.Revision), h.store.Tables.Node())}
 	if len(x.Path) == 0 {
 		x.Path = []rev.ID{r.Revision} // the tree was pruned since
 	}
@@ -251,8 +255,8 @@ func (h *Local) Path(id, text string) ([]rev.ID, error) {
 	if !ok {
 		return nil, nil
 	}
-	doc, err := h.db.Read(id, kv.Ask{Revisions: []rev.ID{revision}})
-	if errors.Is(err, kv.ErrNotFound) {
+	doc, err := h.db.Read(id, docs.Ask{Revisions: []rev.ID{revision}})
+	if errors.Is(err, table.ErrNotFound) {
 		return nil, nil
 	}
 	return doc.Tree.Path(revision), err

@@ -7,7 +7,11 @@ import (
 	"slices"
 	"sync"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/docs"
+	"doorward/kv/entry"
+	"doorward/kv/merge"
+	"doorward/kv/table"
 	"doorward/sync/transit"
 )
 
@@ -15,9 +19,9 @@ import (
 const writers = 64
 
 // Missing returns the offered revisions that the database lacks.
-func (h *Local) Missing(_ context.Context, offers []kv.Revs) ([]kv.MissingRevs, error) {
+func (h *Local) Missing(_ context.Context, offers []merge.Revs) ([]docs.MissingRevs, error) {
 	answers, err := h.db.Missing(offers)
-	return slices.DeleteFunc(answers, func(m kv.MissingRevs) bool { return len(m.Missing) == 0 }), err
+	return slices.DeleteFunc(answers, func(m docs.MissingRevs) bool { return len(m.Missing) == 0 }), err
 }
 
 // Write stores revisions, up to a hundred an operation.
@@ -25,7 +29,7 @@ func (h *Local) Write(ctx context.Context, revisions []*transit.Revision) (denie
 	var mu sync.Mutex
 	var running sync.WaitGroup
 	places := make(chan struct{}, writers)
-	for rows := range slices.Chunk(revisions, kv.MaxRows) {
+	for rows := range slices.Chunk(revisions, table.MaxRows) {
 		places <- struct{}{}
 		running.Go(func() {
 			defer func() { <-places }()
@@ -41,10 +45,10 @@ func (h *Local) Write(ctx context.Context, revisions []*transit.Revision) (denie
 
 // writeOperation stores some revisions in one operation, after the attachments that come with them.
 func (h *Local) writeOperation(ctx context.Context, rows []*transit.Revision) (denied []Denial, err error) {
-	writes := make([]kv.DocWrite, 0, len(rows))
+	writes := make([]merge.DocWrite, 0, len(rows))
 	at := make([]*transit.Revision, 0, len(rows))
 	for _, x := range rows {
-		w := kv.DocWrite{ID: x.ID, Path: x.Path, Deleted: x.Deleted, Body: x.Body, Canonical: x.Canonical, Author: x.Author.Decode()}
+		w := merge.DocWrite{ID: x.ID, Path: x.Path, Deleted: x.Deleted, Body: x.Body, Canonical: x.Canonical, Author: x.Author.Decode()}
 		err := h.findAttachments(ctx, x, &w)
 		if isPermanent(err) {
 			denied = append(denied, denial(x, err))
@@ -75,16 +79,16 @@ func (h *Local) writeOperation(ctx context.Context, rows []*transit.Revision) (d
 
 // isPermanent tells errors of the revision itself from those that may pass.
 func isPermanent(err error) bool {
-	return slices.ContainsFunc([]error{kv.ErrForbidden, kv.ErrConflict, kv.ErrDocument, kv.ErrRevision, kv.ErrTooLarge, transit.ErrStub, transit.ErrLength},
+	return slices.ContainsFunc([]error{auth.ErrForbidden, table.ErrConflict, merge.ErrDocument, merge.ErrRevision, entry.ErrTooLarge, transit.ErrStub, transit.ErrLength},
 		func(known error) bool { return errors.Is(err, known) })
 }
 
 // findAttachments finds the bytes of a revision's attachments: in the database, if an earlier revision has brought them, or at the source.
-func (h *Local) findAttachments(ctx context.Context, x *transit.Revision, w *kv.DocWrite) error {
+func (h *Local) findAttachments(ctx context.Context, x *transit.Revision, w *merge.DocWrite) error {
 	if len(x.Parts) == 0 {
 		return nil
 	}
-	known, err := Relatives(h.db, x.ID, []kv.Ask{{Revisions: x.Path}, {Leaves: true}})
+	known, err := Relatives(h.db, x.ID, []docs.Ask{{Revisions: x.Path}, {Leaves: true}})
 	if err != nil && !errors.Is(err, transit.ErrStub) {
 		return err
 	}
@@ -109,7 +113,7 @@ func (h *Local) findAttachments(ctx context.Context, x *transit.Revision, w *kv.
 }
 
 // storeBlob stores the bytes of an attachment as they come from the source.
-func (h *Local) storeBlob(ctx context.Context, x *transit.Revision, p *transit.Part) (kv.Blob, error) {
+func (h *Local) storeBlob(ctx context.Context, x *transit.Revision, p *transit.Part) (merge.Blob, error) {
 	r, w := io.Pipe()
 	done := make(chan struct{})
 	go func() {
@@ -130,10 +134,10 @@ func (h *Local) content(_ context.Context, p *transit.Part, w io.Writer) error {
 }
 
 // Relatives returns revisions of a document. It returns line.ErrStub if there is no document.
-func Relatives(db *kv.Database, id string, asks []kv.Ask) (known []kv.DocRevision, err error) {
+func Relatives(db *docs.Database, id string, asks []docs.Ask) (known []docs.DocRevision, err error) {
 	for _, ask := range asks {
 		doc, err := db.Read(id, ask)
-		if errors.Is(err, kv.ErrNotFound) {
+		if errors.Is(err, table.ErrNotFound) {
 			return nil, transit.ErrStub
 		}
 		if err != nil {

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"doorward/kv"
+	"doorward/kv/docs"
 	"doorward/sync/transit"
 )
 
@@ -25,7 +25,7 @@ type Outcome struct {
 }
 
 // countChecked counts what was offered and what of it is missing.
-func (r *replication) countChecked(b *Batch, missing []kv.MissingRevs) {
+func (r *replication) countChecked(b *Batch, missing []docs.MissingRevs) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, o := range b.Offers {

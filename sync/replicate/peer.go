@@ -5,17 +5,20 @@ import (
 	"encoding/json"
 	"errors"
 
-	"doorward/kv"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/oklog/ulid/v2"
+
 	"doorward/kv/auth"
+	"doorward/kv/docs"
+	"doorward/kv/entry"
+	"doorward/kv/merge"
 	"doorward/kv/record"
 	"doorward/kv/rev"
 	"doorward/kv/scopes"
+	"doorward/kv/table"
 	"doorward/sync/input"
 	"doorward/sync/line"
 	"doorward/sync/transit"
-
-	"github.com/go-json-experiment/json/jsontext"
-	"github.com/oklog/ulid/v2"
 )
 
 // Peer is one end of a replication: Local, Remote or File.
@@ -29,9 +32,9 @@ type Peer interface {
 	// Feed calls fn with the changes after a place, in order. A live feed ends with ctx alone.
 	Feed(ctx context.Context, w Wish, fn func(*Batch) error) error
 	// Read calls fn with revisions that the target lacks. It leaves out those that the peer does not have any more.
-	Read(ctx context.Context, missing []kv.MissingRevs, fn func(*transit.Revision) error) error
+	Read(ctx context.Context, missing []docs.MissingRevs, fn func(*transit.Revision) error) error
 	// Missing returns the offered revisions that the peer lacks.
-	Missing(ctx context.Context, offers []kv.Revs) ([]kv.MissingRevs, error)
+	Missing(ctx context.Context, offers []merge.Revs) ([]docs.MissingRevs, error)
 	// Write stores revisions. It returns those that the peer refuses for good. All others are stored.
 	Write(ctx context.Context, revisions []*transit.Revision) ([]Denial, error)
 }
@@ -52,13 +55,13 @@ type Wish struct {
 	Carry    bool             // the feed always brings the revisions along
 	Records  bool             // the target is a database of records
 	// Lacked tells which offers the target lacks.
-	Lacked func(ctx context.Context, offers []kv.Revs) ([]kv.MissingRevs, error)
+	Lacked func(ctx context.Context, offers []merge.Revs) ([]docs.MissingRevs, error)
 }
 
 // Batch is some changes in order.
 type Batch struct {
-	Offers    []kv.Revs // the revisions of the changed documents
-	Carried   bool      // Revisions has all that is offered
+	Offers    []merge.Revs // the revisions of the changed documents
+	Carried   bool         // Revisions has all that is offered
 	Revisions []*transit.Revision
 	Denied    []Denial         // what cannot be offered
 	Left      []string         // documents that have left the database and live on elsewhere
@@ -67,7 +70,7 @@ type Batch struct {
 
 // offer adds a document's revisions of a feed. Texts that are no revisions are denied.
 func (b *Batch) offer(id string, revs []string) {
-	o := kv.Revs{ID: id}
+	o := merge.Revs{ID: id}
 	for _, text := range revs {
 		if rev, ok := rev.ParseFree(text); ok && text != "" {
 			o.Revisions = append(o.Revisions, rev)
@@ -119,19 +122,19 @@ var reasons = []struct {
 	err  error
 	text string
 }{
-	{kv.ErrConflict, "Document update conflict."},
+	{table.ErrConflict, "Document update conflict."},
 	{transit.ErrStub, "A stub of an attachment that is not there."},
-	{kv.ErrNoBlob, "A stub of an attachment that is not there."},
+	{docs.ErrNoBlob, "A stub of an attachment that is not there."},
 	{transit.ErrLength, "An attachment is not as long as its document says."},
-	{kv.ErrDocumentID, "A document's id is a text of 1 to 8192 bytes. Only reserved ids begin with an underscore."},
-	{kv.ErrRevision, "Invalid rev format"},
+	{docs.ErrDocumentID, "A document's id is a text of 1 to 8192 bytes. Only reserved ids begin with an underscore."},
+	{merge.ErrRevision, "Invalid rev format"},
 	{input.ErrTooLarge, "The request's body is too large."},
-	{kv.ErrTooLarge, "The document is too large."},
+	{entry.ErrTooLarge, "The document is too large."},
 }
 
 // Reason says why a revision is refused. It returns "" for any other error.
 func Reason(err error) string {
-	var forbidden *kv.Forbidden
+	var forbidden *auth.Forbidden
 	if errors.As(err, &forbidden) {
 		return forbidden.Error()
 	}
@@ -140,7 +143,7 @@ func Reason(err error) string {
 			return r.text
 		}
 	}
-	if errors.Is(err, kv.ErrDocument) {
+	if errors.Is(err, merge.ErrDocument) {
 		return err.Error()
 	}
 	return ""

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/docs"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 	"doorward/sync/dial"
@@ -30,7 +32,7 @@ func TestRecordsAreCopiedWithinOneRealm(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				to, err := replicate.OpenLocal(b.Store, kv.Operator(), name)
+				to, err := replicate.OpenLocal(b.Store, auth.Operator(), name)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -41,11 +43,11 @@ func TestRecordsAreCopiedWithinOneRealm(t *testing.T) {
 				wantSameFeed(t, a, b, name, !plain)
 			}
 			other := peertest.NewSite(t)
-			to, err := replicate.OpenLocal(other.Store, kv.Operator(), "reference")
+			to, err := replicate.OpenLocal(other.Store, auth.Operator(), "reference")
 			if err != nil {
 				t.Fatal(err)
 			}
-			from, err := replicate.OpenLocal(a.Store, kv.Operator(), "reference")
+			from, err := replicate.OpenLocal(a.Store, auth.Operator(), "reference")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,11 +64,11 @@ func wantSameFeed(t testing.TB, a, b *peertest.Site, name string, told bool) {
 	t.Helper()
 	var both [2]map[string]string
 	for i, s := range []*peertest.Site{a, b} {
-		db, err := s.Store.Database(kv.Operator(), name)
+		db, err := s.Store.Docs.Database(auth.Operator(), name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		page, _, err := db.Changes(kv.Feed{Limit: kv.DocPage, Bodies: true})
+		page, _, err := db.Changes(docs.Feed{Limit: docs.DocPage, Bodies: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,8 +102,8 @@ func TestAFilterTellsOfWhatHasLeft(t *testing.T) {
 		Seq string `json:"update_seq"`
 	}
 	s.Want(200, "GET", "/church-1", "").Into(t, &before)
-	at := kv.Target{Surface: record.Admin, Kind: record.Person, ID: record.Int(id)}
-	if _, err := s.Store.Update(kv.Operator(), at, kvtest.Parse(t, record.Person, `{"church_id":2}`, false)); err != nil {
+	at := desk.Target{Surface: record.Admin, Kind: record.Person, ID: record.Int(id)}
+	if _, err := s.Store.Desk.Update(auth.Operator(), at, kvtest.Parse(t, record.Person, `{"church_id":2}`, false)); err != nil {
 		t.Fatal(err)
 	}
 	got := s.Want(200, "POST", "/church-1/_changes?filter=_selector&since="+before.Seq, `{"selector":{"full_name":"Ana"}}`)

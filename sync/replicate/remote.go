@@ -11,7 +11,8 @@ import (
 	"strings"
 	"sync"
 
-	"doorward/kv"
+	"doorward/kv/docs"
+	"doorward/kv/merge"
 	"doorward/sync/dial"
 	"doorward/sync/input"
 	"doorward/sync/line"
@@ -90,12 +91,12 @@ func (t *Remote) Feed(ctx context.Context, w Wish, fn func(*Batch) error) error 
 }
 
 // Read asks for revisions.
-func (t *Remote) Read(ctx context.Context, missing []kv.MissingRevs, fn func(*transit.Revision) error) error {
+func (t *Remote) Read(ctx context.Context, missing []docs.MissingRevs, fn func(*transit.Revision) error) error {
 	return t.http.read(ctx, missing, fn)
 }
 
 // Missing asks which of the offered revisions the server lacks.
-func (t *Remote) Missing(ctx context.Context, offers []kv.Revs) ([]kv.MissingRevs, error) {
+func (t *Remote) Missing(ctx context.Context, offers []merge.Revs) ([]docs.MissingRevs, error) {
 	if err := t.open(ctx); err != nil || len(offers) == 0 {
 		return nil, err
 	}
@@ -284,9 +285,9 @@ func batchRefusal(err error) error {
 	case dial.Is(err, http.StatusRequestEntityTooLarge):
 		return input.ErrTooLarge
 	case errors.As(err, &no) && no.Status == http.StatusBadRequest && no.Word == "illegal_docid":
-		return kv.ErrDocumentID
+		return docs.ErrDocumentID
 	case errors.As(err, &no) && no.Status == http.StatusBadRequest && no.Word == "doc_validation":
-		return kv.ErrDocument
+		return merge.ErrDocument
 	}
 	return nil
 }

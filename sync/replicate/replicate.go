@@ -9,7 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"doorward/kv"
+	"doorward/kv/disk"
+	"doorward/kv/docs"
+	"doorward/kv/engine"
 	"doorward/sync/dial"
 	"doorward/sync/transit"
 )
@@ -186,7 +188,7 @@ func (r *replication) readMissing(f *loader, b *Batch) error {
 			return err
 		}
 	}
-	var missing []kv.MissingRevs
+	var missing []docs.MissingRevs
 	if offers := r.On.Skip.Unknown(b.Offers); len(offers) > 0 {
 		var err error
 		if missing, err = r.Target.Missing(f.ctx, offers); err != nil {
@@ -195,7 +197,7 @@ func (r *replication) readMissing(f *loader, b *Batch) error {
 	}
 	r.countChecked(b, missing)
 	r.On.Gave.note(missing) // before they are written, because the log offers them then
-	f.held = map[string]kv.MissingRevs{}
+	f.held = map[string]docs.MissingRevs{}
 	for _, m := range missing {
 		f.held[m.ID] = m
 	}
@@ -275,7 +277,7 @@ func (r *replication) saveLast(ctx context.Context, upto transit.Sequence) error
 
 // isTransient tells whether the job may succeed later: the peer or this store is busy, or out of reach.
 func isTransient(err error) bool {
-	return dial.Transient(err) || errors.Is(err, kv.ErrBusy) || errors.Is(err, kv.ErrDiskFull)
+	return dial.Transient(err) || errors.Is(err, engine.ErrBusy) || errors.Is(err, disk.ErrFull)
 }
 
 // LongestWaited is the longest pause of a job that waits for Hooks.Waits.

@@ -6,11 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"doorward/kv"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/docs"
+	"doorward/kv/entry"
+	"doorward/kv/merge"
 	"doorward/kv/rev"
 	"doorward/sync/input"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // What can be wrong with a document.
@@ -61,7 +63,7 @@ func (d *Parsed) Refuse(err error) {
 // Member adds a member to the body, unless the body becomes too large.
 func (d *Parsed) Member(name string, v jsontext.Value) {
 	if len(d.Body)+len(v) > input.MaxValue {
-		d.Refuse(kv.ErrTooLarge)
+		d.Refuse(entry.ErrTooLarge)
 		return
 	}
 	if len(d.Body) > 1 {
@@ -69,7 +71,7 @@ func (d *Parsed) Member(name string, v jsontext.Value) {
 	}
 	quoted, err := jsontext.AppendQuote(d.Body, name)
 	if err != nil {
-		d.Refuse(kv.ErrDocument)
+		d.Refuse(merge.ErrDocument)
 	}
 	d.Body = append(append(quoted, ':'), v...)
 }
@@ -80,7 +82,7 @@ func (d *Parsed) Special(name string, v jsontext.Value) error {
 	switch name {
 	case "_id":
 		if json.Unmarshal(v, &d.ID) != nil {
-			return kv.ErrDocumentID
+			return docs.ErrDocumentID
 		}
 	case "_rev":
 		if string(v) == "null" {
@@ -141,12 +143,12 @@ func (d *Parsed) Malformed(replicated bool) error {
 	case replicated && !named:
 		return ErrNoRevision
 	}
-	return kv.CheckDocID(d.ID)
+	return docs.CheckDocID(d.ID)
 }
 
 // isMalformed tells errors of a document's form from errors of its size and attachments.
 func isMalformed(err error) bool {
-	return slices.ContainsFunc([]error{input.ErrShape, errMember, kv.ErrDocumentID}, func(known error) bool { return errors.Is(err, known) })
+	return slices.ContainsFunc([]error{input.ErrShape, errMember, docs.ErrDocumentID}, func(known error) bool { return errors.Is(err, known) })
 }
 
 // IsLocal tells whether the document is a local one.
@@ -172,7 +174,7 @@ func (d *Parsed) ReadMember(dec *jsontext.Decoder, name string) error {
 }
 
 func (d *Parsed) readStub(dec *jsontext.Decoder, name string) error {
-	p := Part{Attachment: kv.Attachment{Name: name}, Stub: true}
+	p := Part{Attachment: merge.Attachment{Name: name}, Stub: true}
 	p.Length = -1
 	err := input.EachMember(dec, func(name string) error {
 		v, err := dec.ReadValue()
@@ -216,7 +218,7 @@ func MediaType(media string) string {
 
 // Part is an attachment of a document that was read.
 type Part struct {
-	kv.Attachment
+	merge.Attachment
 	ClaimedDigest string // of the document; "" = it says none
 	ClaimedLength int64  // of the document; 0 = it says none
 	Packed        bool   // the bytes are compressed, and the digest is of these
@@ -246,7 +248,7 @@ func (p *Part) ReadMember(name string, v jsontext.Value) {
 }
 
 // Find returns the attachment that a stub stands for, or nil.
-func (p *Part) Find(revisions []kv.DocRevision) *kv.Attachment {
+func (p *Part) Find(revisions []docs.DocRevision) *merge.Attachment {
 	for _, r := range revisions {
 		for i, a := range r.Attachments {
 			if a.Name == p.Name && (p.ClaimedDigest == "" || p.ClaimedDigest == a.Digest()) {

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"doorward/kv"
-	"doorward/kv/rev"
-
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/oklog/ulid/v2"
+
+	"doorward/kv/merge"
+	"doorward/kv/rev"
 )
 
 // Sequence is a place in a source's feed, in the JSON that the source gives it; nil is the beginning.
@@ -36,8 +36,8 @@ type Revision struct {
 	ID        string
 	Path      []rev.ID // the revision and those before it, newest first
 	Deleted   bool
-	Body      []byte       // without the members that begin with "_"
-	Canonical kv.Canonical // Body, if it is known to be canonical
+	Body      []byte          // without the members that begin with "_"
+	Canonical merge.Canonical // Body, if it is known to be canonical
 	Parts     []Part
 	Author    Author
 	Scopes    []string
@@ -78,7 +78,7 @@ type Author struct {
 }
 
 // Decode returns the author as the store has it.
-func (a *Author) Decode() (k kv.Author) {
+func (a *Author) Decode() (k merge.Author) {
 	if a.At != 0 {
 		k.At = time.UnixMicro(a.At)
 	}

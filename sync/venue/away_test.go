@@ -11,13 +11,16 @@ import (
 	"testing/synctest"
 	"time"
 
-	"doorward/kv"
+	"github.com/oklog/ulid/v2"
+
+	"doorward/kv/auth"
+	"doorward/kv/door"
 	"doorward/kv/kvtest"
+	"doorward/kv/office"
 	"doorward/kv/record"
+	"doorward/kv/table"
 	"doorward/sync/dial"
 	"doorward/sync/venue"
-
-	"github.com/oklog/ulid/v2"
 )
 
 // away is a link to a centre that is not reached. It notes when that was tried.
@@ -53,12 +56,12 @@ func triesFor(t *testing.T, begins time.Duration, scans bool, tried *away) (gaps
 	event := kvtest.Create(t, laptop, record.Event, fmt.Sprintf(`{"name":"Feast","start_datetime":%q,"end_datetime":%q}`,
 		at.Format(time.RFC3339), at.Add(2*time.Hour).Format(time.RFC3339)))
 	kvtest.Create(t, laptop, record.Ticket, fmt.Sprintf(`{"event_id":%d,"code":"first","holder_name":"Ana Souza"}`, event))
-	centre := kv.Upstream{URL: "http://centre", Insecure: true, Node: ulid.Make().String(), Key: "k", Secret: "s"}
-	if err := laptop.Join(kv.Operator(), centre, kv.Credential{Realm: laptop.Realm()}); err != nil {
+	centre := table.Upstream{URL: "http://centre", Insecure: true, Node: ulid.Make().String(), Key: "k", Secret: "s"}
+	if err := laptop.Laptop.Join(auth.Operator(), centre, office.Credential{Realm: laptop.Tables.Realm()}); err != nil {
 		t.Fatal(err)
 	}
 	if scans {
-		if _, err := laptop.CheckIn(kv.Operator(), kv.Attempt{Event: event, Code: "first"}); err != nil {
+		if _, err := laptop.Door.CheckIn(auth.Operator(), door.Attempt{Event: event, Code: "first"}); err != nil {
 			t.Fatal(err)
 		}
 	}

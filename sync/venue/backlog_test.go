@@ -8,25 +8,26 @@ import (
 	"testing"
 	"time"
 
-	"doorward/kv"
+	"doorward/kv/door"
 	"doorward/kv/kvtest"
 	"doorward/kv/scopes"
+	"doorward/kv/table"
 )
 
 // scanAll has the laptop admit n tickets of sellMany.
 func (w *town) scanAll(from, n int) {
 	w.Helper()
-	door := kvtest.Login(w, w.laptop, fmt.Sprintf("event:%d", w.event), "*:*")
-	attempts := make([]kv.Attempt, n)
+	gate := kvtest.Login(w, w.laptop, fmt.Sprintf("event:%d", w.event), "*:*")
+	attempts := make([]door.Attempt, n)
 	for i := range attempts {
-		attempts[i] = kv.Attempt{Event: w.event, Code: benchCode(from + i)}
+		attempts[i] = door.Attempt{Event: w.event, Code: benchCode(from + i)}
 	}
-	judged, err := w.laptop.CheckInAll(door, attempts)
+	judged, err := w.laptop.Door.CheckInAll(gate, attempts)
 	if err != nil {
 		w.Fatal(err)
 	}
 	for i := range judged {
-		if judged[i].Outcome != kv.Admitted {
+		if judged[i].Outcome != table.Admitted {
 			w.Fatalf("scan %d = %+v", i, judged[i])
 		}
 	}

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/docs"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 	"doorward/kv/scopes"
@@ -65,9 +67,9 @@ func (w *town) reaches(s *kv.Store, sort scopes.Sort, documents int) {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(w.Context(), 3*time.Minute)
 	defer cancel()
-	db, err := s.Database(kv.Operator(), scopes.Scope{Sort: sort, ID: w.event}.String())
+	db, err := s.Docs.Database(auth.Operator(), scopes.Scope{Sort: sort, ID: w.event}.String())
 	for err == nil {
-		var info kv.DatabaseInfo
+		var info docs.DatabaseInfo
 		if info, err = db.Info(); err == nil && info.Docs >= documents {
 			return
 		}

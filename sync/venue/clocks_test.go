@@ -10,9 +10,17 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/docs"
+	"doorward/kv/door"
+	"doorward/kv/entry"
+	"doorward/kv/keys"
 	"doorward/kv/kvtest"
+	"doorward/kv/office"
 	"doorward/kv/record"
 	"doorward/kv/scopes"
+	"doorward/kv/table"
 	"doorward/sync/venue"
 )
 
@@ -86,7 +94,7 @@ func TestWrongClocksDoWhatTheManualSays(t *testing.T) {
 
 // noon has it be noon in the zone of both, so that ten minutes are within one day.
 func (w *town) noon() {
-	now := time.Now().In(w.centre.Zone())
+	now := time.Now().In(w.centre.Tables.Zone())
 	w.later.Store(int64(time.Date(now.Year(), now.Month(), now.Day()+1, 12, 0, 0, 0, now.Location()).Sub(now)))
 }
 
@@ -167,9 +175,9 @@ func letsInLate(w *town, _ string, wrong func(bool)) string {
 	w.meets(v)
 	d := w.scan(w.laptop, "first")
 	switch {
-	case d.Outcome == kv.NoLongerValid:
+	case d.Outcome == door.NoLongerValid:
 		return "refused"
-	case d.Outcome == kv.Admitted && w.marked():
+	case d.Outcome == table.Admitted && w.marked():
 		return "let in, marked"
 	}
 	return string(d.Outcome)
@@ -190,12 +198,12 @@ func logsIn(w *town, whose string, wrong func(bool)) string {
 	if whose == "laptop" {
 		s = w.laptop
 	}
-	k, secret, err := s.AddKey(kv.Operator(), kv.KeySpec{Name: "door", Level: kv.Level{Name: kv.Denomination}, Expires: w.now().Add(48 * time.Hour)})
+	k, secret, err := s.Keys.AddKey(auth.Operator(), keys.KeySpec{Name: "door", Level: auth.Level{Name: auth.Denomination}, Expires: w.now().Add(48 * time.Hour)})
 	if err != nil {
 		w.Fatal(err)
 	}
 	wrong(true)
-	_, err = s.Login(k.Key, secret)
+	_, err = s.Keys.Login(k.Key, secret)
 	return w.works(err)
 }
 
@@ -205,7 +213,7 @@ func (w *town) works(err error) string {
 	switch {
 	case err == nil:
 		return "works"
-	case errors.Is(err, kv.ErrBadLogin):
+	case errors.Is(err, table.ErrBadLogin):
 		return "ended"
 	}
 	w.Fatal(err)
@@ -224,12 +232,12 @@ func enrolsLate(w *town, _ string, wrong func(bool)) string {
 
 func knowsLaptop(w *town, _ string, wrong func(bool)) string {
 	w.enrol(w.laptop)
-	u, _, err := w.laptop.Upstream()
+	u, _, err := w.laptop.Laptop.Upstream()
 	if err != nil {
 		w.Fatal(err)
 	}
 	wrong(true)
-	_, err = w.centre.Login(u.Key, u.Secret)
+	_, err = w.centre.Keys.Login(u.Key, u.Secret)
 	return w.works(err)
 }
 
@@ -255,7 +263,7 @@ func admitsTwice(w *town, _ string, wrong func(bool)) string {
 	w.visits(w.laptop)
 	w.visits(w.laptop)
 	for _, s := range []*kv.Store{w.centre, w.laptop} {
-		status, err := s.Status(kv.Operator(), w.event)
+		status, err := s.Door.Status(auth.Operator(), w.event)
 		if err != nil || status.Admitted != 1 || status.Doubles != 1 || len(w.all(s, record.Checkin)) != 2 {
 			return fmt.Sprintf("%+v, %v", status, err)
 		}
@@ -265,10 +273,10 @@ func admitsTwice(w *town, _ string, wrong func(bool)) string {
 
 func listsDaily(w *town, _ string, wrong func(bool)) string {
 	w.changes(w.centre, record.Event, w.event, `{"list_rule":"daily"}`)
-	today := w.now().In(w.laptop.Zone()).Format(time.DateOnly)
+	today := w.now().In(w.laptop.Tables.Zone()).Format(time.DateOnly)
 	v := w.join()
 	w.arrives(w.laptop, w.sell(w.centre, "first"))
-	w.await(w.laptop, scopes.Event, "the event", func(kv.DatabaseInfo) bool { return len(w.all(w.laptop, record.Event)) > 0 })
+	w.await(w.laptop, scopes.Event, "the event", func(docs.DatabaseInfo) bool { return len(w.all(w.laptop, record.Event)) > 0 })
 	wrong(true)
 	w.meets(v)
 	w.scan(w.laptop, "first")
@@ -285,11 +293,11 @@ func listsDaily(w *town, _ string, wrong func(bool)) string {
 
 func erasesBoth(w *town, _ string, wrong func(bool)) string {
 	church := kvtest.Create(w, w.centre, record.Church, `{"name":"Igreja"}`)
-	w.enrolFor(w.laptop, kv.Enrolment{Level: kv.Level{Name: kv.ChurchOf, IDs: []int64{church}}})
+	w.enrolFor(w.laptop, office.Enrolment{Level: auth.Level{Name: auth.ChurchOf, IDs: []int64{church}}})
 	person := kvtest.Create(w, w.centre, record.Person, fmt.Sprintf(`{"full_name":"Zulmira Quintela","church_id":%d}`, church))
 	w.visits(w.laptop)
 	wrong(true)
-	if _, err := w.centre.Erase(kv.Operator(), record.Person, record.Int(person)); err != nil {
+	if _, err := w.centre.Erasures.Erase(auth.Operator(), record.Person, record.Int(person)); err != nil {
 		w.Fatal(err)
 	}
 	said := "erased"
@@ -309,21 +317,21 @@ func erasesBoth(w *town, _ string, wrong func(bool)) string {
 func writesAnew(w *town, _ string, wrong func(bool)) string {
 	person := kvtest.Create(w, w.centre, record.Person, `{"full_name":"Zulmira Quintela"}`)
 	wrong(true)
-	if _, err := w.centre.Erase(kv.Operator(), record.Person, record.Int(person)); err != nil {
+	if _, err := w.centre.Erasures.Erase(auth.Operator(), record.Person, record.Int(person)); err != nil {
 		w.Fatal(err)
 	}
 	wrong(false)
 	w.later.Add(int64(24 * time.Hour))
-	if due, err := w.centre.WantsCompacting(); err != nil || !due {
+	if due, err := w.centre.Erasures.WantsCompacting(); err != nil || !due {
 		return fmt.Sprint(due, err)
 	}
 	return "rewritten"
 }
 
 func repeats(w *town, _ string, wrong func(bool)) string {
-	target := kv.Target{Surface: record.Admin, Kind: record.Person, Once: &kv.Once{Key: [32]byte{1}, Body: [32]byte{2}}}
-	ask := func() kv.Reply {
-		r, err := w.centre.Create(kv.Operator(), target, kvtest.Parse(w, record.Person, `{"full_name":"Ana Souza"}`, true))
+	target := desk.Target{Surface: record.Admin, Kind: record.Person, Once: &desk.Once{Key: [32]byte{1}, Body: [32]byte{2}}}
+	ask := func() entry.Reply {
+		r, err := w.centre.Desk.Create(auth.Operator(), target, kvtest.Parse(w, record.Person, `{"full_name":"Ana Souza"}`, true))
 		if err != nil {
 			w.Fatal(err)
 		}

@@ -9,8 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/record"
+	"doorward/kv/table"
 	"doorward/sync/dial"
 	"doorward/sync/handshake"
 	"doorward/sync/replicate"
@@ -76,7 +77,7 @@ func (x *copies) run(ctx context.Context) error {
 // go on. Each push is signalled, and each pull while the centre says that it has more: the next handshake then tells that nothing is
 // missing.
 func (x *copies) job(c copyJob) (replicate.Job, error) {
-	own, err := replicate.OpenLocal(x.config.Store, kv.Operator(), c.name)
+	own, err := replicate.OpenLocal(x.config.Store, auth.Operator(), c.name)
 	if err != nil {
 		return replicate.Job{}, err
 	}
@@ -127,7 +128,7 @@ func (x *copies) follow(ctx context.Context, j replicate.Job, c copyJob, fail co
 	x.metrics.setWaiting(c, false) // the next try tells
 	switch {
 	case ctx.Err() != nil:
-	case dial.Is(err, http.StatusNotFound), errors.Is(err, kv.ErrNotFound):
+	case dial.Is(err, http.StatusNotFound), errors.Is(err, table.ErrNotFound):
 		x.config.Logger.Warn("a database is not there at the centre", "database", c.name)
 	case err != nil:
 		fail(err)
@@ -199,7 +200,7 @@ func (x *copies) left(ctx context.Context, name string, ids []string) error {
 		if err != nil {
 			return err
 		}
-		held, err := x.config.Store.Leave(kv.Operator(), name, ids, upto)
+		held, err := x.config.Store.Laptop.Leave(auth.Operator(), name, ids, upto)
 		if err != nil || !held {
 			return err
 		}
@@ -211,10 +212,10 @@ func (x *copies) left(ctx context.Context, name string, ids []string) error {
 
 // leaving returns the documents that go now. An event stays while tickets are scanned there: dropper takes it out later, with its tickets.
 func (x *copies) leaving(ids []string) (going []string, err error) {
-	now := x.config.Store.Now()
+	now := x.config.Store.Tables.Now()
 	for _, id := range ids {
 		if k, event, ok := record.ParseDocID(id); ok && k == record.Event {
-			t, err := x.config.Store.EventTimes(kv.Operator(), event.Int())
+			t, err := x.config.Store.Venues.EventTimes(auth.Operator(), event.Int())
 			if err != nil {
 				return nil, err
 			}

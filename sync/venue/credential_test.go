@@ -18,7 +18,7 @@ func TestALaptopSaysThatItsKeyHasExpired(t *testing.T) {
 	_, leave := w.followAs(venue.Config{Store: w.laptop, Registerer: registry})
 	w.arrives(w.laptop, w.sell(w.centre, "first"))
 	leave()
-	u, _, err := w.laptop.Upstream()
+	u, _, err := w.laptop.Laptop.Upstream()
 	if err != nil {
 		t.Fatal(err)
 	}

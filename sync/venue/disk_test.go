@@ -9,14 +9,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/docs"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 	"doorward/kv/scopes"
 	"doorward/sync"
 	"doorward/sync/venue"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // hurried is an answer that asks to be left alone for a second at most.
@@ -111,7 +113,7 @@ func TestALaptopWaitsForItsCentresDisk(t *testing.T) {
 	w.arrives(w.centre, sold)
 	w.arrives(w.centre, late)
 	w.admits(w.centre, 3)
-	w.await(w.centre, scopes.EventNames, "all names", func(info kv.DatabaseInfo) bool { return info.Docs == 4 })
+	w.await(w.centre, scopes.EventNames, "all names", func(info docs.DatabaseInfo) bool { return info.Docs == 4 })
 	d.full(0)
 }
 
@@ -130,7 +132,7 @@ func TestALaptopWithAFullDiskBringsItsCheckIns(t *testing.T) {
 		t.Errorf("the log says of the link %s", said)
 	}
 	left.Store(1 << 30)
-	w.await(w.laptop, scopes.EventNames, "the name", func(info kv.DatabaseInfo) bool { return info.Docs == 3 })
+	w.await(w.laptop, scopes.EventNames, "the name", func(info docs.DatabaseInfo) bool { return info.Docs == 3 })
 }
 
 // shakesHands has the laptop shake hands once more, and waits until it has done what follows: two of them, as one begins where
@@ -152,8 +154,8 @@ func (d *disks) shakesHands() {
 // admits waits until a store has so many admissions.
 func (w *town) admits(s *kv.Store, n int) {
 	w.Helper()
-	w.await(s, scopes.Event, fmt.Sprint(n, " admissions"), func(kv.DatabaseInfo) bool {
-		status, err := s.Status(kv.Operator(), w.event)
+	w.await(s, scopes.Event, fmt.Sprint(n, " admissions"), func(docs.DatabaseInfo) bool {
+		status, err := s.Door.Status(auth.Operator(), w.event)
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -162,11 +164,11 @@ func (w *town) admits(s *kv.Store, n int) {
 }
 
 // await waits for a database of the event to be as it is wanted.
-func (w *town) await(s *kv.Store, sort scopes.Sort, what string, is func(kv.DatabaseInfo) bool) {
+func (w *town) await(s *kv.Store, sort scopes.Sort, what string, is func(docs.DatabaseInfo) bool) {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(w.Context(), 20*time.Second)
 	defer cancel()
-	db, err := s.Database(kv.Operator(), scopes.Scope{Sort: sort, ID: w.event}.String())
+	db, err := s.Docs.Database(auth.Operator(), scopes.Scope{Sort: sort, ID: w.event}.String())
 	if err != nil {
 		w.Fatal(err)
 	}

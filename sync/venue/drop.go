@@ -8,7 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/office"
+	"doorward/kv/table"
 	"doorward/sync/handshake"
 )
 
@@ -31,7 +33,7 @@ type dropper struct {
 }
 
 func newDropper(x *visit) *dropper {
-	return &dropper{x, x.config.Store.Now(), map[int64]time.Time{}}
+	return &dropper{x, x.config.Store.Tables.Now(), map[int64]time.Time{}}
 }
 
 // decide finds which of the databases that the centre wants dropped may go now. These are exchanged no longer; all others go on.
@@ -59,13 +61,13 @@ func (x *dropper) decide() error {
 		return nil
 	}
 	x.upstream.Drops = x.drops
-	return x.config.Store.NoteUpstream(x.upstream)
+	return x.config.Store.Laptop.NoteUpstream(x.upstream)
 }
 
 // holds tells whether this store has records that go with some databases.
 func (x *dropper) holds(all []handshake.Drop) (bool, error) {
 	for _, d := range all {
-		if upto, err := x.config.Store.Held(kv.Operator(), d.Name, x.greeting.Kept(d.Name)...); err != nil || upto > 0 {
+		if upto, err := x.config.Store.Laptop.Held(auth.Operator(), d.Name, x.greeting.Kept(d.Name)...); err != nil || upto > 0 {
 			return upto > 0, err
 		}
 	}
@@ -74,7 +76,7 @@ func (x *dropper) holds(all []handshake.Drop) (bool, error) {
 
 // mustStay tells whether an event stays for now.
 func (x *dropper) mustStay(event int64, d handshake.Drop) (bool, error) {
-	t, err := x.config.Store.EventTimes(kv.Operator(), event)
+	t, err := x.config.Store.Venues.EventTimes(auth.Operator(), event)
 	if err != nil {
 		return false, err
 	}
@@ -95,8 +97,8 @@ func (x *dropper) mustStay(event int64, d handshake.Drop) (bool, error) {
 }
 
 // why returns why nothing of an event may go now; "" = it may.
-func (x *dropper) why(t kv.EventTimes) string {
-	c := x.config.Store.Clock()
+func (x *dropper) why(t office.EventTimes) string {
+	c := x.config.Store.Tables.Clock()
 	switch {
 	case c.Doubt != "":
 		return staysDoubted
@@ -109,13 +111,13 @@ func (x *dropper) why(t kv.EventTimes) string {
 }
 
 // busy tells whether a ticket was scanned at an event in the last 12 hours.
-func busy(t kv.EventTimes, now time.Time) bool { return now.Sub(t.Scanned).Abs() < quietFor }
+func busy(t office.EventTimes, now time.Time) bool { return now.Sub(t.Scanned).Abs() < quietFor }
 
 // announce returns when an event that is over may be dropped. The log says it once.
 func (x *dropper) announce(d handshake.Drop, event int64) time.Time {
 	at, told := x.upstream.Drops[event]
 	if !told {
-		at = x.now.Add(min(kv.DropNotice, d.Delay())).UTC().Truncate(time.Second)
+		at = x.now.Add(min(office.DropNotice, d.Delay())).UTC().Truncate(time.Second)
 		x.config.Logger.Warn("an event that is over will be dropped here; the centre keeps it", "event", event, "at", at)
 	}
 	x.drops[event] = at
@@ -144,8 +146,8 @@ func (x *dropper) drop(ctx context.Context) error {
 // its beginning. held tells whether there was anything. Refused documents go in any case.
 func (x *dropper) dropOne(ctx context.Context, name string, kept []string) (held bool, err error) {
 	store := x.config.Store
-	upto, err := store.Held(kv.Operator(), name, kept...)
-	if errors.Is(err, kv.ErrNotFound) {
+	upto, err := store.Laptop.Held(auth.Operator(), name, kept...)
+	if errors.Is(err, table.ErrNotFound) {
 		return false, nil
 	}
 	if err != nil {
@@ -158,11 +160,11 @@ func (x *dropper) dropOne(ctx context.Context, name string, kept []string) (held
 		if err := (lag{store, x.upstream}).forget(ctx, name); err != nil { // before the records go, so that a cut in between is harmless
 			return false, err
 		}
-		if err := store.Release(kv.Operator(), name, upto, kept...); err != nil {
+		if err := store.Laptop.Release(auth.Operator(), name, upto, kept...); err != nil {
 			return false, err
 		}
 	}
-	return upto > 0, store.ReleaseRefusals(kv.Operator(), name, kept...)
+	return upto > 0, store.Laptop.ReleaseRefusals(auth.Operator(), name, kept...)
 }
 
 // logStay tells whether there is a cause for a database to stay, and logs each new cause.
@@ -186,7 +188,7 @@ func (x *visit) release(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		held, err := store.Held(kv.Operator(), e.Name)
+		held, err := store.Laptop.Held(auth.Operator(), e.Name)
 		if err != nil {
 			return err
 		}
@@ -195,7 +197,7 @@ func (x *visit) release(ctx context.Context) error {
 		}
 		why, err := x.missingAtCentre(ctx, e.Name)
 		if err == nil && why == "" {
-			err = store.Release(kv.Operator(), e.Name, upto)
+			err = store.Laptop.Release(auth.Operator(), e.Name, upto)
 		}
 		if err != nil {
 			return err

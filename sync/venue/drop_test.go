@@ -12,14 +12,22 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oklog/ulid/v2"
+
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/docs"
+	"doorward/kv/door"
+	"doorward/kv/inbox"
+	"doorward/kv/keys"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
 	"doorward/kv/record"
 	"doorward/kv/rev"
 	"doorward/kv/scopes"
+	"doorward/kv/table"
 	"doorward/sync/venue"
-
-	"github.com/oklog/ulid/v2"
 )
 
 // tells waits for the laptop's log to say something.
@@ -39,9 +47,9 @@ func (w *town) tells(what string) {
 }
 
 // scan checks a code in.
-func (w *town) scan(s *kv.Store, code string) kv.Decision {
+func (w *town) scan(s *kv.Store, code string) door.Decision {
 	w.Helper()
-	d, err := s.CheckIn(kv.Operator(), kv.Attempt{Event: w.event, Code: code})
+	d, err := s.Door.CheckIn(auth.Operator(), door.Attempt{Event: w.event, Code: code})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -52,7 +60,7 @@ func (w *town) scan(s *kv.Store, code string) kv.Decision {
 func (w *town) holds(s *kv.Store) (n int) {
 	w.Helper()
 	for _, sort := range []scopes.Sort{scopes.Event, scopes.EventNames, scopes.EventHolders} {
-		db, err := s.Database(kv.Operator(), scopes.Scope{Sort: sort, ID: w.event}.String())
+		db, err := s.Docs.Database(auth.Operator(), scopes.Scope{Sort: sort, ID: w.event}.String())
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -69,8 +77,8 @@ func (w *town) holds(s *kv.Store) (n int) {
 func (w *town) ends(at time.Time) {
 	w.Helper()
 	patch := kvtest.Parse(w, record.Event, `{"end_datetime":"`+at.UTC().Format(time.RFC3339)+`"}`, false)
-	target := kv.Target{Surface: record.Admin, Kind: record.Event, ID: record.Int(w.event)}
-	if _, err := w.centre.Update(kv.Operator(), target, patch); err != nil {
+	target := desk.Target{Surface: record.Admin, Kind: record.Event, ID: record.Int(w.event)}
+	if _, err := w.centre.Desk.Update(auth.Operator(), target, patch); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -78,7 +86,7 @@ func (w *town) ends(at time.Time) {
 // ready wants the laptop to say which events it can serve.
 func (w *town) ready(want ...int64) {
 	w.Helper()
-	if got, err := w.laptop.ReadyEvents(100); err != nil || !slices.Equal(got, want) {
+	if got, err := w.laptop.Laptop.ReadyEvents(100); err != nil || !slices.Equal(got, want) {
 		w.Errorf("ReadyEvents() = %v, %v, want %v", got, err, want)
 	}
 }
@@ -100,10 +108,10 @@ func TestALaptopDropsAnEventThatIsOver(t *testing.T) {
 	if n := w.holds(w.laptop); n != 0 {
 		t.Errorf("the laptop has %d documents of an event that is over", n)
 	}
-	if _, err := w.laptop.CheckIn(kv.Operator(), kv.Attempt{Event: w.event, Code: "walk-in"}); !errors.Is(err, kv.ErrNotFound) {
+	if _, err := w.laptop.Door.CheckIn(auth.Operator(), door.Attempt{Event: w.event, Code: "walk-in"}); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("a check-in there = %v, want ErrNotFound", err)
 	}
-	if again := w.scan(w.centre, "first"); again.Outcome != kv.AlreadyAdmitted || again.CheckinID != d.CheckinID {
+	if again := w.scan(w.centre, "first"); again.Outcome != door.AlreadyAdmitted || again.CheckinID != d.CheckinID {
 		t.Errorf("a scan at the centre = %+v, want %s to be admitted already", again, d.CheckinID)
 	}
 
@@ -129,7 +137,7 @@ func TestAnEventComesBackWhereverItsDropWasCutOff(t *testing.T) {
 		asked.Lock() // replication asks, too
 		defer asked.Unlock()
 		if dropping.Load() {
-			disk, err := os.ReadFile(kv.Path(dir))
+			disk, err := os.ReadFile(table.Path(dir))
 			if err != nil {
 				t.Error(err)
 			}
@@ -151,12 +159,12 @@ func TestAnEventComesBackWhereverItsDropWasCutOff(t *testing.T) {
 	w.ends(time.Now().Add(90 * time.Hour))
 	for i, disk := range disks {
 		c := kv.Config{Dir: t.TempDir(), Aside: true, Clock: w.now}
-		if err := os.WriteFile(kv.Path(c.Dir), disk, 0o600); err != nil {
+		if err := os.WriteFile(table.Path(c.Dir), disk, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		s := kvtest.OpenConfig(t, c)
 		w.visits(s)
-		if _, err := s.Retrieve(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Ticket, ID: record.Int(first)}); err != nil {
+		if _, err := s.Desk.Retrieve(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Ticket, ID: record.Int(first)}); err != nil {
 			t.Errorf("cut off before commit %d of %d, a ticket of the event that goes on = %v", i+1, len(disks), err)
 		}
 	}
@@ -181,7 +189,7 @@ func TestAnEventStaysWhereTheCentreRefusesAFact(t *testing.T) {
 	w.ends(time.Now().Add(-time.Hour))
 	w.passes(v)
 	w.tells("has refused facts")
-	if d := w.scan(w.laptop, "first"); d.Outcome != kv.AlreadyAdmitted {
+	if d := w.scan(w.laptop, "first"); d.Outcome != door.AlreadyAdmitted {
 		t.Errorf("a scan there = %+v, want the admission to be there still", d)
 	}
 }
@@ -212,22 +220,22 @@ func TestWhatALaptopHasRefusedGoesWithTheEvent(t *testing.T) {
 // refuses has the laptop refuse a document that another laptop pushes to it.
 func (w *town) refuses(sort scopes.Sort, doc, body string) {
 	w.Helper()
-	spec := kv.KeySpec{Name: "another", Level: kv.Level{Name: kv.EventOf, IDs: []int64{w.event}}, Permissions: []kv.Permission{{Resource: "sync", Method: "*"}}}
-	spec.Node = kv.Venue{Node: ulid.Make().String(), Names: true}
-	k, secret, err := w.laptop.AddKey(kv.Operator(), spec)
+	spec := keys.KeySpec{Name: "another", Level: auth.Level{Name: auth.EventOf, IDs: []int64{w.event}}, Permissions: []auth.Permission{{Resource: "sync", Method: "*"}}}
+	spec.Node = auth.Venue{Node: ulid.Make().String(), Names: true}
+	k, secret, err := w.laptop.Keys.AddKey(auth.Operator(), spec)
 	if err != nil {
 		w.Fatal(err)
 	}
-	p, err := w.laptop.Login(k.Key, secret)
+	p, err := w.laptop.Keys.Login(k.Key, secret)
 	if err != nil {
 		w.Fatal(err)
 	}
-	db, err := w.laptop.Database(p, scopes.Scope{Sort: sort, ID: w.event}.String())
+	db, err := w.laptop.Docs.Database(p, scopes.Scope{Sort: sort, ID: w.event}.String())
 	if err != nil {
 		w.Fatal(err)
 	}
-	write := kv.DocWrite{ID: doc, Path: []rev.ID{rev.Next(rev.ID{}, false, []byte(body))}, Body: []byte(body)}
-	if results, err := db.Write([]kv.DocWrite{write}); err != nil || !errors.Is(results[0].Err, kv.ErrForbidden) {
+	write := merge.DocWrite{ID: doc, Path: []rev.ID{rev.Next(rev.ID{}, false, []byte(body))}, Body: []byte(body)}
+	if results, err := db.Write([]merge.DocWrite{write}); err != nil || !errors.Is(results[0].Err, auth.ErrForbidden) {
 		w.Fatalf("%s = %+v, %v, want it refused", doc, results, err)
 	}
 }
@@ -235,7 +243,7 @@ func (w *town) refuses(sort scopes.Sort, doc, body string) {
 // refused is how many refusals the laptop has for its staff.
 func (w *town) refused() int {
 	w.Helper()
-	page, err := w.laptop.Matters(kv.Operator(), kv.MatterQuery{Kind: record.Refusal, Limit: 100})
+	page, err := w.laptop.Inbox.Matters(auth.Operator(), inbox.MatterQuery{Kind: record.Refusal, Limit: 100})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -245,11 +253,11 @@ func (w *town) refused() int {
 // forge puts a fact into the laptop that another node has made, as if its file had been tampered with.
 func (w *town) forge(kind string) {
 	w.Helper()
-	db, err := w.laptop.Database(kv.Operator(), scopes.Scope{Sort: scopes.Event, ID: w.event}.String())
+	db, err := w.laptop.Docs.Database(auth.Operator(), scopes.Scope{Sort: scopes.Event, ID: w.event}.String())
 	if err != nil {
 		w.Fatal(err)
 	}
-	page, _, err := db.Changes(kv.Feed{Limit: 100})
+	page, _, err := db.Changes(docs.Feed{Limit: 100})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -257,13 +265,13 @@ func (w *town) forge(kind string) {
 		if !strings.HasPrefix(c.ID, kind) {
 			continue
 		}
-		doc, err := db.Read(c.ID, kv.Ask{Leaves: true})
+		doc, err := db.Read(c.ID, docs.Ask{Leaves: true})
 		if err != nil {
 			w.Fatal(err)
 		}
-		body := strings.Replace(string(doc.Revisions[0].Body), w.laptop.Node(), "01J00000000000000000000001", 1)
-		write := kv.DocWrite{ID: kind + "01J00000000000000000000002", Path: doc.Tree.Path(doc.Revisions[0].Revision), Body: []byte(body)}
-		results, err := db.Write([]kv.DocWrite{write})
+		body := strings.Replace(string(doc.Revisions[0].Body), w.laptop.Tables.Node(), "01J00000000000000000000001", 1)
+		write := merge.DocWrite{ID: kind + "01J00000000000000000000002", Path: doc.Tree.Path(doc.Revisions[0].Revision), Body: []byte(body)}
+		results, err := db.Write([]merge.DocWrite{write})
 		if err != nil || len(results) > 0 && results[0].Err != nil {
 			w.Fatal(results, err)
 		}

@@ -4,9 +4,11 @@ import (
 	"testing"
 	"time"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/docs"
 	"doorward/kv/record"
 	"doorward/kv/scopes"
+	"doorward/kv/table"
 )
 
 // TestNoClockAloneEmptiesADoor: while a clock is wrong, or somebody is scanned, an event stays at its laptop, and both sides go on
@@ -33,7 +35,7 @@ func TestNoClockAloneEmptiesADoor(t *testing.T) {
 			v := w.join()
 			w.ends(time.Now().Add(-time.Hour))
 			w.arrives(w.laptop, w.sell(w.centre, "first"))
-			w.await(w.laptop, scopes.Event, "the end of the event", func(kv.DatabaseInfo) bool { return w.endKnown() })
+			w.await(w.laptop, scopes.Event, "the end of the event", func(docs.DatabaseInfo) bool { return w.endKnown() })
 			w.later.Store(int64(try.later))
 			w.ahead.Store(int64(try.ahead))
 			w.sell(w.laptop, "another") // a commit that had begun before has the clock of before
@@ -46,7 +48,7 @@ func TestNoClockAloneEmptiesADoor(t *testing.T) {
 			v.Wake()
 			w.tells(try.says)
 			walkIn := w.sell(w.laptop, "walk-in")
-			if d := w.scan(w.laptop, "walk-in"); d.Outcome != kv.Admitted {
+			if d := w.scan(w.laptop, "walk-in"); d.Outcome != table.Admitted {
 				t.Errorf("a scan at the laptop = %+v, want it to go on", d)
 			}
 			if !try.away {
@@ -60,7 +62,7 @@ func TestNoClockAloneEmptiesADoor(t *testing.T) {
 // endKnown tells whether the laptop knows that the event is over.
 func (w *town) endKnown() bool {
 	w.Helper()
-	e, err := w.laptop.EventTimes(kv.Operator(), w.event)
+	e, err := w.laptop.Venues.EventTimes(auth.Operator(), w.event)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -70,10 +72,10 @@ func (w *town) endKnown() bool {
 // trusts has somebody say that the laptop's clock is right, though the centre's is another.
 func (w *town) trusts(offset time.Duration) {
 	w.Helper()
-	if err := w.laptop.MeasureClock(w.centre.Node(), offset, w.now()); err != nil {
+	if err := w.laptop.Tables.MeasureClock(w.centre.Tables.Node(), offset, w.now()); err != nil {
 		w.Fatal(err)
 	}
-	if _, err := w.laptop.TrustClock(kv.Operator()); err != nil {
+	if _, err := w.laptop.Tables.TrustClock(auth.Operator()); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -90,7 +92,7 @@ func TestAnEventGoesOnWhereItsLaptopSaysSo(t *testing.T) {
 	_, leave := w.follow(w.laptop)
 	defer leave()
 	w.tells("by this machine's clock")
-	if d := w.scan(w.laptop, "first"); d.Outcome != kv.Admitted {
+	if d := w.scan(w.laptop, "first"); d.Outcome != table.Admitted {
 		t.Errorf("a scan there = %+v", d)
 	}
 }
@@ -102,7 +104,7 @@ func TestADropIsAnnouncedADayAhead(t *testing.T) {
 	v := w.join()
 	w.ends(time.Now().Add(-time.Hour))
 	w.arrives(w.laptop, w.sell(w.centre, "first"))
-	w.await(w.laptop, scopes.Event, "the end of the event", func(kv.DatabaseInfo) bool { return w.endKnown() })
+	w.await(w.laptop, scopes.Event, "the end of the event", func(docs.DatabaseInfo) bool { return w.endKnown() })
 	w.later.Store(int64(9 * 24 * time.Hour)) // it was in a drawer
 	v.Wake()
 	w.tells("will be dropped here")

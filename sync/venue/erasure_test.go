@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 	"doorward/sync/venue"
@@ -20,12 +21,12 @@ func TestARevokedLaptopLosesTheNamesOfAnEventThatHasLeftItsReach(t *testing.T) {
 	w.changes(w.centre, record.Ticket, ticket, fmt.Sprintf(`{"person_id":%d}`, person))
 	w.visits(w.laptop)
 	departures["to another church"](w, ticket, other)
-	all, err := w.centre.Venues(kv.Operator())
+	all, err := w.centre.Venues.Venues(auth.Operator())
 	if err == nil {
-		err = w.centre.RevokeVenue(kv.Operator(), all[0].ID)
+		err = w.centre.Venues.RevokeVenue(auth.Operator(), all[0].ID)
 	}
 	if err == nil {
-		_, err = w.centre.Erase(kv.Operator(), record.Person, record.Int(person))
+		_, err = w.centre.Erasures.Erase(auth.Operator(), record.Person, record.Int(person))
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ func VisitOnce(ctx context.Context, c Config, client *http.Client, greeted func(
 	if err != nil {
 		return nil, err
 	}
-	u, _, err := c.Store.Upstream()
+	u, _, err := c.Store.Laptop.Upstream()
 	if err != nil {
 		return nil, err
 	}

@@ -8,9 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/merge"
+	"doorward/kv/office"
 	"doorward/kv/record"
 	"doorward/kv/rev"
+	"doorward/kv/table"
 	"doorward/sync/dial"
 	"doorward/sync/handshake"
 	"doorward/sync/input"
@@ -38,7 +41,7 @@ func (x *visit) handshake(ctx context.Context) error {
 			}
 			return x.applyGreeting(ctx)
 		}
-		if err := x.config.Store.BeginEpoch("the centre has met another copy of this folder"); err != nil {
+		if err := x.config.Store.Tables.BeginEpoch("the centre has met another copy of this folder"); err != nil {
 			return err
 		}
 	}
@@ -53,7 +56,7 @@ func (x *visit) hello(ctx context.Context, wiped bool) (offset time.Duration, er
 	}
 	in.Wiped = wiped
 	began := time.Now()
-	at := x.config.Store.Now()
+	at := x.config.Store.Tables.Now()
 	x.greeting = handshake.Greeting{}
 	if err := x.ask(ctx, question{method: http.MethodPost, path: "_hello", body: in}, &x.greeting); err != nil {
 		return 0, err
@@ -61,7 +64,7 @@ func (x *visit) hello(ctx context.Context, wiped bool) (offset time.Duration, er
 	if !x.greeting.IsFrom(x.upstream.Node) {
 		return 0, dial.ErrNoCentre
 	}
-	if err := x.config.Store.SessionMet(in.Session); err != nil {
+	if err := x.config.Store.Keys.SessionMet(in.Session); err != nil {
 		return 0, err
 	}
 	x.metrics.noteContact(at, x.greeting.Behind)
@@ -71,25 +74,25 @@ func (x *visit) hello(ctx context.Context, wiped bool) (offset time.Duration, er
 // newHello says what this store has and wants.
 func (x *visit) newHello() (in handshake.Hello, err error) {
 	s := x.config.Store
-	in = handshake.Hello{Version: x.config.Version, Realm: s.Realm(), Node: s.Node(), Epoch: s.Epoch(), Wants: []string{}}
-	session, before, err := s.Session()
+	in = handshake.Hello{Version: x.config.Version, Realm: s.Tables.Realm(), Node: s.Tables.Node(), Epoch: s.Tables.Epoch(), Wants: []string{}}
+	session, before, err := s.Keys.Session()
 	if err != nil {
 		return in, err
 	}
 	in.Session, in.Predecessor, in.Before = session, before[0], before[1:]
-	in.Epoch, in.Erased = s.Epoch(), x.upstream.Erased
-	if c := s.Clock(); !c.Measured.IsZero() {
+	in.Epoch, in.Erased = s.Tables.Epoch(), x.upstream.Erased
+	if c := s.Tables.Clock(); !c.Measured.IsZero() {
 		ms := c.Offset.Milliseconds()
 		in.Offset = &ms
 	}
-	kinds, err := s.LeasesWanted(kv.Operator())
+	kinds, err := s.Laptop.LeasesWanted(auth.Operator())
 	for _, k := range kinds {
 		in.Wants = append(in.Wants, k.Name)
 	}
 	if err != nil {
 		return in, err
 	}
-	if in.Events, err = s.HeldEvents(kv.Operator()); err != nil {
+	if in.Events, err = s.Venues.HeldEvents(auth.Operator()); err != nil {
 		return in, err
 	}
 	o := lag{x.config.Store, x.upstream}
@@ -105,7 +108,7 @@ func (x *visit) compare(offset time.Duration) error {
 	if offset.Abs() > warnOffset {
 		x.config.Logger.Warn("this machine's clock and the centre's differ", "by", offset.Round(time.Second))
 	}
-	return x.config.Store.MeasureClock(x.greeting.Node, offset, x.config.Store.Now())
+	return x.config.Store.Tables.MeasureClock(x.greeting.Node, offset, x.config.Store.Tables.Now())
 }
 
 // applyGreeting takes what the centre gives: erasures, ids, and the keys that are valid here too.
@@ -118,8 +121,8 @@ func (x *visit) applyGreeting(ctx context.Context) error {
 		if !ok {
 			continue
 		}
-		err := x.config.Store.TakeLease(kv.Operator(), kv.Lease{Kind: k, From: l.From, To: l.To})
-		if err != nil && !errors.Is(err, kv.ErrConflict) && !errors.Is(err, kv.ErrNotFound) {
+		err := x.config.Store.Laptop.TakeLease(auth.Operator(), office.Lease{Kind: k, From: l.From, To: l.To})
+		if err != nil && !errors.Is(err, table.ErrConflict) && !errors.Is(err, table.ErrNotFound) {
 			return err
 		}
 	}
@@ -131,12 +134,12 @@ func (x *visit) applyGreeting(ctx context.Context) error {
 
 // takeKeys stores keys that are new here or have changed.
 func (x *visit) takeKeys(ctx context.Context) error {
-	own, err := replicate.OpenLocal(x.config.Store, kv.Operator(), "records")
+	own, err := replicate.OpenLocal(x.config.Store, auth.Operator(), "records")
 	if err != nil {
 		return err
 	}
 	var keys []*transit.Revision
-	var offers []kv.Revs
+	var offers []merge.Revs
 	for _, text := range x.greeting.Keys {
 		l, err := line.Parse(input.NewDecoder(bytes.NewReader(text)))
 		if err != nil {
@@ -144,7 +147,7 @@ func (x *visit) takeKeys(ctx context.Context) error {
 		}
 		if r := l.Revision; r != nil && strings.HasPrefix(r.ID, record.APIKey.Name+":") {
 			keys = append(keys, r)
-			offers = append(offers, kv.Revs{ID: r.ID, Revisions: []rev.ID{r.Rev()}})
+			offers = append(offers, merge.Revs{ID: r.ID, Revisions: []rev.ID{r.Rev()}})
 		}
 	}
 	missing, err := own.Missing(ctx, offers)

@@ -6,14 +6,16 @@ import (
 	"strings"
 	"testing"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/keys"
 	"doorward/kv/kvtest"
+	"doorward/kv/office"
 )
 
 // code is one that a laptop joins the event with.
 func (w *town) code(name string) string {
 	w.Helper()
-	_, code, _, err := w.centre.Enrol(kv.Operator(), kv.Enrolment{Name: name, Level: kv.Level{Name: kv.EventOf, IDs: []int64{w.event}}})
+	_, code, _, err := w.centre.Venues.Enrol(auth.Operator(), office.Enrolment{Name: name, Level: auth.Level{Name: auth.EventOf, IDs: []int64{w.event}}})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -21,9 +23,9 @@ func (w *town) code(name string) string {
 }
 
 // enrolled is what a laptop is told that has exchanged its code; its secret is "secret".
-func (w *town) enrolled(node string) kv.Credential {
+func (w *town) enrolled(node string) office.Credential {
 	w.Helper()
-	c, err := w.centre.Exchange(w.code(node), kv.Joiner{Node: node, Secret: kv.HashSecret("secret")})
+	c, err := w.centre.Venues.Exchange(w.code(node), office.Joiner{Node: node, Secret: keys.HashSecret("secret")})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -43,13 +45,13 @@ func TestHandshakeIsForTheLaptopItself(t *testing.T) {
 		key, secret, body string
 		status            int
 	}{
-		"the laptop":         {c.Key, "secret", hello(w.centre.Realm(), node, node), 200},
-		"another laptop":     {c.Key, "secret", hello(w.centre.Realm(), other, node), 403},
+		"the laptop":         {c.Key, "secret", hello(w.centre.Tables.Realm(), node, node), 200},
+		"another laptop":     {c.Key, "secret", hello(w.centre.Tables.Realm(), other, node), 403},
 		"another realm":      {c.Key, "secret", hello(other, node, node), 403},
-		"no session":         {c.Key, "secret", hello(w.centre.Realm(), node, "x"), 400},
+		"no session":         {c.Key, "secret", hello(w.centre.Tables.Realm(), node, "x"), 400},
 		"no JSON":            {c.Key, "secret", `{"realm":`, 400},
-		"a wrong secret":     {c.Key, "guess", hello(w.centre.Realm(), node, node), 401},
-		"a key of a page":    {page, pageSecret, hello(w.centre.Realm(), node, node), 403},
+		"a wrong secret":     {c.Key, "guess", hello(w.centre.Tables.Realm(), node, node), 401},
+		"a key of a page":    {page, pageSecret, hello(w.centre.Tables.Realm(), node, node), 403},
 		"a body of no sense": {c.Key, "secret", `[]`, 400},
 	} {
 		status, body := w.post("/sync/_hello", ask.key, ask.secret, ask.body)
@@ -67,7 +69,7 @@ func TestAStoppedStoreIsNoFaultOfTheLaptop(t *testing.T) {
 	w := newTown(t)
 	const node = "01J00000000000000000000000"
 	c := w.enrolled(node)
-	body := `{"realm":"` + w.centre.Realm() + `","node":"` + node + `","session":"01J00000000000000000000002","predecessor":"01J00000000000000000000001"}`
+	body := `{"realm":"` + w.centre.Tables.Realm() + `","node":"` + node + `","session":"01J00000000000000000000002","predecessor":"01J00000000000000000000001"}`
 	if err := w.centre.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -97,8 +99,8 @@ func TestWhatIsWrongWithABodyIsTold(t *testing.T) {
 	}{
 		`{"realm":`:   {400, "invalid UTF-8 JSON"},
 		`{"realm":7}`: {400, "of the shape that is wanted"},
-		`{"realm":"` + strings.Repeat("x", 1<<20) + `"}`:                                            {413, "too large"},
-		`{"realm":"` + w.centre.Realm() + `","node":"` + node + `","session":"x","predecessor":""}`: {400, "The session is none"},
+		`{"realm":"` + strings.Repeat("x", 1<<20) + `"}`:                                                   {413, "too large"},
+		`{"realm":"` + w.centre.Tables.Realm() + `","node":"` + node + `","session":"x","predecessor":""}`: {400, "The session is none"},
 	} {
 		if status, answer := w.post("/sync/_hello", c.Key, "secret", body); status != want.status || !strings.Contains(answer, want.reason) {
 			t.Errorf("_hello %.60s = %d %s, want %d %s", body, status, answer, want.status, want.reason)

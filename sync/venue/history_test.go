@@ -5,7 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
 	"doorward/kv/record"
 )
 
@@ -21,11 +22,11 @@ func TestHistoryNamesAllThatALaptopChangedOffline(t *testing.T) {
 		w.changes(w.laptop, record.Ticket, own, to)
 	}
 	w.visits(w.laptop)
-	all, err := w.centre.History(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Ticket, ID: record.Int(own)}, false)
+	all, err := w.centre.Desk.History(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Ticket, ID: record.Int(own)}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := slices.IndexFunc(all, func(p kv.Past) bool { return p.Kind == record.Ticket && p.Winner })
+	i := slices.IndexFunc(all, func(p desk.Past) bool { return p.Kind == record.Ticket && p.Winner })
 	if i < 0 || !slices.Contains(all[i].Fields, "type") || !slices.Contains(all[i].Fields, "order") {
 		t.Errorf("the history is %s, want that it names type and order", fmt.Sprintf("%+v", all))
 	}

@@ -13,6 +13,11 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/keys"
+	"doorward/kv/laptop"
+	"doorward/kv/office"
+	"doorward/kv/table"
 	"doorward/sync/dial"
 	"doorward/sync/handshake"
 )
@@ -67,50 +72,50 @@ type JoinConfig struct {
 
 // Join enrols a store at a centre. It returns ErrCentre, ErrPlain, ErrNoCode, kv.ErrCode, kv.ErrEnrolled or kv.ErrOtherRealm. The store
 // keeps what it learns.
-func Join(ctx context.Context, c JoinConfig) (kv.Upstream, error) {
+func Join(ctx context.Context, c JoinConfig) (table.Upstream, error) {
 	site, code, reach, err := centre(c.URL, c.Insecure)
 	if err != nil {
-		return kv.Upstream{}, err
+		return table.Upstream{}, err
 	}
 	if c.Code != "" {
 		code = c.Code
 	}
 	if code == "" {
-		return kv.Upstream{}, ErrNoCode
+		return table.Upstream{}, ErrNoCode
 	}
 	l, err := dial.New(dial.Config{URL: site + "/sync/_enrol", Client: dial.NewClient(reach)})
 	if err != nil {
-		return kv.Upstream{}, err
+		return table.Upstream{}, err
 	}
 	defer l.Close()
-	u := kv.Upstream{URL: site, Insecure: c.Insecure, Secret: drawSecret()}
+	u := table.Upstream{URL: site, Insecure: c.Insecure, Secret: drawSecret()}
 	in, err := newEnrolRequest(c.Store, code, u.Secret)
 	if err != nil {
-		return kv.Upstream{}, err
+		return table.Upstream{}, err
 	}
 	var out handshake.EnrolAnswer
 	if err := sendEnrolRequest(ctx, l, in, &out); err != nil {
-		return kv.Upstream{}, err
+		return table.Upstream{}, err
 	}
 	codes, err := hex.DecodeString(out.CodeKey)
 	if err != nil || len(codes) == 0 || out.Realm == "" || out.Node == "" || out.Key == "" {
-		return kv.Upstream{}, dial.ErrNoCentre
+		return table.Upstream{}, dial.ErrNoCentre
 	}
 	u.Node, u.ID, u.Name, u.Key, u.Ends = out.Node, out.ID, out.Name, out.Key, out.Ends
-	return u, c.Store.Join(kv.Operator(), u, kv.Credential{Realm: out.Realm, CodeKey: codes})
+	return u, c.Store.Laptop.Join(auth.Operator(), u, office.Credential{Realm: out.Realm, CodeKey: codes})
 }
 
 // newEnrolRequest says what a store is. A store that has joined before proves that it is the same.
 func newEnrolRequest(store *kv.Store, code, secret string) (in handshake.EnrolRequest, err error) {
-	j := kv.Joiner{Node: store.Node(), Secret: kv.HashSecret(secret)}
-	before, joined, err := store.Upstream()
+	j := office.Joiner{Node: store.Tables.Node(), Secret: keys.HashSecret(secret)}
+	before, joined, err := store.Laptop.Upstream()
 	if joined {
 		j.Proof = j.Prove(code, before.Secret)
 	}
 	if err == nil {
-		j.Holds, err = store.Holdings(kv.Operator())
+		j.Holds, err = store.Laptop.Holdings(auth.Operator())
 	}
-	return handshake.EnrolRequest{Code: code, Node: j.Node, Secret: hex.EncodeToString(j.Secret[:]), Realm: store.Realm(), Vacant: store.MayJoin("") == nil, Proof: j.Proof, Holds: j.Holds}, err
+	return handshake.EnrolRequest{Code: code, Node: j.Node, Secret: hex.EncodeToString(j.Secret[:]), Realm: store.Tables.Realm(), Vacant: store.Laptop.MayJoin("") == nil, Proof: j.Proof, Holds: j.Holds}, err
 }
 
 // ErrNoCode is an address without a code.
@@ -129,11 +134,11 @@ func sendEnrolRequest(ctx context.Context, l *dial.Link, in handshake.EnrolReque
 	var no *dial.Refusal
 	switch {
 	case dial.Is(err, http.StatusForbidden):
-		return kv.ErrCode
+		return office.ErrCode
 	case dial.Is(err, http.StatusConflict):
-		return kv.ErrOtherRealm
+		return laptop.ErrOtherRealm
 	case dial.Is(err, http.StatusPreconditionFailed):
-		return kv.ErrEnrolled
+		return office.ErrEnrolled
 	case dial.Is(err, http.StatusUnprocessableEntity) && errors.As(err, &no):
 		return errors.New(no.Reason)
 	case dial.Is(err, http.StatusNotFound):

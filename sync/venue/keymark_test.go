@@ -6,8 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/kvtest"
+	"doorward/kv/table"
 )
 
 // TestKeysChangeAtAConnectedLaptop: one that is made at the centre lets in at the door, and one that is revoked lets nobody in any
@@ -20,15 +21,15 @@ func TestKeysChangeAtAConnectedLaptop(t *testing.T) {
 	for round := range 2 {
 		key, secret := kvtest.Key(t, w.centre, "event:1", "checkin:*")
 		w.login(key, secret, nil)
-		p, err := w.centre.Login(key, secret)
+		p, err := w.centre.Keys.Login(key, secret)
 		if err != nil {
 			t.Fatal(err)
 		}
 		began := time.Now()
-		if err := w.centre.RevokeKey(kv.Operator(), p.Key()); err != nil {
+		if err := w.centre.Keys.RevokeKey(auth.Operator(), p.Key()); err != nil {
 			t.Fatal(err)
 		}
-		w.login(key, secret, kv.ErrRevoked)
+		w.login(key, secret, table.ErrRevoked)
 		t.Logf("round %d: a revoked key is refused at the laptop after %v", round, time.Since(began))
 	}
 }
@@ -38,7 +39,7 @@ func (w *town) login(key, secret string, want error) {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(w.Context(), 10*time.Second)
 	defer cancel()
-	db, err := w.laptop.Database(kv.Operator(), "records")
+	db, err := w.laptop.Docs.Database(auth.Operator(), "records")
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -47,7 +48,7 @@ func (w *town) login(key, secret string, want error) {
 		if err != nil {
 			w.Fatal(err)
 		}
-		_, is := w.laptop.Login(key, secret)
+		_, is := w.laptop.Keys.Login(key, secret)
 		if errors.Is(is, want) {
 			return
 		}
@@ -55,6 +56,6 @@ func (w *town) login(key, secret string, want error) {
 		_ = db.Await(soon, info.Seq)
 		end()
 	}
-	_, is := w.laptop.Login(key, secret)
+	_, is := w.laptop.Keys.Login(key, secret)
 	w.Fatalf("the key is judged %v, want %v", is, want)
 }

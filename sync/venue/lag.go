@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/docs"
+	"doorward/kv/table"
 	"doorward/sync/handshake"
 	"doorward/sync/replicate"
 	"doorward/sync/transit"
@@ -16,12 +19,12 @@ import (
 // lag says how far a store and its centre are apart, also while the centre is not reached.
 type lag struct {
 	store    *kv.Store
-	upstream kv.Upstream
+	upstream table.Upstream
 }
 
 // checkpointOf returns where a replication came to: a push from here, or a pull. It reads this store's own checkpoint.
 func (o lag) checkpointOf(name string, push bool) (transit.Sequence, error) {
-	own, err := replicate.OpenLocal(o.store, kv.Operator(), name)
+	own, err := replicate.OpenLocal(o.store, auth.Operator(), name)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +37,7 @@ func (o lag) checkpointOf(name string, push bool) (transit.Sequence, error) {
 
 // replication returns the id of a push of a database, or of a pull.
 func (o lag) replication(name string, push bool) string {
-	source, target := strings.ToLower(o.store.Node())+"/"+name, strings.ToLower(o.upstream.Node)+"/"+name
+	source, target := strings.ToLower(o.store.Tables.Node())+"/"+name, strings.ToLower(o.upstream.Node)+"/"+name
 	if !push {
 		source, target = target, source
 	}
@@ -43,7 +46,7 @@ func (o lag) replication(name string, push bool) string {
 
 // forget makes the next pull of a database begin at its beginning.
 func (o lag) forget(ctx context.Context, name string) error {
-	own, err := replicate.OpenLocal(o.store, kv.Operator(), name)
+	own, err := replicate.OpenLocal(o.store, auth.Operator(), name)
 	if err != nil {
 		return err
 	}
@@ -78,8 +81,8 @@ func (o lag) pulledUpTo() (map[string]string, error) {
 func (o lag) pushedDatabases() ([]string, error) {
 	names, kept := slices.Clone(o.upstream.Pushes), handshake.Kept(o.upstream.Pulls)
 	for _, name := range o.upstream.Over {
-		held, err := o.store.Held(kv.Operator(), name, kept...)
-		if err != nil && !errors.Is(err, kv.ErrNotFound) { // this version does not know the name, and has none of it
+		held, err := o.store.Laptop.Held(auth.Operator(), name, kept...)
+		if err != nil && !errors.Is(err, table.ErrNotFound) { // this version does not know the name, and has none of it
 			return nil, err
 		}
 		if held > 0 {
@@ -100,7 +103,7 @@ func (o lag) backlog() (n int, oldest time.Time, err error) {
 		if err != nil {
 			return 0, oldest, err
 		}
-		db, err := o.store.Database(kv.Operator(), name)
+		db, err := o.store.Docs.Database(auth.Operator(), name)
 		if err != nil {
 			return 0, oldest, err
 		}
@@ -118,7 +121,7 @@ func (o lag) backlog() (n int, oldest time.Time, err error) {
 // Backlog returns how many changes of a store its centre has not acknowledged, and when the oldest was made. It returns zeros for a store
 // that has joined none.
 func Backlog(store *kv.Store) (n int, oldest time.Time, err error) {
-	u, joined, err := store.Upstream()
+	u, joined, err := store.Laptop.Upstream()
 	if err != nil || !joined {
 		return 0, oldest, err
 	}
@@ -139,12 +142,12 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // changedAt returns when the first change after a place was made; zero if that is not known.
-func changedAt(db *kv.Database, upto uint64) time.Time {
-	page, _, err := db.Changes(kv.Feed{Since: upto, Limit: 1})
+func changedAt(db *docs.Database, upto uint64) time.Time {
+	page, _, err := db.Changes(docs.Feed{Since: upto, Limit: 1})
 	if err != nil || len(page) == 0 {
 		return time.Time{}
 	}
-	doc, err := db.Read(page[0].ID, kv.Ask{Leaves: true})
+	doc, err := db.Read(page[0].ID, docs.Ask{Leaves: true})
 	if err != nil {
 		return time.Time{}
 	}

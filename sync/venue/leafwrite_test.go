@@ -9,13 +9,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oklog/ulid/v2"
+
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/docs"
+	"doorward/kv/door"
 	"doorward/kv/kvtest"
+	"doorward/kv/office"
 	"doorward/kv/record"
 	"doorward/kv/scopes"
+	"doorward/kv/table"
 	"doorward/sync/venue"
-
-	"github.com/oklog/ulid/v2"
 )
 
 // TestALaptopMakesOnlyWhatItsCentreTakes: whatever its centre would refuse is refused on the laptop, where somebody can do something
@@ -27,21 +33,21 @@ func TestALaptopMakesOnlyWhatItsCentreTakes(t *testing.T) {
 	w.join()
 	w.arrives(w.laptop, theirs)
 	change := func(id int64, to string) error {
-		_, err := w.laptop.Update(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Ticket, ID: record.Int(id)},
+		_, err := w.laptop.Desk.Update(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Ticket, ID: record.Int(id)},
 			kvtest.Parse(t, record.Ticket, `{"type":"`+to+`"}`, false))
 		return err
 	}
 	refused := func(what string, err error) {
 		t.Helper()
-		var no *kv.Forbidden
+		var no *auth.Forbidden
 		if !errors.As(err, &no) || !strings.Contains(no.Reason, "centre") {
 			t.Errorf("%s = %v, want *Forbidden that names the centre", what, err)
 		}
 	}
 	refused("a change of the centre's ticket", change(theirs, "Adult"))
-	refused("deleting it", w.laptop.Delete(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Ticket, ID: record.Int(theirs)}))
+	refused("deleting it", w.laptop.Desk.Delete(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Ticket, ID: record.Int(theirs)}))
 	for _, kind := range []*record.Kind{record.Church, record.Person, record.Event} {
-		_, err := w.laptop.Create(kv.Operator(), kv.Target{Surface: record.Admin, Kind: kind}, kvtest.Parse(t, kind, bodyFor(kind), true))
+		_, err := w.laptop.Desk.Create(auth.Operator(), desk.Target{Surface: record.Admin, Kind: kind}, kvtest.Parse(t, kind, bodyFor(kind), true))
 		refused("making a "+kind.Name, err)
 	}
 
@@ -50,16 +56,16 @@ func TestALaptopMakesOnlyWhatItsCentreTakes(t *testing.T) {
 		t.Errorf("a change of the laptop's own ticket = %v", err)
 	}
 	w.arrives(w.centre, own)
-	if _, err := w.centre.Update(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Ticket, ID: record.Int(own)},
+	if _, err := w.centre.Desk.Update(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Ticket, ID: record.Int(own)},
 		kvtest.Parse(t, record.Ticket, `{"state":"cancelled"}`, false)); err != nil {
 		t.Fatal(err)
 	}
-	w.await(w.laptop, scopes.Event, "the cancellation", func(kv.DatabaseInfo) bool {
-		r, err := w.laptop.Retrieve(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Ticket, ID: record.Int(own)})
+	w.await(w.laptop, scopes.Event, "the cancellation", func(docs.DatabaseInfo) bool {
+		r, err := w.laptop.Desk.Retrieve(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Ticket, ID: record.Int(own)})
 		return err == nil && strings.Contains(string(r.JSON), `"state":"cancelled"`)
 	})
 	refused("a change of what the centre has changed", change(own, "Child"))
-	if d, err := w.laptop.CheckIn(kv.Operator(), kv.Attempt{Event: w.event, Code: "own"}); err != nil || d.Outcome != kv.Cancelled {
+	if d, err := w.laptop.Door.CheckIn(auth.Operator(), door.Attempt{Event: w.event, Code: "own"}); err != nil || d.Outcome != door.Cancelled {
 		t.Errorf("a check-in of a cancelled ticket = %q, %v", d.Outcome, err)
 	}
 }
@@ -73,10 +79,10 @@ func TestWhereATicketGoesCountsToo(t *testing.T) {
 	own := w.churchEvent(w.centre, church, "2030-01-01T21:00:00Z")
 	theirs := kvtest.Create(t, w.centre, record.Ticket, fmt.Sprintf(`{"event_id":%d,"code":"theirs"}`, own))
 	guests := w.sell(w.centre, "guest's")
-	w.enrolFor(w.laptop, kv.Enrolment{Level: kv.Level{Name: kv.ChurchOf, IDs: []int64{church}}, Events: []int64{w.event, own}, Venue: kv.Venue{Names: true}})
+	w.enrolFor(w.laptop, office.Enrolment{Level: auth.Level{Name: auth.ChurchOf, IDs: []int64{church}}, Events: []int64{w.event, own}, Venue: auth.Venue{Names: true}})
 	w.visits(w.laptop)
 	move := func(id int64, to string) error {
-		_, err := w.laptop.Update(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Ticket, ID: record.Int(id)},
+		_, err := w.laptop.Desk.Update(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Ticket, ID: record.Int(id)},
 			kvtest.Parse(t, record.Ticket, to, false))
 		return err
 	}
@@ -84,7 +90,7 @@ func TestWhereATicketGoesCountsToo(t *testing.T) {
 		t.Errorf("a change of the centre's ticket at an event of the laptop's church = %v", err)
 	}
 	for id, to := range map[int64]int64{theirs: w.event, guests: own} {
-		var no *kv.Forbidden
+		var no *auth.Forbidden
 		if err := move(id, fmt.Sprintf(`{"event_id":%d}`, to)); !errors.As(err, &no) || !strings.Contains(no.Reason, "centre") || strings.Contains(no.Reason, "ticket") {
 			t.Errorf("moving the centre's ticket into event %d = %v, want *Forbidden that names the centre, of records of any kind", to, err)
 		}
@@ -95,7 +101,7 @@ func TestWhereATicketGoesCountsToo(t *testing.T) {
 		t.Errorf("moving the laptop's own ticket there = %v", err)
 	}
 	w.visits(w.laptop)
-	if d := w.scan(w.centre, "mine"); d.Outcome != kv.Admitted || w.refusals() != "" {
+	if d := w.scan(w.centre, "mine"); d.Outcome != table.Admitted || w.refusals() != "" {
 		t.Errorf("the centre answers %q, and has refused %s; want the moved ticket taken", d.Outcome, w.refusals())
 	}
 }
@@ -110,7 +116,7 @@ func TestALaptopSellsWhatReachesItsCentre(t *testing.T) {
 			w := newTown(t)
 			church := kvtest.Create(t, w.centre, record.Church, `{"name":"Igreja"}`)
 			own, other := w.churchEvent(w.centre, church, "2040-01-01T21:00:00Z"), w.churchEvent(w.centre, church, "2040-01-01T21:00:00Z")
-			e := kv.Enrolment{Level: kv.Level{Name: kv.ChurchOf, IDs: []int64{church}}}
+			e := office.Enrolment{Level: auth.Level{Name: auth.ChurchOf, IDs: []int64{church}}}
 			if !all {
 				e.Events = []int64{w.event, own}
 			}
@@ -120,14 +126,14 @@ func TestALaptopSellsWhatReachesItsCentre(t *testing.T) {
 			for _, event := range []int64{made, other, own} { // the first before the centre hears of it
 				sells := all || event == own
 				id, err := w.sellsAt(event)
-				var no *kv.Forbidden
+				var no *auth.Forbidden
 				switch {
 				case sells && err != nil, !sells && (!errors.As(err, &no) || !strings.Contains(no.Reason, "enrolled for")):
 					t.Errorf("selling at event %d = %v, want it sold: %t", event, err, sells)
 				case sells:
 					w.visits(w.laptop)
 					w.visits(w.laptop) // the first brings the event that was made
-					if _, err := w.centre.Retrieve(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Ticket, ID: id}); err != nil {
+					if _, err := w.centre.Desk.Retrieve(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Ticket, ID: id}); err != nil {
 						t.Errorf("the ticket of event %d at the centre = %v", event, err)
 					}
 				}
@@ -143,7 +149,7 @@ func TestALaptopSellsNothingAtAnEventThatIsOver(t *testing.T) {
 	w := newTown(t)
 	church := kvtest.Create(t, w.centre, record.Church, `{"name":"Igreja"}`)
 	event := w.churchEvent(w.centre, church, "2026-01-01T21:00:00Z")
-	w.enrolFor(w.laptop, kv.Enrolment{Level: kv.Level{Name: kv.ChurchOf, IDs: []int64{church}}})
+	w.enrolFor(w.laptop, office.Enrolment{Level: auth.Level{Name: auth.ChurchOf, IDs: []int64{church}}})
 	w.visits(w.laptop)
 	if _, err := w.sellsAt(event); err != nil {
 		t.Errorf("selling soon after it has joined = %v", err)
@@ -156,7 +162,7 @@ func TestALaptopSellsNothingAtAnEventThatIsOver(t *testing.T) {
 	for _, event := range []int64{event, late} {
 		w.hears(v, scopes.Scope{Sort: scopes.Event, ID: event}.String())
 		_, err := w.sellsAt(event)
-		var no *kv.Forbidden
+		var no *auth.Forbidden
 		if !errors.As(err, &no) || !strings.Contains(no.Reason, "over") {
 			t.Errorf("selling at event %d = %v, want *Forbidden that says that it is over", event, err)
 		}
@@ -166,7 +172,7 @@ func TestALaptopSellsNothingAtAnEventThatIsOver(t *testing.T) {
 // sellsAt sells a ticket at an event, on the laptop.
 func (w *town) sellsAt(event int64) (record.ID, error) {
 	w.Helper()
-	r, err := w.laptop.Create(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Ticket}, kvtest.Parse(w, record.Ticket, fmt.Sprintf(`{"event_id":%d}`, event), true))
+	r, err := w.laptop.Desk.Create(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Ticket}, kvtest.Parse(w, record.Ticket, fmt.Sprintf(`{"event_id":%d}`, event), true))
 	return r.ID, err
 }
 
@@ -174,12 +180,12 @@ func (w *town) sellsAt(event int64) (record.ID, error) {
 func (w *town) hears(v *venue.Venue, database string) {
 	w.Helper()
 	for late := time.Now().Add(20 * time.Second); time.Now().Before(late); runtime.Gosched() {
-		u, _, err := w.laptop.Upstream()
+		u, _, err := w.laptop.Laptop.Upstream()
 		if err != nil {
 			w.Fatal(err)
 		}
 		scope, _ := scopes.Parse(database)
-		_, err = w.laptop.Retrieve(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Event, ID: record.Int(scope.ID)})
+		_, err = w.laptop.Desk.Retrieve(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Event, ID: record.Int(scope.ID)})
 		if err == nil && slices.Contains(u.Over, database) {
 			return
 		}
@@ -189,10 +195,10 @@ func (w *town) hears(v *venue.Venue, database string) {
 }
 
 // enrolFor makes a store one of the centre's, for what an enrolment says.
-func (w *town) enrolFor(laptop *kv.Store, e kv.Enrolment) {
+func (w *town) enrolFor(laptop *kv.Store, e office.Enrolment) {
 	w.Helper()
 	e.Name = ulid.Make().String() // no two laptops have one name
-	_, code, _, err := w.centre.Enrol(kv.Operator(), e)
+	_, code, _, err := w.centre.Venues.Enrol(auth.Operator(), e)
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -7,9 +7,15 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/docs"
+	"doorward/kv/door"
 	"doorward/kv/kvtest"
+	"doorward/kv/office"
 	"doorward/kv/record"
 	"doorward/kv/scopes"
+	"doorward/kv/table"
 	"doorward/sync/venue"
 )
 
@@ -20,7 +26,7 @@ func parish(t *testing.T) (w *town, church, other int64) {
 	church = kvtest.Create(t, w.centre, record.Church, `{"name":"Igreja"}`)
 	other = kvtest.Create(t, w.centre, record.Church, `{"name":"North"}`)
 	w.event = w.churchEvent(w.centre, church, "2040-01-01T21:00:00Z")
-	w.enrolFor(w.laptop, kv.Enrolment{Level: kv.Level{Name: kv.ChurchOf, IDs: []int64{church}}, Venue: kv.Venue{Names: true}})
+	w.enrolFor(w.laptop, office.Enrolment{Level: auth.Level{Name: auth.ChurchOf, IDs: []int64{church}}, Venue: auth.Venue{Names: true}})
 	return w, church, other
 }
 
@@ -30,14 +36,14 @@ func TestADeletedEventStopsNobody(t *testing.T) {
 	w, church, _ := parish(t)
 	w.visits(w.laptop)
 	w.visits(w.laptop) // it tells how far it has come with the event
-	if err := w.centre.Delete(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Event, ID: record.Int(w.event)}); err != nil {
+	if err := w.centre.Desk.Delete(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Event, ID: record.Int(w.event)}); err != nil {
 		t.Fatal(err)
 	}
 	body := fmt.Sprintf(`{"full_name":"Ana Souza","church_id":%d}`, church)
 	made := map[*kv.Store]int64{w.laptop: kvtest.Create(t, w.centre, record.Person, body), w.centre: kvtest.Create(t, w.laptop, record.Person, body)}
 	w.visits(w.laptop)
 	for at, id := range made {
-		if _, err := at.Retrieve(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Person, ID: record.Int(id)}); err != nil {
+		if _, err := at.Desk.Retrieve(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Person, ID: record.Int(id)}); err != nil {
 			t.Errorf("person %d on the other side = %v", id, err)
 		}
 	}
@@ -48,7 +54,7 @@ func (w *town) madeThere(ticket int64) {
 	w.Helper()
 	w.sell(w.laptop, "walk-in")
 	for _, code := range []string{"first", "walk-in"} {
-		if d := w.scan(w.laptop, code); d.Outcome != kv.Admitted {
+		if d := w.scan(w.laptop, code); d.Outcome != table.Admitted {
 			w.Fatalf("a check-in at the laptop = %+v", d)
 		}
 	}
@@ -58,7 +64,7 @@ func (w *town) madeThere(ticket int64) {
 // changes patches a record as staff do.
 func (w *town) changes(s *kv.Store, k *record.Kind, id int64, to string) {
 	w.Helper()
-	if _, err := s.Update(kv.Operator(), kv.Target{Surface: record.Admin, Kind: k, ID: record.Int(id)}, kvtest.Parse(w, k, to, false)); err != nil {
+	if _, err := s.Desk.Update(auth.Operator(), desk.Target{Surface: record.Admin, Kind: k, ID: record.Int(id)}, kvtest.Parse(w, k, to, false)); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -66,7 +72,7 @@ func (w *town) changes(s *kv.Store, k *record.Kind, id int64, to string) {
 // all are a store's records of a kind, as they are exported.
 func (w *town) all(s *kv.Store, k *record.Kind) (records []string) {
 	w.Helper()
-	if err := s.Export(kv.Operator(), k, func(json []byte) error {
+	if err := s.Log.Export(auth.Operator(), k, func(json []byte) error {
 		records = append(records, string(json))
 		return nil
 	}); err != nil {
@@ -82,9 +88,9 @@ var departures = map[string]func(w *town, ticket, other int64){
 	},
 	"to none": func(w *town, _, _ int64) { w.changes(w.centre, record.Event, w.event, `{"church_id":null}`) },
 	"deleted": func(w *town, ticket, _ int64) {
-		for _, at := range []kv.Target{{Kind: record.Ticket, ID: record.Int(ticket)}, {Kind: record.Event, ID: record.Int(w.event)}} {
+		for _, at := range []desk.Target{{Kind: record.Ticket, ID: record.Int(ticket)}, {Kind: record.Event, ID: record.Int(w.event)}} {
 			at.Surface = record.Admin
-			if err := w.centre.Delete(kv.Operator(), at); err != nil {
+			if err := w.centre.Desk.Delete(auth.Operator(), at); err != nil {
 				w.Fatal(err)
 			}
 		}
@@ -111,7 +117,7 @@ func TestNothingIsLostOfAnEventThatLeavesItsChurch(t *testing.T) {
 			if got := w.all(w.centre, record.Checkin); len(got) != 2 {
 				t.Errorf("check-ins at the centre = %s, want both", got)
 			}
-			if s, err := w.centre.Status(kv.Operator(), w.event); name != "deleted" && (err != nil || s.Admitted != 2) {
+			if s, err := w.centre.Door.Status(auth.Operator(), w.event); name != "deleted" && (err != nil || s.Admitted != 2) {
 				t.Errorf("status at the centre = %+v, %v, want two admitted", s, err)
 			}
 			for _, want := range []string{`"type":"VIP"`, `"code":"walk-in"`} {
@@ -142,7 +148,7 @@ func TestAnEventComesBackToItsChurch(t *testing.T) {
 	v.Wake()
 	w.arrives(w.laptop, ticket)
 	w.scan(w.laptop, "first")
-	w.await(w.centre, scopes.Event, "the check-in", func(kv.DatabaseInfo) bool { return len(w.all(w.centre, record.Checkin)) == 1 })
+	w.await(w.centre, scopes.Event, "the check-in", func(docs.DatabaseInfo) bool { return len(w.all(w.centre, record.Checkin)) == 1 })
 }
 
 // TestARevokedLaptopHandsOverWhatHasLeftItsChurch: its facts, marked for review, before it wipes itself.
@@ -153,11 +159,11 @@ func TestARevokedLaptopHandsOverWhatHasLeftItsChurch(t *testing.T) {
 	w.visits(w.laptop)
 	w.madeThere(ticket)
 	departures["to another church"](w, ticket, other)
-	all, err := w.centre.Venues(kv.Operator())
+	all, err := w.centre.Venues.Venues(auth.Operator())
 	if err != nil || len(all) != 1 {
 		t.Fatalf("Venues() = %v, %v", all, err)
 	}
-	if err := w.centre.WipeVenue(kv.Operator(), all[0].ID); err != nil {
+	if err := w.centre.Venues.WipeVenue(auth.Operator(), all[0].ID); err != nil {
 		t.Fatal(err)
 	}
 	wiped := make(chan struct{})
@@ -184,15 +190,15 @@ func TestALaptopReachesIntoNoEventOfOthers(t *testing.T) {
 	t.Parallel()
 	w, _, other := parish(t)
 	theirs := w.churchEvent(w.centre, other, "2040-01-01T21:00:00Z")
-	u, _, err := w.laptop.Upstream()
+	u, _, err := w.laptop.Laptop.Upstream()
 	if err != nil {
 		t.Fatal(err)
 	}
-	session, before, err := w.laptop.Session()
+	session, before, err := w.laptop.Keys.Session()
 	if err != nil {
 		t.Fatal(err)
 	}
-	hello := fmt.Sprintf(`{"realm":%q,"node":%q,"session":%q,"predecessor":%q,"events":[%d,99]}`, w.centre.Realm(), w.laptop.Node(), session, before[0], theirs)
+	hello := fmt.Sprintf(`{"realm":%q,"node":%q,"session":%q,"predecessor":%q,"events":[%d,99]}`, w.centre.Tables.Realm(), w.laptop.Tables.Node(), session, before[0], theirs)
 	name := scopes.Scope{Sort: scopes.Event, ID: theirs}.String()
 	if status, body := w.post("/sync/_hello", u.Key, u.Secret, hello); status != 200 || strings.Contains(body, name) || strings.Contains(body, "event-99") {
 		t.Errorf("a handshake that names others' events = %d %s, want them left out", status, body)
@@ -208,7 +214,7 @@ func TestALaptopEnrolledForAnEventGoesOnWithoutIt(t *testing.T) {
 	t.Parallel()
 	w, church, other := parish(t)
 	w.laptop = kvtest.OpenConfig(t, kv.Config{Clock: w.now})
-	w.enrolFor(w.laptop, kv.Enrolment{Level: kv.Level{Name: kv.ChurchOf, IDs: []int64{church}}, Events: []int64{w.event}, Venue: kv.Venue{Names: true}})
+	w.enrolFor(w.laptop, office.Enrolment{Level: auth.Level{Name: auth.ChurchOf, IDs: []int64{church}}, Events: []int64{w.event}, Venue: auth.Venue{Names: true}})
 	ticket := w.sell(w.centre, "first")
 	w.visits(w.laptop)
 	w.madeThere(ticket)
@@ -217,12 +223,12 @@ func TestALaptopEnrolledForAnEventGoesOnWithoutIt(t *testing.T) {
 	_, leave := w.follow(w.laptop)
 	defer leave()
 	w.tells("were dropped")
-	if d := w.scan(w.centre, "walk-in"); d.Outcome != kv.AlreadyAdmitted || !strings.Contains(w.refusals(), `"type":"VIP"`) {
+	if d := w.scan(w.centre, "walk-in"); d.Outcome != door.AlreadyAdmitted || !strings.Contains(w.refusals(), `"type":"VIP"`) {
 		t.Errorf("a scan at the centre = %q, and it has refused %s; want the sold ticket in, and the change of the other kept", d.Outcome, w.refusals())
 	}
 	w.event = w.churchEvent(w.centre, church, "2040-01-01T21:00:00Z")
-	w.await(w.laptop, scopes.Event, "another event", func(kv.DatabaseInfo) bool {
-		_, err := w.laptop.Retrieve(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Event, ID: record.Int(w.event)})
+	w.await(w.laptop, scopes.Event, "another event", func(docs.DatabaseInfo) bool {
+		_, err := w.laptop.Desk.Retrieve(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Event, ID: record.Int(w.event)})
 		return err == nil
 	})
 }
@@ -246,7 +252,7 @@ func TestAnEventThatLeavesItsChurchStaysWhileSomebodyIsScanned(t *testing.T) {
 			v, leave := w.follow(w.laptop)
 			defer leave()
 			w.tells("somebody was scanned there in the last 12 hours")
-			if d := w.scan(w.laptop, "second"); d.Outcome != kv.Admitted {
+			if d := w.scan(w.laptop, "second"); d.Outcome != table.Admitted {
 				t.Errorf("a scan at the laptop = %+v, want its door to go on", d)
 			}
 			for late := time.Now().Add(20 * time.Second); len(w.all(w.centre, record.Checkin)) < 2; time.Sleep(time.Millisecond) {

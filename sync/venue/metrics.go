@@ -8,10 +8,12 @@ import (
 	"sync"
 	"time"
 
-	"doorward/kv"
-	"doorward/sync/replicate"
-
 	"github.com/prometheus/client_golang/prometheus"
+
+	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/table"
+	"doorward/sync/replicate"
 )
 
 // metrics describe peers to Prometheus. A store that has joined a centre tells of it as "centre". A centre tells of each laptop by its id
@@ -77,10 +79,10 @@ func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
 func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	m.documents.Collect(ch)
 	m.bytes.Collect(ch)
-	if u, joined, err := m.store.Upstream(); err == nil && joined {
+	if u, joined, err := m.store.Laptop.Upstream(); err == nil && joined {
 		m.collectCentre(ch, u)
 	}
-	all, err := m.store.Venues(kv.Operator())
+	all, err := m.store.Venues.Venues(auth.Operator())
 	if err != nil {
 		return
 	}
@@ -97,7 +99,7 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-func (m *metrics) collectCentre(ch chan<- prometheus.Metric, u kv.Upstream) {
+func (m *metrics) collectCentre(ch chan<- prometheus.Metric, u table.Upstream) {
 	g := gauges{ch, "centre"}
 	m.mu.Lock()
 	contact, success, behind, waiting := m.contact, m.success, m.behind, len(m.waiting)
@@ -110,7 +112,7 @@ func (m *metrics) collectCentre(ch chan<- prometheus.Metric, u kv.Upstream) {
 		g.set(lagDesc, float64(n), pushed)
 		g.time(oldestDesc, oldest)
 	}
-	if c := m.store.Clock(); !c.Measured.IsZero() {
+	if c := m.store.Tables.Clock(); !c.Measured.IsZero() {
 		g.set(offsetDesc, c.Offset.Seconds())
 	}
 	if !u.Ends.IsZero() {
@@ -184,7 +186,7 @@ func (m *metrics) progress(direction string) func(replicate.Outcome) {
 		before = run
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		m.success = m.store.Now()
+		m.success = m.store.Tables.Now()
 	}
 }
 

@@ -7,12 +7,16 @@ import (
 	"testing"
 	"time"
 
-	"doorward/kv"
-	"doorward/kv/kvtest"
-	"doorward/kv/record"
-	"doorward/sync/venue"
-
 	"github.com/prometheus/client_golang/prometheus"
+
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/door"
+	"doorward/kv/kvtest"
+	"doorward/kv/office"
+	"doorward/kv/record"
+	"doorward/kv/table"
+	"doorward/sync/venue"
 )
 
 // TestAMirrorLetsNobodyIn: its centre takes no fact from it, so nobody else would learn who is in. What it can answer without a new fact
@@ -23,54 +27,54 @@ func TestAMirrorLetsNobodyIn(t *testing.T) {
 	for _, code := range []string{"in", "out"} {
 		w.sell(w.centre, code)
 	}
-	in := kv.Attempt{Event: w.event, Code: "in", Nonce: "first"}
-	first, err := w.centre.CheckIn(kv.Operator(), in)
-	if err != nil || first.Outcome != kv.Admitted {
+	in := door.Attempt{Event: w.event, Code: "in", Nonce: "first"}
+	first, err := w.centre.Door.CheckIn(auth.Operator(), in)
+	if err != nil || first.Outcome != table.Admitted {
 		t.Fatalf("CheckIn at the centre = %+v, %v", first, err)
 	}
-	w.enrolFor(w.laptop, kv.Enrolment{Level: kv.Level{Name: kv.Denomination}, Venue: kv.Venue{Mirror: true}})
+	w.enrolFor(w.laptop, office.Enrolment{Level: auth.Level{Name: auth.Denomination}, Venue: auth.Venue{Mirror: true}})
 	w.visits(w.laptop)
 	refused := func(what string, err error) {
 		t.Helper()
-		var no *kv.Forbidden
+		var no *auth.Forbidden
 		if !errors.As(err, &no) || !strings.Contains(no.Reason, "mirror") || !strings.Contains(no.Reason, "centre") {
 			t.Errorf("%s = %v, want *Forbidden that names the mirror and the centre", what, err)
 		}
 	}
-	before := w.laptop.Seq()
-	attempts := []kv.Attempt{in, {Event: w.event, Code: "out"}, {Event: w.event, Code: "in", LetIn: true}, {Event: w.event, Code: "nobody's"}}
+	before := w.laptop.Tables.Seq()
+	attempts := []door.Attempt{in, {Event: w.event, Code: "out"}, {Event: w.event, Code: "in", LetIn: true}, {Event: w.event, Code: "nobody's"}}
 	for _, a := range attempts[1:] {
-		_, err := w.laptop.CheckIn(kv.Operator(), a)
+		_, err := w.laptop.Door.CheckIn(auth.Operator(), a)
 		refused("a check-in of "+a.Code, err)
 	}
-	again, err := w.laptop.CheckIn(kv.Operator(), in)
+	again, err := w.laptop.Door.CheckIn(auth.Operator(), in)
 	if err != nil || !again.Replayed || again.CheckinID != first.CheckinID {
 		t.Errorf("the centre's check-in with its own nonce again = %+v, %v, want the answer that it had", again, err)
 	}
-	judged, err := w.laptop.CheckInAll(kv.Operator(), attempts)
+	judged, err := w.laptop.Door.CheckInAll(auth.Operator(), attempts)
 	if err != nil || len(judged) != len(attempts) || judged[0].Err != nil || judged[0].CheckinID != first.CheckinID {
 		t.Fatalf("CheckInAll = %+v, %v, want each judged by itself", judged, err)
 	}
 	for i, j := range judged[1:] {
 		refused("the scan of "+attempts[i+1].Code, j.Err)
 	}
-	_, err = w.laptop.Undo(kv.Operator(), kv.Undoing{Event: w.event, CheckinID: first.CheckinID})
+	_, err = w.laptop.Door.Undo(auth.Operator(), door.Undoing{Event: w.event, CheckinID: first.CheckinID})
 	refused("an undo", err)
-	if got := w.laptop.Seq(); got != before {
+	if got := w.laptop.Tables.Seq(); got != before {
 		t.Errorf("%d changes were written", got-before)
 	}
 
 	south := kvtest.Open(t)
-	w.enrolFor(south, kv.Enrolment{Level: kv.Level{Name: kv.Denomination}, Events: []int64{w.event}, Venue: kv.Venue{Mirror: true}})
+	w.enrolFor(south, office.Enrolment{Level: auth.Level{Name: auth.Denomination}, Events: []int64{w.event}, Venue: auth.Venue{Mirror: true}})
 	w.visits(south)
-	if d := w.scan(south, "out"); d.Outcome != kv.Admitted {
+	if d := w.scan(south, "out"); d.Outcome != table.Admitted {
 		t.Fatalf("a scan at a mirror that is enrolled for the event = %q", d.Outcome)
 	}
 	w.visits(south)
-	if d := w.scan(w.centre, "out"); d.Outcome != kv.AlreadyAdmitted {
+	if d := w.scan(w.centre, "out"); d.Outcome != door.AlreadyAdmitted {
 		t.Errorf("a scan of it at the centre = %q, want it to know", d.Outcome)
 	}
-	if _, err := w.laptop.Retrieve(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Event, ID: record.Int(w.event)}); err != nil {
+	if _, err := w.laptop.Desk.Retrieve(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Event, ID: record.Int(w.event)}); err != nil {
 		t.Errorf("reading at the mirror = %v", err)
 	}
 }
@@ -80,7 +84,7 @@ func TestAMirrorLetsNobodyIn(t *testing.T) {
 func TestALaptopKnowsSoonThatItHasAll(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
-	w.enrolFor(w.laptop, kv.Enrolment{Level: kv.Level{Name: kv.Denomination}, Venue: kv.Venue{Mirror: true}})
+	w.enrolFor(w.laptop, office.Enrolment{Level: auth.Level{Name: auth.Denomination}, Venue: auth.Venue{Mirror: true}})
 	w.visits(w.laptop)
 	last := int64(0)
 	for i := range 60 {

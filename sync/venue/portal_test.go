@@ -28,19 +28,19 @@ func TestAPortalIsNoCentre(t *testing.T) {
 			if met {
 				w.visits(w.laptop)
 			}
-			u, _, err := w.laptop.Upstream()
+			u, _, err := w.laptop.Laptop.Upstream()
 			if err != nil {
 				t.Fatal(err)
 			}
 			u.URL = peertest.Strange(t)
-			if err := w.laptop.NoteUpstream(u); err != nil {
+			if err := w.laptop.Laptop.NoteUpstream(u); err != nil {
 				t.Fatal(err)
 			}
-			session, before, err := w.laptop.Session()
+			session, before, err := w.laptop.Keys.Session()
 			if err != nil {
 				t.Fatal(err)
 			}
-			clock, registry := w.laptop.Clock(), prometheus.NewPedanticRegistry()
+			clock, registry := w.laptop.Tables.Clock(), prometheus.NewPedanticRegistry()
 			_, leave := w.followAs(venue.Config{Store: w.laptop, Registerer: registry})
 			if line := <-w.log; !strings.Contains(line, noCentre) {
 				t.Errorf("the log says %s, want %q", line, noCentre)
@@ -51,10 +51,10 @@ func TestAPortalIsNoCentre(t *testing.T) {
 				}
 			}
 			leave()
-			if got := w.laptop.Clock(); got != clock {
+			if got := w.laptop.Tables.Clock(); got != clock {
 				t.Errorf("the clock is %+v, was %+v", got, clock)
 			}
-			if id, chain, err := w.laptop.Session(); err != nil || id != session || !slices.Equal(chain, before) {
+			if id, chain, err := w.laptop.Keys.Session(); err != nil || id != session || !slices.Equal(chain, before) {
 				t.Errorf("Session() = %s after %v, %v, want %s after %v", id, chain, err, session, before)
 			}
 		})
@@ -66,15 +66,15 @@ func TestAGreetingIsTheCentresOwn(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	w.enrol(w.laptop)
-	node, epoch, now := fmt.Sprintf(`"node":%q`, w.centre.Node()), fmt.Sprintf(`"epoch":%q`, w.centre.Epoch()), `"now":"2026-05-01T12:00:00Z"`
+	node, epoch, now := fmt.Sprintf(`"node":%q`, w.centre.Tables.Node()), fmt.Sprintf(`"epoch":%q`, w.centre.Tables.Epoch()), `"now":"2026-05-01T12:00:00Z"`
 	for name, parts := range map[string][]string{
-		"nothing": nil, "no node": {epoch, now}, "another's node": {fmt.Sprintf(`"node":%q`, w.laptop.Node()), epoch, now}, "no epoch": {node, now}, "no time": {node, epoch},
+		"nothing": nil, "no node": {epoch, now}, "another's node": {fmt.Sprintf(`"node":%q`, w.laptop.Tables.Node()), epoch, now}, "no epoch": {node, now}, "no time": {node, epoch},
 	} {
-		clock := w.laptop.Clock()
-		client := peertest.Portal("/_hello", "{"+strings.Join(parts, ",")+"}", http.Header{"Doorward-Node": {w.centre.Node()}})
+		clock := w.laptop.Tables.Clock()
+		client := peertest.Portal("/_hello", "{"+strings.Join(parts, ",")+"}", http.Header{"Doorward-Node": {w.centre.Tables.Node()}})
 		_, err := venue.VisitOnce(t.Context(), venue.Config{Store: w.laptop}, client, func() { t.Errorf("%s counts as a greeting", name) })
-		if err == nil || err.Error() != noCentre || w.laptop.Clock() != clock {
-			t.Errorf("a greeting of %s = %v, and the clock is %+v; want %q, and no other clock", name, err, w.laptop.Clock(), noCentre)
+		if err == nil || err.Error() != noCentre || w.laptop.Tables.Clock() != clock {
+			t.Errorf("a greeting of %s = %v, and the clock is %+v; want %q, and no other clock", name, err, w.laptop.Tables.Clock(), noCentre)
 		}
 	}
 }
@@ -114,10 +114,10 @@ func TestNobodyJoinsAPortal(t *testing.T) {
 	if _, err := venue.Join(t.Context(), venue.JoinConfig{Store: s, URL: peertest.Strange(t), Code: "ABCD"}); err == nil || err.Error() != noCentre {
 		t.Errorf("Join = %v, want %q", err, noCentre)
 	}
-	if _, joined, err := s.Upstream(); err != nil || joined {
+	if _, joined, err := s.Laptop.Upstream(); err != nil || joined {
 		t.Errorf("it has joined: %t, %v", joined, err)
 	}
-	if err := s.MayJoin(kvtest.Open(t).Realm()); err != nil {
+	if err := s.Laptop.MayJoin(kvtest.Open(t).Tables.Realm()); err != nil {
 		t.Errorf("MayJoin = %v, want it empty still", err)
 	}
 }

@@ -12,21 +12,27 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/backup"
+	"doorward/kv/desk"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
+	"doorward/kv/office"
 	"doorward/kv/record"
 	"doorward/kv/rev"
+	"doorward/kv/table"
 )
 
 // relapses has the centre be lost and restored elsewhere to a backup that was made before something happened: there is no ledger.
 func (w *town) relapses(between func()) {
 	w.Helper()
-	backup := filepath.Join(w.TempDir(), "backup")
-	if _, err := w.centre.CopyTo(kv.Operator(), backup); err != nil {
+	copied := filepath.Join(w.TempDir(), "backup")
+	if _, err := w.centre.Files.CopyTo(auth.Operator(), copied); err != nil {
 		w.Fatal(err)
 	}
 	between()
 	dir := w.TempDir()
-	if _, err := kv.Replace(dir, backup, time.Now(), slog.New(slog.DiscardHandler)); err != nil {
+	if _, err := backup.ReplaceStore(dir, copied, time.Now(), slog.New(slog.DiscardHandler)); err != nil {
 		w.Fatal(err)
 	}
 	s, err := kv.Open(kv.Config{Dir: dir, Restored: true})
@@ -43,7 +49,7 @@ func (w *town) relapses(between func()) {
 // erases erases a person at the centre.
 func (w *town) erases(person int64) {
 	w.Helper()
-	if _, err := w.centre.Erase(kv.Operator(), record.Person, record.Int(person)); err != nil {
+	if _, err := w.centre.Erasures.Erase(auth.Operator(), record.Person, record.Int(person)); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -51,20 +57,20 @@ func (w *town) erases(person int64) {
 // isGone wants a person to be erased at a store: it has no body of any revision, and knows them all.
 func (w *town) isGone(at string, s *kv.Store, person int64) {
 	w.Helper()
-	_, err := s.Retrieve(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Person, ID: record.Int(person)})
-	if !errors.Is(err, kv.ErrNotFound) {
+	_, err := s.Desk.Retrieve(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Person, ID: record.Int(person)})
+	if !errors.Is(err, table.ErrNotFound) {
 		w.Errorf("the person at %s: %v, want not found", at, err)
 	}
-	db, err := s.Database(kv.Operator(), "church-1")
+	db, err := s.Docs.Database(auth.Operator(), "church-1")
 	if err != nil {
 		w.Fatal(err)
 	}
-	lacking := kv.Revs{ID: record.Person.DocID(record.Int(person)), Revisions: []rev.ID{{Generation: 9}}}
-	if m, err := db.Missing([]kv.Revs{lacking}); err != nil || m[0].Missing != nil {
+	lacking := merge.Revs{ID: record.Person.DocID(record.Int(person)), Revisions: []rev.ID{{Generation: 9}}}
+	if m, err := db.Missing([]merge.Revs{lacking}); err != nil || m[0].Missing != nil {
 		w.Errorf("%s lacks %v of the person, %v, want that nothing can come any more", at, m, err)
 	}
-	past, err := s.History(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Person, ID: record.Int(person)}, true)
-	if err == nil && slices.ContainsFunc(past, func(p kv.Past) bool { return p.Held }) {
+	past, err := s.Desk.History(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Person, ID: record.Int(person)}, true)
+	if err == nil && slices.ContainsFunc(past, func(p desk.Past) bool { return p.Held }) {
 		w.Errorf("%s holds bodies of the person", at)
 	}
 }
@@ -73,9 +79,9 @@ func (w *town) isGone(at string, s *kv.Store, person int64) {
 // it is since keeps the name.
 func TestARestoredCentreIsToldWhoWasErased(t *testing.T) {
 	t.Parallel()
-	for name, e := range map[string]kv.Enrolment{
-		"a laptop": {Level: kv.Level{Name: kv.ChurchOf, IDs: []int64{1}}, Venue: kv.Venue{Names: true}},
-		"a mirror": {Level: kv.Level{Name: kv.Denomination}, Venue: kv.Venue{Mirror: true}},
+	for name, e := range map[string]office.Enrolment{
+		"a laptop": {Level: auth.Level{Name: auth.ChurchOf, IDs: []int64{1}}, Venue: auth.Venue{Names: true}},
+		"a mirror": {Level: auth.Level{Name: auth.Denomination}, Venue: auth.Venue{Mirror: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -90,7 +96,7 @@ func TestARestoredCentreIsToldWhoWasErased(t *testing.T) {
 			}
 			w.enrolFor(w.laptop, e)
 			later := kvtest.Open(t)
-			w.enrolFor(later, kv.Enrolment{Level: kv.Level{Name: kv.ChurchOf, IDs: []int64{1}}, Venue: kv.Venue{Names: true}})
+			w.enrolFor(later, office.Enrolment{Level: auth.Level{Name: auth.ChurchOf, IDs: []int64{1}}, Venue: auth.Venue{Names: true}})
 			w.visits(w.laptop)
 			w.visits(later)
 			w.relapses(func() {
@@ -104,7 +110,7 @@ func TestARestoredCentreIsToldWhoWasErased(t *testing.T) {
 			w.isGone("the laptop that has told it", w.laptop, person)
 			w.visits(later)
 			w.isGone("the laptop that was told by the restored centre", later, person)
-			if n := w.centre.ErasuresUnfinished(); n != 0 {
+			if n := w.centre.Erasures.ErasuresUnfinished(); n != 0 {
 				t.Errorf("%d erasures are not carried out", n)
 			}
 			for at, s := range map[string]*kv.Store{"centre": w.centre, "laptop": w.laptop, "other laptop": later} {
@@ -112,7 +118,7 @@ func TestARestoredCentreIsToldWhoWasErased(t *testing.T) {
 					t.Errorf("the %s has %s", at, names)
 				}
 				for _, ticket := range []int64{kept, passed} {
-					past, err := s.History(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Ticket, ID: record.Int(ticket)}, true)
+					past, err := s.Desk.History(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Ticket, ID: record.Int(ticket)}, true)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -122,7 +128,7 @@ func TestARestoredCentreIsToldWhoWasErased(t *testing.T) {
 						}
 					}
 				}
-				if r, err := s.Verify(kv.Operator(), nil); err != nil || r.Damaged != 0 {
+				if r, err := s.Files.Verify(auth.Operator(), nil); err != nil || r.Damaged != 0 {
 					t.Errorf("Verify of the %s = %+v, %v", at, r, err)
 				}
 			}
@@ -140,7 +146,7 @@ func TestALaptopHearsOfAnErasureAtOnce(t *testing.T) {
 		person := kvtest.Create(t, w.centre, record.Person, `{"full_name":"Zacarias"}`)
 		w.erases(person)
 		for began := time.Now(); ; {
-			all, err := w.laptop.KnownErasures(kv.Operator())
+			all, err := w.laptop.Erasures.KnownErasures(auth.Operator())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -152,7 +158,7 @@ func TestALaptopHearsOfAnErasureAtOnce(t *testing.T) {
 				t.Fatalf("round %d: the laptop has not heard of it", round)
 			}
 			soon, end := context.WithTimeout(t.Context(), 20*time.Millisecond) // what it is told need not be a change
-			_ = w.laptop.Await(soon, w.laptop.Seq(), w.laptop.Releases())
+			_ = w.laptop.Log.Await(soon, w.laptop.Tables.Seq(), w.laptop.Tables.Releases())
 			end()
 		}
 	}

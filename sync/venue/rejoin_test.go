@@ -5,9 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/kvtest"
+	"doorward/kv/office"
 	"doorward/kv/record"
+	"doorward/kv/table"
 	"doorward/sync/venue"
 )
 
@@ -19,13 +21,13 @@ func TestAFolderThatHoldsMoreThanItsCodeGivesDoesNotJoin(t *testing.T) {
 	w.event = w.churchEvent(w.centre, church, "2040-01-01T21:00:00Z")
 	w.sell(w.centre, "first")
 	kvtest.Create(t, w.centre, record.Person, fmt.Sprintf(`{"full_name":"Ana Souza","church_id":%d}`, church))
-	_, code, _, err := w.centre.Enrol(kv.Operator(), kv.Enrolment{Name: "door", Level: kv.Level{Name: kv.EventOf, IDs: []int64{w.event}}, Venue: kv.Venue{Names: true}})
+	_, code, _, err := w.centre.Venues.Enrol(auth.Operator(), office.Enrolment{Name: "door", Level: auth.Level{Name: auth.EventOf, IDs: []int64{w.event}}, Venue: auth.Venue{Names: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.enrolFor(w.laptop, kv.Enrolment{Level: kv.Level{Name: kv.ChurchOf, IDs: []int64{church}}, Venue: kv.Venue{Names: true}})
+	w.enrolFor(w.laptop, office.Enrolment{Level: auth.Level{Name: auth.ChurchOf, IDs: []int64{church}}, Venue: auth.Venue{Names: true}})
 	w.visits(w.laptop)
-	before, _, err := w.laptop.Upstream()
+	before, _, err := w.laptop.Laptop.Upstream()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,10 +35,10 @@ func TestAFolderThatHoldsMoreThanItsCodeGivesDoesNotJoin(t *testing.T) {
 	if _, err := venue.Join(t.Context(), join); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("(church-%d)", church)) {
 		t.Errorf("Join with all of a church = %v, want it named", err)
 	}
-	if now, _, err := w.laptop.Upstream(); err != nil || now.Key != before.Key {
+	if now, _, err := w.laptop.Laptop.Upstream(); err != nil || now.Key != before.Key {
 		t.Errorf("the laptop is %+v, %v, want what it was", now, err)
 	}
-	if _, err := w.centre.Login(before.Key, before.Secret); err != nil {
+	if _, err := w.centre.Keys.Login(before.Key, before.Secret); err != nil {
 		t.Errorf("the key that it has = %v", err)
 	}
 	join.Store = kvtest.Open(t)
@@ -59,23 +61,23 @@ func TestALaptopEnrolledForTheNextEventHandsOverTheLast(t *testing.T) {
 		w.event = w.churchEvent(w.centre, church, "2040-01-01T21:00:00Z")
 		last, next := w.event, w.churchEvent(w.centre, church, "2040-01-08T21:00:00Z")
 		w.sell(w.centre, "first")
-		at := func(event int64) kv.Enrolment {
-			return kv.Enrolment{Name: fmt.Sprint("door of event ", event), Level: kv.Level{Name: kv.EventOf, IDs: []int64{event}}, Venue: kv.Venue{Names: true}}
+		at := func(event int64) office.Enrolment {
+			return office.Enrolment{Name: fmt.Sprint("door of event ", event), Level: auth.Level{Name: auth.EventOf, IDs: []int64{event}}, Venue: auth.Venue{Names: true}}
 		}
 		w.enrolFor(w.laptop, at(last))
 		w.visits(w.laptop)
 		w.sell(w.laptop, "walk-in")
 		for _, code := range []string{"first", "walk-in"} {
-			if d := w.scan(w.laptop, code); d.Outcome != kv.Admitted {
+			if d := w.scan(w.laptop, code); d.Outcome != table.Admitted {
 				t.Fatalf("a check-in at the laptop = %+v", d)
 			}
 		}
-		_, code, _, err := w.centre.Enrol(kv.Operator(), at(next))
+		_, code, _, err := w.centre.Venues.Enrol(auth.Operator(), at(next))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if revoked {
-			if err := w.centre.RevokeVenue(kv.Operator(), 1); err != nil {
+			if err := w.centre.Venues.RevokeVenue(auth.Operator(), 1); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -95,7 +97,7 @@ func TestALaptopEnrolledForTheNextEventHandsOverTheLast(t *testing.T) {
 		if got := w.all(w.centre, record.Checkin); len(got) != 2 {
 			t.Errorf("check-ins at the centre = %s, want both", got)
 		}
-		if s, err := w.centre.Status(kv.Operator(), last); err != nil || s.Admitted != 2 {
+		if s, err := w.centre.Door.Status(auth.Operator(), last); err != nil || s.Admitted != 2 {
 			t.Errorf("status at the centre = %+v, %v, want two admitted", s, err)
 		}
 		if got := w.all(w.centre, record.HolderName); len(got) != 2 || w.refusals() != "" {

@@ -6,7 +6,8 @@ import (
 	"net/http"
 	"slices"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/erase"
 	"doorward/sync/dial"
 	"doorward/sync/handshake"
 	"doorward/sync/replicate"
@@ -49,7 +50,7 @@ func (x *visit) copyFromStart(ctx context.Context, push bool) error {
 		if err != nil {
 			return err
 		}
-		own, err := replicate.OpenLocal(x.config.Store, kv.Operator(), e.Name)
+		own, err := replicate.OpenLocal(x.config.Store, auth.Operator(), e.Name)
 		if err != nil {
 			return err
 		}
@@ -76,7 +77,7 @@ func (x *visit) saveUpstream() error {
 			x.upstream.Guest = append(x.upstream.Guest, e.Name)
 		}
 	}
-	return x.config.Store.NoteUpstream(x.upstream)
+	return x.config.Store.Laptop.NoteUpstream(x.upstream)
 }
 
 // unremembered is a database at the centre without checkpoints: a replication begins at the beginning.
@@ -91,7 +92,7 @@ func (a unremembered) Identify(ctx context.Context) (replicate.Identity, error) 
 
 // takeErasures erases here what was erased at the centre.
 func (x *visit) takeErasures() error {
-	var all []kv.Erasure
+	var all []erase.Erasure
 	for i := range x.greeting.Erasures {
 		e, ok := x.greeting.Erasures[i].Parse()
 		if !ok {
@@ -99,14 +100,14 @@ func (x *visit) takeErasures() error {
 		}
 		all = append(all, e)
 	}
-	if err := x.config.Store.TakeErasures(kv.Operator(), all); err != nil {
+	if err := x.config.Store.Erasures.TakeErasures(auth.Operator(), all); err != nil {
 		return err
 	}
 	if x.greeting.Erased == x.upstream.Erased {
 		return nil
 	}
 	x.upstream.Erased = x.greeting.Erased
-	return x.config.Store.NoteUpstream(x.upstream)
+	return x.config.Store.Laptop.NoteUpstream(x.upstream)
 }
 
 // toldAtOnce is how many erasures one request tells.
@@ -116,7 +117,7 @@ const toldAtOnce = 2000
 // from before. A centre that was not restored, or does not ask, has its own list. brought tells the centre that all was pushed; nil = it
 // need not be told.
 func (x *visit) tellErased(ctx context.Context) (brought func() error, err error) {
-	all, err := x.config.Store.KnownErasures(kv.Operator())
+	all, err := x.config.Store.Erasures.KnownErasures(auth.Operator())
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}

@@ -8,12 +8,16 @@ import (
 	"testing"
 	"time"
 
-	"doorward/kv"
-	"doorward/kv/kvtest"
-	"doorward/kv/record"
-	"doorward/sync/venue"
-
 	"github.com/prometheus/client_golang/prometheus"
+
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/door"
+	"doorward/kv/kvtest"
+	"doorward/kv/office"
+	"doorward/kv/record"
+	"doorward/kv/table"
+	"doorward/sync/venue"
 )
 
 // TestARevokedLaptopCallsLessAndLessOften: its facts are still taken, but it does not ask for ever whether they are.
@@ -22,20 +26,20 @@ func TestARevokedLaptopCallsLessAndLessOften(t *testing.T) {
 	w := newTown(t)
 	w.join()
 	w.arrives(w.laptop, w.sell(w.centre, "first"))
-	all, err := w.centre.Venues(kv.Operator())
+	all, err := w.centre.Venues.Venues(auth.Operator())
 	if err != nil || len(all) != 1 {
 		t.Fatalf("Venues() = %v, %v", all, err)
 	}
-	if err := w.centre.RevokeVenue(kv.Operator(), all[0].ID); err != nil {
+	if err := w.centre.Venues.RevokeVenue(auth.Operator(), all[0].ID); err != nil {
 		t.Fatal(err)
 	}
 	w.tells("this laptop is revoked")
-	_, err = w.laptop.Create(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Ticket}, kvtest.Parse(t, record.Ticket, fmt.Sprintf(`{"event_id":%d}`, w.event), true))
-	var no *kv.Forbidden
+	_, err = w.laptop.Desk.Create(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Ticket}, kvtest.Parse(t, record.Ticket, fmt.Sprintf(`{"event_id":%d}`, w.event), true))
+	var no *auth.Forbidden
 	if !errors.As(err, &no) || !strings.Contains(no.Reason, "revoked") {
 		t.Errorf("a sale on a revoked laptop = %v, want *Forbidden that says so: its centre takes no ticket from it", err)
 	}
-	if d, err := w.laptop.CheckIn(kv.Operator(), kv.Attempt{Event: w.event, Code: "first"}); err != nil || d.Outcome != kv.Admitted {
+	if d, err := w.laptop.Door.CheckIn(auth.Operator(), door.Attempt{Event: w.event, Code: "first"}); err != nil || d.Outcome != table.Admitted {
 		t.Errorf("a check-in on a revoked laptop = %q, %v, want it admitted", d.Outcome, err)
 	}
 	began, before := time.Now(), w.hellos.Load()
@@ -53,15 +57,15 @@ func TestACentreThatForgetsARevocationTakesTheLaptopBack(t *testing.T) {
 	w := newTown(t)
 	w.enrol(w.laptop)
 	w.visits(w.laptop)
-	u, _, err := w.laptop.Upstream()
+	u, _, err := w.laptop.Laptop.Upstream()
 	if err != nil {
 		t.Fatal(err)
 	}
 	u.Revoked, u.Epoch = true, "01J00000000000000000000000" // as the centre was when it was met last
-	if err := w.laptop.NoteUpstream(u); err != nil {
+	if err := w.laptop.Laptop.NoteUpstream(u); err != nil {
 		t.Fatal(err)
 	}
-	var no *kv.Forbidden
+	var no *auth.Forbidden
 	if _, err := w.sellsAt(w.event); !errors.As(err, &no) {
 		t.Fatalf("a sale before it is met again = %v, want *Forbidden", err)
 	}
@@ -71,7 +75,7 @@ func TestACentreThatForgetsARevocationTakesTheLaptopBack(t *testing.T) {
 		t.Fatalf("a sale after that = %v", err)
 	}
 	w.visits(w.laptop)
-	if _, err := w.centre.Retrieve(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Ticket, ID: id}); err != nil {
+	if _, err := w.centre.Desk.Retrieve(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Ticket, ID: id}); err != nil {
 		t.Errorf("the ticket at the centre = %v", err)
 	}
 }
@@ -86,9 +90,9 @@ func TestNobodyWaitsForWhatARevokedLaptopHas(t *testing.T) {
 	ids := map[string]int64{}
 	for name, node := range map[string]string{"stays": "01J00000000000000000000000", "goes": "01J00000000000000000000001"} {
 		c := w.enrolled(node)
-		p, err := w.centre.Login(c.Key, "secret")
+		p, err := w.centre.Keys.Login(c.Key, "secret")
 		if err == nil {
-			err = w.centre.NoteContact(p, kv.Contact{At: time.Now(), Backlog: 7, Oldest: time.Now()})
+			err = w.centre.Venues.NoteContact(p, office.Contact{At: time.Now(), Backlog: 7, Oldest: time.Now()})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -99,15 +103,15 @@ func TestNobodyWaitsForWhatARevokedLaptopHas(t *testing.T) {
 	one, all := []string{fmt.Sprint(ids["stays"])}, []string{fmt.Sprint(ids["stays"]), fmt.Sprint(ids["goes"])}
 	slices.Sort(all)
 	for _, step := range []struct {
-		ends    func(kv.Principal, int64) error
+		ends    func(auth.Principal, int64) error
 		peers   []string
 		backlog int
 	}{
-		{func(kv.Principal, int64) error { return nil }, all, 7},
-		{w.centre.RevokeVenue, one, 0},
-		{w.centre.WipeVenue, one, 0},
+		{func(auth.Principal, int64) error { return nil }, all, 7},
+		{w.centre.Venues.RevokeVenue, one, 0},
+		{w.centre.Venues.WipeVenue, one, 0},
 	} {
-		if err := step.ends(kv.Operator(), ids["goes"]); err != nil {
+		if err := step.ends(auth.Operator(), ids["goes"]); err != nil {
 			t.Fatal(err)
 		}
 		for _, name := range metrics {
@@ -115,7 +119,7 @@ func TestNobodyWaitsForWhatARevokedLaptopHas(t *testing.T) {
 				t.Errorf("%s is of %v, want %v", name, got, step.peers)
 			}
 		}
-		venues, err := w.centre.Venues(kv.Operator())
+		venues, err := w.centre.Venues.Venues(auth.Operator())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/docs"
+	"doorward/kv/door"
 	"doorward/kv/record"
 )
 
@@ -36,19 +38,19 @@ func (w *world) heal() {
 
 func (w *world) seqs() (all []uint64) {
 	for _, n := range append([]*node{w.centre}, w.laptops...) {
-		all = append(all, n.store.Seq())
+		all = append(all, n.store.Tables.Seq())
 	}
 	return all
 }
 
 // docs are all documents of a database by id: leaves, paths, bodies.
 func (w *world) docs(n *node, db string) map[string]string {
-	d, err := n.store.Database(kv.Operator(), db)
+	d, err := n.store.Docs.Database(auth.Operator(), db)
 	w.must(err)
 	all := map[string]string{}
-	feed := kv.Feed{Limit: kv.DocPage}
+	feed := docs.Feed{Limit: docs.DocPage}
 	for more := true; more; {
-		var page []kv.DocChange
+		var page []docs.DocChange
 		page, more, err = d.Changes(feed)
 		w.must(err)
 		for _, c := range page {
@@ -56,7 +58,7 @@ func (w *world) docs(n *node, db string) map[string]string {
 			if c.Removed {
 				continue
 			}
-			doc, err := d.Read(c.ID, kv.Ask{Leaves: true})
+			doc, err := d.Read(c.ID, docs.Ask{Leaves: true})
 			w.must(err)
 			var text strings.Builder
 			for _, r := range doc.Revisions {
@@ -71,11 +73,11 @@ func (w *world) docs(n *node, db string) map[string]string {
 // check judges the end.
 func (w *world) check() {
 	for _, n := range w.laptops {
-		up, _, err := n.store.Upstream()
+		up, _, err := n.store.Laptop.Upstream()
 		w.must(err)
-		p, err := w.centre.store.Login(up.Key, up.Secret)
+		p, err := w.centre.store.Keys.Login(up.Key, up.Secret)
 		w.must(err)
-		all, err := w.centre.store.Exchanged(p, 0)
+		all, err := w.centre.store.Venues.Exchanged(p, 0)
 		w.must(err)
 		for _, e := range all {
 			if e.Pull {
@@ -88,7 +90,7 @@ func (w *world) check() {
 		w.nameless(n)
 		w.labelled(n)
 		w.doubles(n)
-		r, err := n.store.Verify(kv.Operator(), nil)
+		r, err := n.store.Files.Verify(auth.Operator(), nil)
 		if err != nil || r.Damaged > 0 {
 			w.failf("%s: Verify = %+v, %v", n.name, r, err)
 		}
@@ -183,7 +185,7 @@ func (w *world) doubles(n *node) {
 			}
 		}
 	}
-	page, err := n.store.DoubleEntries(kv.Operator(), kv.DoubleQuery{Event: 1, Limit: 1000})
+	page, err := n.store.Door.DoubleEntries(auth.Operator(), door.DoubleQuery{Event: 1, Limit: 1000})
 	w.must(err)
 	got := map[string]string{}
 	for _, e := range page.Entries {
@@ -198,7 +200,7 @@ func (w *world) doubles(n *node) {
 func (w *world) written() {
 	var listed bytes.Buffer
 	for _, k := range []*record.Kind{record.Conflict, record.Refusal} {
-		w.must(w.centre.store.Export(kv.Operator(), k, func(json []byte) error {
+		w.must(w.centre.store.Log.Export(auth.Operator(), k, func(json []byte) error {
 			_, err := listed.Write(append(json, '\n'))
 			return err
 		}))

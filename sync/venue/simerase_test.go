@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
 	"doorward/kv/kvtest"
 	"doorward/kv/names"
 	"doorward/kv/record"
@@ -16,14 +17,14 @@ import (
 
 // name gives a ticket's holder another name.
 func (w *world) name(n *node) {
-	page, err := n.store.List(kv.Operator(), kv.Query{Surface: record.Admin, Kind: record.Ticket, Limit: 3})
+	page, err := n.store.Desk.List(auth.Operator(), desk.Query{Surface: record.Admin, Kind: record.Ticket, Limit: 3})
 	w.must(err)
 	if len(page.IDs) == 0 {
 		return
 	}
 	id, name := page.IDs[w.IntN(len(page.IDs))].Int(), "Zed "+w.label(n)
-	_, err = n.store.Update(kv.Operator(), of(record.Ticket, id), kvtest.Parse(w, record.Ticket, fmt.Sprintf(`{"holder_name":%q}`, name), false))
-	if errors.Is(err, kv.ErrForbidden) && n != w.centre && !n.persons {
+	_, err = n.store.Desk.Update(auth.Operator(), of(record.Ticket, id), kvtest.Parse(w, record.Ticket, fmt.Sprintf(`{"holder_name":%q}`, name), false))
+	if errors.Is(err, auth.ErrForbidden) && n != w.centre && !n.persons {
 		return
 	}
 	w.must(err)
@@ -34,16 +35,16 @@ func (w *world) name(n *node) {
 // erase has a ticket belong to somebody who is erased at the centre: no name that anybody has given it so far may stay anywhere.
 func (w *world) erase(*node) {
 	c := w.centre.store
-	page, err := c.List(kv.Operator(), kv.Query{Surface: record.Admin, Kind: record.Ticket, Limit: 3})
+	page, err := c.Desk.List(auth.Operator(), desk.Query{Surface: record.Admin, Kind: record.Ticket, Limit: 3})
 	w.must(err)
 	if len(page.IDs) == 0 {
 		return
 	}
 	id := page.IDs[w.IntN(len(page.IDs))].Int()
 	person := kvtest.Create(w, c, record.Person, `{"full_name":"Zed","church_id":2}`)
-	_, err = c.Update(kv.Operator(), of(record.Ticket, id), kvtest.Parse(w, record.Ticket, fmt.Sprintf(`{"person_id":%d}`, person), false))
+	_, err = c.Desk.Update(auth.Operator(), of(record.Ticket, id), kvtest.Parse(w, record.Ticket, fmt.Sprintf(`{"person_id":%d}`, person), false))
 	w.must(err)
-	_, err = c.Erase(kv.Operator(), record.Person, record.Int(person))
+	_, err = c.Erasures.Erase(auth.Operator(), record.Person, record.Int(person))
 	w.must(err)
 	w.tell("the centre erases the holder of ticket %d", id)
 	w.erased = append(w.erased, w.names[id]...)

@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/backup"
+	"doorward/kv/table"
 	"doorward/sync"
 )
 
@@ -23,13 +26,13 @@ type node struct {
 	offset  time.Duration // of its clock
 	persons bool          // it has the people of church 1
 	crashed []byte        // the disk at the moment of a crash; nil: none
-	copies  []backup
+	copies  []spare
 	made    int  // of them
 	muted   bool // it, or what it is an image of, makes no records before it was told of the other
 }
 
 // backup is a copy of a store, and what it knew.
-type backup struct {
+type spare struct {
 	path string
 	own  *memory
 }
@@ -80,7 +83,7 @@ func (n *node) close() {
 // disk is what the file holds at this moment.
 func (n *node) disk() []byte {
 	n.Helper()
-	file, err := os.ReadFile(kv.Path(n.config.Dir))
+	file, err := os.ReadFile(table.Path(n.config.Dir))
 	if err != nil {
 		n.Fatal(err)
 	}
@@ -91,7 +94,7 @@ func (n *node) disk() []byte {
 func (n *node) kill(file []byte) {
 	n.Helper()
 	n.close()
-	if err := os.WriteFile(kv.Path(n.config.Dir), file, 0o600); err != nil {
+	if err := os.WriteFile(table.Path(n.config.Dir), file, 0o600); err != nil {
 		n.Fatal(err)
 	}
 	n.crashed = nil
@@ -103,18 +106,18 @@ func (n *node) keep() {
 	n.Helper()
 	n.made++
 	path := filepath.Join(n.config.Dir, "backup"+strconv.Itoa(n.made))
-	if _, err := n.store.CopyTo(kv.Operator(), path); err != nil {
+	if _, err := n.store.Files.CopyTo(auth.Operator(), path); err != nil {
 		n.Fatal(err)
 	}
-	n.copies = append(n.copies, backup{path, n.own.clone()})
+	n.copies = append(n.copies, spare{path, n.own.clone()})
 }
 
 // restore puts a backup in the place of the store, as the command does.
-func (n *node) restore(b backup) {
+func (n *node) restore(b spare) {
 	n.Helper()
 	aside, err := os.MkdirTemp(n.config.Dir, "restore-")
 	if err == nil {
-		err = copyBytes(b.path, kv.Path(aside))
+		err = copyBytes(b.path, table.Path(aside))
 	}
 	if err != nil {
 		n.Fatal(err)
@@ -127,7 +130,7 @@ func (n *node) restore(b backup) {
 		n.Fatal(err)
 	}
 	n.close()
-	if _, err := kv.Replace(n.config.Dir, kv.Path(aside), n.now(), slog.New(slog.DiscardHandler)); err != nil {
+	if _, err := backup.ReplaceStore(n.config.Dir, table.Path(aside), n.now(), slog.New(slog.DiscardHandler)); err != nil {
 		n.Fatal(err)
 	}
 	n.own = b.own.clone()
@@ -150,7 +153,7 @@ func (n *node) clone(name string, image bool) *node {
 	if err := os.Mkdir(c.config.Dir, 0o700); err != nil {
 		n.Fatal(err)
 	}
-	if err := copyBytes(kv.Path(n.config.Dir), kv.Path(c.config.Dir)); err != nil {
+	if err := copyBytes(table.Path(n.config.Dir), table.Path(c.config.Dir)); err != nil {
 		n.Fatal(err)
 	}
 	if image {

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"time"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/door"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // act is one thing that may happen at a node.
@@ -83,7 +86,7 @@ func (w *world) checkInAgain(n *node) {
 }
 
 func (w *world) attempt(n *node, code, nonce string) {
-	d, err := n.store.CheckIn(kv.Operator(), kv.Attempt{Event: 1, Code: code, Door: n.name, Nonce: nonce})
+	d, err := n.store.Door.CheckIn(auth.Operator(), door.Attempt{Event: 1, Code: code, Door: n.name, Nonce: nonce})
 	w.must(err)
 	crashes := w.IntN(6) == 0
 	if crashes {
@@ -91,10 +94,10 @@ func (w *world) attempt(n *node, code, nonce string) {
 	}
 	w.tell("%s checks in %s: %s", n.name, code, d.Outcome)
 	n.own.last = code + " " + nonce
-	if first := n.own.nonces[nonce]; first != "" && !w.undone[first] && (d.Outcome != kv.Admitted || d.CheckinID != first) {
+	if first := n.own.nonces[nonce]; first != "" && !w.undone[first] && (d.Outcome != table.Admitted || d.CheckinID != first) {
 		w.failf("the attempt was answered %s before, now %+v", first, d)
 	}
-	if d.Outcome == kv.Admitted && !d.Replayed {
+	if d.Outcome == table.Admitted && !d.Replayed {
 		if first := n.own.admitted[code]; first != "" && !w.undone[first] {
 			w.failf("%s had admitted %s before: %s, now %s", n.name, code, first, d.CheckinID)
 		}
@@ -113,8 +116,8 @@ func (w *world) undo(n *node) {
 	if id == "" || w.undone[id] {
 		return
 	}
-	_, err := n.store.Undo(kv.Operator(), kv.Undoing{Event: 1, CheckinID: id, Door: n.name})
-	if errors.Is(err, kv.ErrNoCheckin) {
+	_, err := n.store.Door.Undo(auth.Operator(), door.Undoing{Event: 1, CheckinID: id, Door: n.name})
+	if errors.Is(err, door.ErrNoCheckin) {
 		return // somebody else has
 	}
 	w.must(err)
@@ -155,16 +158,16 @@ func (w *world) someone(n *node) (i int, id int64, json string) {
 	if n != w.centre && !n.persons {
 		return i, 0, ""
 	}
-	r, err := n.store.Retrieve(kv.Operator(), of(record.Person, w.people[i]))
-	if errors.Is(err, kv.ErrNotFound) {
+	r, err := n.store.Desk.Retrieve(auth.Operator(), of(record.Person, w.people[i]))
+	if errors.Is(err, table.ErrNotFound) {
 		return i, 0, ""
 	}
 	w.must(err)
 	return i, w.people[i], string(r.JSON)
 }
 
-func of(k *record.Kind, id int64) kv.Target {
-	return kv.Target{Surface: record.Admin, Kind: k, ID: record.Int(id)}
+func of(k *record.Kind, id int64) desk.Target {
+	return desk.Target{Surface: record.Admin, Kind: k, ID: record.Int(id)}
 }
 
 func docName(kind string, id int64) string { return fmt.Sprintf("%s:%016d", kind, id) }
@@ -178,7 +181,7 @@ func (w *world) edit(n *node) {
 		return
 	}
 	label := w.label(n)
-	_, err := n.store.Update(kv.Operator(), of(record.Person, id), kvtest.Parse(w, record.Person, fmt.Sprintf(`{%q:%q}`, field, label), false))
+	_, err := n.store.Desk.Update(auth.Operator(), of(record.Person, id), kvtest.Parse(w, record.Person, fmt.Sprintf(`{%q:%q}`, field, label), false))
 	w.must(err)
 	w.tell("%s changes %s of person %d", n.name, field, i)
 	w.promised(n, promise{label: label, sort: edit, id: docName("person", id), person: id, value: label, base: memberOf(json, field)})
@@ -187,18 +190,18 @@ func (w *world) edit(n *node) {
 // note changes a ticket. A laptop of the event is told that it may not, once the centre has changed it; until it knows that, the centre
 // keeps what it wrote.
 func (w *world) note(n *node) {
-	page, err := n.store.List(kv.Operator(), kv.Query{Surface: record.Admin, Kind: record.Ticket, Limit: 100})
+	page, err := n.store.Desk.List(auth.Operator(), desk.Query{Surface: record.Admin, Kind: record.Ticket, Limit: 100})
 	w.must(err)
 	if len(page.IDs) == 0 {
 		return
 	}
 	last := len(page.IDs) - 1
 	id := page.IDs[last-w.IntN(1+w.IntN(last+1))].Int() // mostly one that a laptop has sold
-	r, err := n.store.Retrieve(kv.Operator(), of(record.Ticket, id))
+	r, err := n.store.Desk.Retrieve(auth.Operator(), of(record.Ticket, id))
 	w.must(err)
 	label := w.label(n)
-	_, err = n.store.Update(kv.Operator(), of(record.Ticket, id), kvtest.Parse(w, record.Ticket, fmt.Sprintf(`{"order":%q}`, label), false))
-	if errors.Is(err, kv.ErrForbidden) && n != w.centre && !n.persons {
+	_, err = n.store.Desk.Update(auth.Operator(), of(record.Ticket, id), kvtest.Parse(w, record.Ticket, fmt.Sprintf(`{"order":%q}`, label), false))
+	if errors.Is(err, auth.ErrForbidden) && n != w.centre && !n.persons {
 		return
 	}
 	w.must(err)
@@ -211,7 +214,7 @@ func (w *world) remove(n *node) {
 	if id == 0 || len(w.people) < 4 {
 		return
 	}
-	if err := n.store.Delete(kv.Operator(), of(record.Person, id)); errors.Is(err, kv.ErrConflict) {
+	if err := n.store.Desk.Delete(auth.Operator(), of(record.Person, id)); errors.Is(err, table.ErrConflict) {
 		return // a membership holds it
 	} else {
 		w.must(err)
@@ -223,13 +226,13 @@ func (w *world) remove(n *node) {
 
 func (w *world) cancel(*node) {
 	i := w.IntN(len(w.codes))
-	page, err := w.centre.store.List(kv.Operator(), kv.Query{Surface: record.Admin, Kind: record.Ticket, Limit: 100})
+	page, err := w.centre.store.Desk.List(auth.Operator(), desk.Query{Surface: record.Admin, Kind: record.Ticket, Limit: 100})
 	w.must(err)
 	if i >= len(page.IDs) {
 		return
 	}
 	id := page.IDs[i].Int()
-	_, err = w.centre.store.Update(kv.Operator(), of(record.Ticket, id), kvtest.Parse(w, record.Ticket, `{"state":"cancelled"}`, false))
+	_, err = w.centre.store.Desk.Update(auth.Operator(), of(record.Ticket, id), kvtest.Parse(w, record.Ticket, `{"state":"cancelled"}`, false))
 	w.must(err)
 	w.tell("the centre cancels ticket %d", i)
 	w.promised(w.centre, promise{label: w.label(w.centre), sort: cancel, id: docName("ticket", id)})
@@ -244,7 +247,7 @@ func (w *world) move(*node) {
 	if memberOf(json, "church_id") == "2" {
 		to = 1
 	}
-	_, err := w.centre.store.Update(kv.Operator(), of(record.Person, id), kvtest.Parse(w, record.Person, fmt.Sprintf(`{"church_id":%d}`, to), false))
+	_, err := w.centre.store.Desk.Update(auth.Operator(), of(record.Person, id), kvtest.Parse(w, record.Person, fmt.Sprintf(`{"church_id":%d}`, to), false))
 	w.must(err)
 	w.tell("person %d moves to church %d", i, to)
 }

@@ -10,9 +10,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/keys"
 	"doorward/kv/kvtest"
+	"doorward/kv/office"
 	"doorward/kv/record"
+	"doorward/kv/table"
 	"doorward/sync/replicate"
 	"doorward/sync/venue"
 )
@@ -91,15 +94,15 @@ func (w *world) settle() {
 func (w *world) join(name, level string, offset time.Duration, persons bool) {
 	n := newNode(w, w.dir, name, offset)
 	n.persons = persons
-	l, err := kv.ParseLevel(level)
+	l, err := auth.ParseLevel(level)
 	w.must(err)
-	_, code, _, err := w.centre.store.Enrol(kv.Operator(), kv.Enrolment{Name: name, Level: l, Venue: kv.Venue{Names: true}})
+	_, code, _, err := w.centre.store.Venues.Enrol(auth.Operator(), office.Enrolment{Name: name, Level: l, Venue: auth.Venue{Names: true}})
 	w.must(err)
 	const secret = "a secret of forty letters, or thereabouts"
-	c, err := w.centre.store.Exchange(code, kv.Joiner{Node: n.store.Node(), Secret: kv.HashSecret(secret + name)})
+	c, err := w.centre.store.Venues.Exchange(code, office.Joiner{Node: n.store.Tables.Node(), Secret: keys.HashSecret(secret + name)})
 	w.must(err)
-	up := kv.Upstream{URL: "http://centre", Insecure: true, Node: c.Centre, ID: c.ID, Name: name, Key: c.Key, Secret: secret + name, Ends: c.Ends}
-	w.must(n.store.Join(kv.Operator(), up, c))
+	up := table.Upstream{URL: "http://centre", Insecure: true, Node: c.Centre, ID: c.ID, Name: name, Key: c.Key, Secret: secret + name, Ends: c.Ends}
+	w.must(n.store.Laptop.Join(auth.Operator(), up, c))
 	w.laptops = append(w.laptops, n)
 }
 
@@ -129,10 +132,10 @@ func (w *world) sum() string {
 // round is a laptop that meets its centre once.
 func (w *world) round(n *node, l *wire) error {
 	l.world, l.from = w, n
-	epoch := n.store.Epoch()
+	epoch := n.store.Tables.Epoch()
 	erased := synctest.Wait // what the centre tells of erasures is carried out beside the visit
 	denied, err := venue.VisitOnce(w.Context(), venue.Config{Store: n.store, Version: "sim"}, &http.Client{Transport: l}, erased)
-	if n.store.Epoch() != epoch {
+	if n.store.Tables.Epoch() != epoch {
 		n.muted = false // it was told that it is a copy, or has one
 	}
 	for _, d := range denied {

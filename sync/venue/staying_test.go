@@ -6,12 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"doorward/kv"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"doorward/kv/auth"
+	"doorward/kv/desk"
 	"doorward/kv/kvtest"
+	"doorward/kv/office"
 	"doorward/kv/record"
 	"doorward/sync/venue"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // TestAnEventThatIsOverWaitsForTheCentresDisk: what was made of it offline is nowhere else. Both sides' metrics say that it is behind and
@@ -43,7 +45,7 @@ func TestAnEventThatIsOverWaitsForTheCentresDisk(t *testing.T) {
 		t.Errorf("with the next handshake the log says %s", said)
 	}
 	d.full(1)
-	venues, err := w.centre.Venues(kv.Operator())
+	venues, err := w.centre.Venues.Venues(auth.Operator())
 	if here := lagOf(t, d.registry, "push"); here == 0 || err != nil || venues[0].Contact.Backlog != int(here) {
 		t.Errorf("the laptop is %v changes behind, and the centre knows of %+v, %v; want both to know of the ticket", here, venues, err)
 	}
@@ -66,7 +68,7 @@ func TestWhatAChurchKeepsOfAnEventIsNotBehind(t *testing.T) {
 	church := kvtest.Create(t, w.centre, record.Church, `{"name":"Igreja"}`)
 	event := w.churchEvent(w.centre, church, "2026-01-01T21:00:00Z")
 	kvtest.Create(t, w.centre, record.Ticket, fmt.Sprintf(`{"event_id":%d,"code":"first"}`, event))
-	w.enrolFor(w.laptop, kv.Enrolment{Level: kv.Level{Name: kv.ChurchOf, IDs: []int64{church}}})
+	w.enrolFor(w.laptop, office.Enrolment{Level: auth.Level{Name: auth.ChurchOf, IDs: []int64{church}}})
 	w.visits(w.laptop)
 	registry := prometheus.NewRegistry()
 	v, leave := w.followAs(venue.Config{Store: w.laptop, Registerer: registry})
@@ -74,7 +76,7 @@ func TestWhatAChurchKeepsOfAnEventIsNotBehind(t *testing.T) {
 	w.passes(v)
 	w.tells("were dropped")
 	patch := kvtest.Parse(t, record.Event, `{"name":"Culto"}`, false)
-	if _, err := w.laptop.Update(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Event, ID: record.Int(event)}, patch); err != nil {
+	if _, err := w.laptop.Desk.Update(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Event, ID: record.Int(event)}, patch); err != nil {
 		t.Fatal(err)
 	}
 	for late := time.Now().Add(20 * time.Second); lagOf(t, registry, "push") != 0; runtime.Gosched() {

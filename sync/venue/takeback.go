@@ -4,16 +4,17 @@ import (
 	"context"
 	"slices"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/merge"
 	"doorward/sync/replicate"
 )
 
 // takeBack reverts here what the centre has refused and keeps for its staff, down to what the centre has of it.
 func (x *visit) takeBack(own *replicate.Local, theirs *replicate.Remote) func(context.Context, []replicate.Denial) error {
 	return func(ctx context.Context, denied []replicate.Denial) error {
-		var refused []kv.Revs
+		var refused []merge.Revs
 		for _, d := range denied {
-			isAsked := func(r kv.Revs) bool { return r.ID == d.ID } // other branches are offered, and refused, again
+			isAsked := func(r merge.Revs) bool { return r.ID == d.ID } // other branches are offered, and refused, again
 			if !d.Kept || slices.ContainsFunc(refused, isAsked) {
 				continue
 			}
@@ -22,7 +23,7 @@ func (x *visit) takeBack(own *replicate.Local, theirs *replicate.Remote) func(co
 				return err
 			}
 			if len(path) > 0 {
-				refused = append(refused, kv.Revs{ID: d.ID, Revisions: path})
+				refused = append(refused, merge.Revs{ID: d.ID, Revisions: path})
 			}
 		}
 		missing, err := theirs.Missing(ctx, refused)
@@ -31,9 +32,9 @@ func (x *visit) takeBack(own *replicate.Local, theirs *replicate.Remote) func(co
 		}
 		refused = refused[:0]
 		for _, m := range missing {
-			refused = append(refused, kv.Revs{ID: m.ID, Revisions: m.Missing})
+			refused = append(refused, merge.Revs{ID: m.ID, Revisions: m.Missing})
 		}
-		return x.config.Store.GiveWay(kv.Operator(), refused)
+		return x.config.Store.Laptop.GiveWay(auth.Operator(), refused)
 	}
 }
 

@@ -8,10 +8,16 @@ import (
 	"testing"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/docs"
+	"doorward/kv/door"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
 	"doorward/kv/record"
 	"doorward/kv/rev"
 	"doorward/kv/scopes"
+	"doorward/kv/table"
 	"doorward/sync/venue"
 )
 
@@ -26,16 +32,16 @@ func TestALaptopGivesWayToItsCentre(t *testing.T) {
 			id := w.parted(centre)
 			_, leave := w.follow(w.laptop)
 			t.Cleanup(leave)
-			w.await(w.laptop, scopes.Event, "what the centre says", func(kv.DatabaseInfo) bool { return w.leaves(w.laptop, id) == w.leaves(w.centre, id) })
+			w.await(w.laptop, scopes.Event, "what the centre says", func(docs.DatabaseInfo) bool { return w.leaves(w.laptop, id) == w.leaves(w.centre, id) })
 			if refusals := w.refusals(); !strings.Contains(refusals, "the laptop's") {
 				t.Errorf("the centre keeps %s, want what the laptop wrote last", refusals)
 			}
 			for _, s := range []*kv.Store{w.centre, w.laptop} {
-				if r, err := s.Verify(kv.Operator(), nil); err != nil || r.Damaged > 0 {
+				if r, err := s.Files.Verify(auth.Operator(), nil); err != nil || r.Damaged > 0 {
 					t.Errorf("Verify = %+v, %v", r, err)
 				}
 			}
-			if d := w.scan(w.laptop, "walk-in"); (d.Outcome == kv.Admitted) != (name == "changed") {
+			if d := w.scan(w.laptop, "walk-in"); (d.Outcome == table.Admitted) != (name == "changed") {
 				t.Errorf("the laptop answers %q, want what the centre would", d.Outcome)
 			}
 		})
@@ -50,24 +56,24 @@ func TestALaptopGivesWayNoFurther(t *testing.T) {
 	_, leave := w.follow(w.laptop)
 	w.arrives(w.laptop, w.sell(w.centre, "first"))
 	id := w.sell(w.laptop, "walk-in")
-	at := kv.Target{Surface: record.Admin, Kind: record.Ticket, ID: record.Int(id)}
-	if _, err := w.laptop.Update(kv.Operator(), at, kvtest.Parse(t, record.Ticket, `{"order":"accepted"}`, false)); err != nil {
+	at := desk.Target{Surface: record.Admin, Kind: record.Ticket, ID: record.Int(id)}
+	if _, err := w.laptop.Desk.Update(auth.Operator(), at, kvtest.Parse(t, record.Ticket, `{"order":"accepted"}`, false)); err != nil {
 		t.Fatal(err)
 	}
 	w.arrives(w.centre, id)
-	w.await(w.centre, scopes.Event, "the order", func(kv.DatabaseInfo) bool { return strings.Contains(w.leaves(w.centre, id), "accepted") })
+	w.await(w.centre, scopes.Event, "the order", func(docs.DatabaseInfo) bool { return strings.Contains(w.leaves(w.centre, id), "accepted") })
 	leave()
-	if d := w.scan(w.centre, "walk-in"); d.Outcome != kv.Admitted {
+	if d := w.scan(w.centre, "walk-in"); d.Outcome != table.Admitted {
 		t.Fatalf("the centre answers %q", d.Outcome)
 	}
-	if err := w.laptop.Delete(kv.Operator(), at); err != nil { // nobody has come in with it, as far as the laptop knows
+	if err := w.laptop.Desk.Delete(auth.Operator(), at); err != nil { // nobody has come in with it, as far as the laptop knows
 		t.Fatal(err)
 	}
 	_, leave = w.follow(w.laptop)
 	t.Cleanup(leave)
-	w.await(w.laptop, scopes.Event, "the ticket again", func(kv.DatabaseInfo) bool { return w.leaves(w.laptop, id) == w.leaves(w.centre, id) })
+	w.await(w.laptop, scopes.Event, "the ticket again", func(docs.DatabaseInfo) bool { return w.leaves(w.laptop, id) == w.leaves(w.centre, id) })
 	w.admits(w.laptop, 1)
-	if d := w.scan(w.laptop, "walk-in"); d.Outcome != kv.AlreadyAdmitted {
+	if d := w.scan(w.laptop, "walk-in"); d.Outcome != door.AlreadyAdmitted {
 		t.Errorf("the laptop answers %q, want what the centre would", d.Outcome)
 	}
 }
@@ -80,19 +86,19 @@ func TestPrivateHalvesThatAreKeptNowhereStay(t *testing.T) {
 			t.Parallel()
 			w := newTown(t)
 			w.enrol(w.laptop)
-			db, err := w.laptop.Database(kv.Operator(), scopes.Scope{Sort: scopes.EventHolders, ID: w.event}.String())
+			db, err := w.laptop.Docs.Database(auth.Operator(), scopes.Scope{Sort: scopes.EventHolders, ID: w.event}.String())
 			if err != nil {
 				t.Fatal(err)
 			}
 			body := fmt.Appendf(nil, `{"email":5,"event_id":%d}`, w.event) // which the centre refuses
-			holder := kv.DocWrite{ID: record.Holder.DocID(record.Int(record.FirstDrawn)), Path: []rev.ID{rev.Next(rev.ID{}, false, body)}, Body: body}
-			if results, err := db.Write([]kv.DocWrite{holder}); err != nil || results[0].Err != nil {
+			holder := merge.DocWrite{ID: record.Holder.DocID(record.Int(record.FirstDrawn)), Path: []rev.ID{rev.Next(rev.ID{}, false, body)}, Body: body}
+			if results, err := db.Write([]merge.DocWrite{holder}); err != nil || results[0].Err != nil {
 				t.Fatalf("Write = %+v, %v", results, err)
 			}
 			if denied, err := venue.VisitOnce(t.Context(), venue.Config{Store: w.laptop, Version: "test"}, &http.Client{Transport: way}, func() {}); err != nil || len(denied) == 0 {
 				t.Fatalf("VisitOnce() = %v, %v, want a refusal", denied, err)
 			}
-			if _, err := db.Read(holder.ID, kv.Ask{Leaves: true}); (err == nil) != (name == "kept nowhere") {
+			if _, err := db.Read(holder.ID, docs.Ask{Leaves: true}); (err == nil) != (name == "kept nowhere") {
 				t.Errorf("what the centre has refused and %s is read with %v", name, err)
 			}
 		})
@@ -140,10 +146,10 @@ func (w *town) parted(centre string) (id int64) {
 	id = w.sell(w.laptop, "walk-in")
 	w.arrives(w.centre, id)
 	leave()
-	at := kv.Target{Surface: record.Admin, Kind: record.Ticket, ID: record.Int(id)}
+	at := desk.Target{Surface: record.Admin, Kind: record.Ticket, ID: record.Int(id)}
 	change := func(s *kv.Store, to string) {
 		w.Helper()
-		if _, err := s.Update(kv.Operator(), at, kvtest.Parse(w, record.Ticket, to, false)); err != nil {
+		if _, err := s.Desk.Update(auth.Operator(), at, kvtest.Parse(w, record.Ticket, to, false)); err != nil {
 			w.Fatal(err)
 		}
 	}
@@ -152,7 +158,7 @@ func (w *town) parted(centre string) (id int64) {
 	}
 	if centre != "" {
 		change(w.centre, centre)
-	} else if err := w.centre.Delete(kv.Operator(), at); err != nil {
+	} else if err := w.centre.Desk.Delete(auth.Operator(), at); err != nil {
 		w.Fatal(err)
 	}
 	return id
@@ -161,11 +167,11 @@ func (w *town) parted(centre string) (id int64) {
 // leaves are the last revisions of a ticket.
 func (w *town) leaves(s *kv.Store, id int64) string {
 	w.Helper()
-	db, err := s.Database(kv.Operator(), scopes.Scope{Sort: scopes.Event, ID: w.event}.String())
+	db, err := s.Docs.Database(auth.Operator(), scopes.Scope{Sort: scopes.Event, ID: w.event}.String())
 	if err != nil {
 		w.Fatal(err)
 	}
-	doc, err := db.Read(record.Ticket.DocID(record.Int(id)), kv.Ask{Leaves: true})
+	doc, err := db.Read(record.Ticket.DocID(record.Int(id)), docs.Ask{Leaves: true})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -180,7 +186,7 @@ func (w *town) leaves(s *kv.Store, id int64) string {
 func (w *town) refusals() string {
 	w.Helper()
 	var all strings.Builder
-	if err := w.centre.Export(kv.Operator(), record.Refusal, func(json []byte) error {
+	if err := w.centre.Log.Export(auth.Operator(), record.Refusal, func(json []byte) error {
 		_, err := all.Write(json)
 		return err
 	}); err != nil {

@@ -8,11 +8,13 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/disk"
 	"doorward/sync/dial"
 	"doorward/sync/replicate"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Config says which store follows its centre. Only Store is needed.
@@ -65,7 +67,7 @@ func (v *Venue) Wake() {
 // Run keeps the store in step until ctx ends or the store is to be wiped. All that it has begun has ended when it returns.
 func (v *Venue) Run(ctx context.Context) {
 	for failed := 0; ctx.Err() == nil; failed++ {
-		u, ok, err := v.config.Store.Upstream()
+		u, ok, err := v.config.Store.Laptop.Upstream()
 		if err == nil && !ok {
 			v.wait(ctx, nil)
 			failed = -1
@@ -113,7 +115,7 @@ func (v *Venue) dialer(reach dial.Reach) *http.Client {
 
 // inProgress tells whether an event is in progress here.
 func (v *Venue) inProgress() bool {
-	is, err := v.config.Store.InProgress(kv.Operator())
+	is, err := v.config.Store.Laptop.InProgress(auth.Operator())
 	return err == nil && is
 }
 
@@ -181,7 +183,7 @@ const (
 // waits tells whether a job waits: for room on the centre's disk or on its own.
 func (v *Venue) waits(c copyJob, err error) bool {
 	if !isDiskFull(err) {
-		return errors.Is(err, kv.ErrDiskFull)
+		return errors.Is(err, disk.ErrFull)
 	}
 	if before, _ := v.metrics.setWaiting(c, true); before == 0 {
 		v.config.Logger.Warn(logDiskFull, "cause", err)

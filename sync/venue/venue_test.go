@@ -13,9 +13,13 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/docs"
 	"doorward/kv/kvtest"
+	"doorward/kv/office"
 	"doorward/kv/record"
 	"doorward/kv/scopes"
+	"doorward/kv/table"
 	"doorward/sync"
 	"doorward/sync/venue"
 )
@@ -98,7 +102,7 @@ func (w *town) join() *venue.Venue {
 // enrol makes a store one of the centre's, for the event.
 func (w *town) enrol(laptop *kv.Store) {
 	w.Helper()
-	w.enrolFor(laptop, kv.Enrolment{Level: kv.Level{Name: kv.EventOf, IDs: []int64{w.event}}, Venue: kv.Venue{Names: true}})
+	w.enrolFor(laptop, office.Enrolment{Level: auth.Level{Name: auth.EventOf, IDs: []int64{w.event}}, Venue: auth.Venue{Names: true}})
 }
 
 // follow keeps a laptop in step until it leaves.
@@ -137,7 +141,7 @@ func (w *town) comes(s *kv.Store, k *record.Kind, id int64) {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(w.Context(), 20*time.Second)
 	defer cancel()
-	db, err := s.Database(kv.Operator(), scopes.Scope{Sort: scopes.Event, ID: w.event}.String())
+	db, err := s.Docs.Database(auth.Operator(), scopes.Scope{Sort: scopes.Event, ID: w.event}.String())
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -146,7 +150,7 @@ func (w *town) comes(s *kv.Store, k *record.Kind, id int64) {
 		if err != nil {
 			w.Fatal(err)
 		}
-		if _, err := db.Read(k.DocID(record.Int(id)), kv.Ask{Leaves: true}); err == nil {
+		if _, err := db.Read(k.DocID(record.Int(id)), docs.Ask{Leaves: true}); err == nil {
 			return
 		}
 		if err := db.Await(ctx, info.Seq); err != nil {
@@ -200,7 +204,7 @@ func TestIDsOfALaptopAreLeased(t *testing.T) {
 // TestALaptopJoinsAnew: it shows by the key that it has that it is the same, so nobody has to revoke it for a second code.
 func TestALaptopJoinsAnew(t *testing.T) {
 	w := newTown(t)
-	join := func(name string) kv.Upstream {
+	join := func(name string) table.Upstream {
 		t.Helper()
 		u, err := venue.Join(t.Context(), venue.JoinConfig{Store: w.laptop, URL: w.url, Code: w.code(name)})
 		if err != nil {
@@ -209,17 +213,17 @@ func TestALaptopJoinsAnew(t *testing.T) {
 		return u
 	}
 	first, second := join("north"), join("north again")
-	if _, err := w.centre.Login(first.Key, first.Secret); !errors.Is(err, kv.ErrRevoked) {
+	if _, err := w.centre.Keys.Login(first.Key, first.Secret); !errors.Is(err, table.ErrRevoked) {
 		t.Errorf("the first key after a second enrolment = %v, want ErrRevoked", err)
 	}
-	if _, err := w.centre.Login(second.Key, second.Secret); err != nil {
+	if _, err := w.centre.Keys.Login(second.Key, second.Secret); err != nil {
 		t.Errorf("the second key = %v", err)
 	}
 	second.Secret = "lost"
-	if err := w.laptop.NoteUpstream(second); err != nil {
+	if err := w.laptop.Laptop.NoteUpstream(second); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := venue.Join(t.Context(), venue.JoinConfig{Store: w.laptop, URL: w.url, Code: w.code("south")}); !errors.Is(err, kv.ErrEnrolled) {
+	if _, err := venue.Join(t.Context(), venue.JoinConfig{Store: w.laptop, URL: w.url, Code: w.code("south")}); !errors.Is(err, office.ErrEnrolled) {
 		t.Errorf("Join of who has lost the key = %v, want ErrEnrolled", err)
 	}
 }

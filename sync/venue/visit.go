@@ -7,7 +7,8 @@ import (
 	"net/http"
 	"time"
 
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/table"
 	"doorward/sync/dial"
 	"doorward/sync/handshake"
 	"doorward/sync/line"
@@ -18,13 +19,13 @@ import (
 type visit struct {
 	*Venue
 	contact
-	upstream  kv.Upstream
+	upstream  table.Upstream
 	greeting  handshake.Greeting
 	droppable []string                   // databases that may be dropped now
 	given     map[string]*replicate.Echo // what the centre has given, by database
 }
 
-func (v *Venue) visit(u kv.Upstream) (*visit, error) {
+func (v *Venue) visit(u table.Upstream) (*visit, error) {
 	site, _, reach, err := centre(u.URL, u.Insecure)
 	if err != nil {
 		return nil, err
@@ -34,7 +35,7 @@ func (v *Venue) visit(u kv.Upstream) (*visit, error) {
 }
 
 // visitCentre shakes hands and copies until the link breaks. met tells whether the centre did more than say that the laptop is revoked.
-func (v *Venue) visitCentre(ctx context.Context, u kv.Upstream) (met bool, err error) {
+func (v *Venue) visitCentre(ctx context.Context, u table.Upstream) (met bool, err error) {
 	x, err := v.visit(u)
 	if err != nil {
 		return false, err
@@ -69,7 +70,7 @@ func (x *visit) explainExpiry(err error) error {
 	if !errors.As(err, &r) || r.Status != http.StatusUnauthorized || ends.IsZero() {
 		return err
 	}
-	if x.config.Store.Now().Before(ends) && r.At.Before(ends) {
+	if x.config.Store.Tables.Now().Before(ends) && r.At.Before(ends) {
 		return err
 	}
 	return fmt.Errorf("%w on %s", errExpired, ends.UTC().Format(time.DateOnly))
@@ -79,7 +80,7 @@ func (x *visit) explainExpiry(err error) error {
 func (x *visit) database(name string) (*replicate.Remote, error) {
 	c := replicate.RemoteConfig{Config: x.address(name)}
 	if x.greeting.Feed == dial.FeedVersion {
-		c.Met = &line.Head{Format: line.Format, Realm: x.config.Store.Realm(), Node: x.greeting.Node, Epoch: x.greeting.Epoch, DB: name}
+		c.Met = &line.Head{Format: line.Format, Realm: x.config.Store.Tables.Realm(), Node: x.greeting.Node, Epoch: x.greeting.Epoch, DB: name}
 	}
 	return replicate.NewRemote(c)
 }
@@ -90,7 +91,7 @@ func (x *visit) saveRevoked() error {
 		return nil
 	}
 	x.upstream.Revoked = true
-	return x.config.Store.NoteUpstream(x.upstream)
+	return x.config.Store.Laptop.NoteUpstream(x.upstream)
 }
 
 // deliverFacts pushes the facts of a revoked laptop. It returns errWipe if the folder is to be wiped and the centre has all of them.
@@ -99,7 +100,7 @@ func (x *visit) deliverFacts(ctx context.Context) error {
 		if !e.Push {
 			continue
 		}
-		t, err := replicate.NewRemote(replicate.RemoteConfig{Config: x.address(e.Name), Met: &line.Head{Realm: x.config.Store.Realm(), DB: e.Name}}) // a revoked laptop may not ask
+		t, err := replicate.NewRemote(replicate.RemoteConfig{Config: x.address(e.Name), Met: &line.Head{Realm: x.config.Store.Tables.Realm(), DB: e.Name}}) // a revoked laptop may not ask
 		if err != nil {
 			return err
 		}
@@ -119,7 +120,7 @@ func (x *visit) deliverFacts(ctx context.Context) error {
 
 // copyOnce copies a database of this store to the centre.
 func (x *Venue) copyOnce(ctx context.Context, name string, to replicate.Peer) (replicate.Outcome, error) {
-	from, err := replicate.OpenLocal(x.config.Store, kv.Operator(), name)
+	from, err := replicate.OpenLocal(x.config.Store, auth.Operator(), name)
 	if err != nil {
 		return replicate.Outcome{}, err
 	}
@@ -129,7 +130,7 @@ func (x *Venue) copyOnce(ctx context.Context, name string, to replicate.Peer) (r
 // Farewell pushes what was made until now and tells the centre that the folder is wiped next. No one may write to the store any more. The
 // folder may be wiped only if there is no error.
 func (v *Venue) Farewell(ctx context.Context) error {
-	u, _, err := v.config.Store.Upstream()
+	u, _, err := v.config.Store.Laptop.Upstream()
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"doorward/api/load"
 	"doorward/api/load/kinds"
 	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/record"
 )
 
@@ -51,7 +52,7 @@ const demoCodes = 3
 
 // Make makes a fictional congregation in a vacant store: churches, people, groups, finances, events and tickets. ErrNotVacant,
 // kinds.ErrUsage for an unknown size.
-func Make(ctx context.Context, s *kv.Store, p kv.Principal, o Options) (Report, error) {
+func Make(ctx context.Context, s *kv.Store, p auth.Principal, o Options) (Report, error) {
 	people := 0
 	for _, z := range sizes {
 		if z.name == o.Size || z.name == "s" && o.Size == "" {
@@ -61,10 +62,10 @@ func Make(ctx context.Context, s *kv.Store, p kv.Principal, o Options) (Report, 
 	if people == 0 {
 		return Report{}, fmt.Errorf("%w: --size: one of s, m, l and xl is wanted", kinds.ErrUsage)
 	}
-	if vacant, err := s.Vacant(); err != nil || !vacant {
+	if vacant, err := s.Desk.Vacant(); err != nil || !vacant {
 		return Report{}, errors.Join(err, ErrNotVacant)
 	}
-	d := newDemo(people, o.Seed, s.Now().In(s.Zone()))
+	d := newDemo(people, o.Seed, s.Tables.Now().In(s.Tables.Zone()))
 	rep, err := load.Filler{Store: s, Who: p, Progress: o.Progress}.Fill(ctx, d)
 	if r := rep.Rejected; err == nil && len(r) > 0 {
 		err = fmt.Errorf("demo: %d records refused, the first for its %s: %s", len(r), r[0].Column, r[0].Reason)

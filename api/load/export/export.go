@@ -10,7 +10,8 @@ import (
 	"strings"
 
 	"doorward/api/load/kinds"
-	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/feed"
 	"doorward/kv/record"
 )
 
@@ -32,15 +33,15 @@ func Write(ctx context.Context, w io.Writer, o Options) error {
 // bufferSize is how much of an export is put together before it is written.
 const bufferSize = 64 << 10
 
-// store is what an export needs of a store.
-type store interface {
-	Export(p kv.Principal, k *record.Kind, fn func(json []byte) error) error
+// log reads all records of a kind.
+type log interface {
+	Export(p auth.Principal, k *record.Kind, fn func(json []byte) error) error
 }
 
 // Options say what to export.
 type Options struct {
-	Store  store
-	Who    kv.Principal
+	Log    log
+	Who    auth.Principal
 	Kind   string // "" = all
 	Format string // "" = NDJSON
 }
@@ -70,11 +71,11 @@ func exportNDJSON(ctx context.Context, w io.Writer, o Options) error {
 }
 
 // leftOut collects what is left out of an export.
-type leftOut struct{ kv.LeftOut }
+type leftOut struct{ feed.LeftOut }
 
 // unless collects an error that says what is left out of a kind, and answers any other.
 func (l *leftOut) unless(err error) error {
-	if out := (*kv.LeftOut)(nil); errors.As(err, &out) {
+	if out := (*feed.LeftOut)(nil); errors.As(err, &out) {
 		l.Add(out)
 		return nil
 	}
@@ -96,7 +97,7 @@ type exporter struct {
 
 func (e *exporter) kind(o Options, k *record.Kind) error {
 	head := `{"` + kinds.Kind + `":"` + k.Name + `",`
-	return o.Store.Export(o.Who, k, func(json []byte) error {
+	return o.Log.Export(o.Who, k, func(json []byte) error {
 		if err := e.ctx.Err(); err != nil {
 			return err
 		}

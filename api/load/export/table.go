@@ -44,7 +44,7 @@ func flatColumns(f kinds.Form) []string {
 // flatRows calls fn with the cells of each record of a kind.
 func flatRows(ctx context.Context, o Options, f kinds.Form, fn func(row []string) error) error {
 	columns := flatColumns(f)
-	return o.Store.Export(o.Who, f.Kind, func(body []byte) error {
+	return o.Log.Export(o.Who, f.Kind, func(body []byte) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

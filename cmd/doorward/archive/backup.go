@@ -16,7 +16,10 @@ import (
 	"doorward/cmd/doorward/control"
 	"doorward/cmd/doorward/folder"
 	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/backup"
+	"doorward/kv/disk"
+	"doorward/kv/table"
 )
 
 // Backup copies the store, checks the copy, and puts it in its place.
@@ -32,7 +35,7 @@ func Backup(ctx context.Context, o control.Opening, file string) (made backup.Ma
 		if made.SHA256, err = checkAndSum(ctx, o, dir); err != nil {
 			return err
 		}
-		return console.Stopped(ctx, backup.Put(ctx, kv.Path(dir), file, made))
+		return console.Stopped(ctx, backup.Put(ctx, table.Path(dir), file, made))
 	})
 	if errors.Is(err, console.ErrStopped) {
 		err = fmt.Errorf("%w: no backup was made", err)
@@ -50,7 +53,7 @@ func Backup(ctx context.Context, o control.Opening, file string) (made backup.Ma
 func checkAndSum(ctx context.Context, o control.Opening, dir string) (sum string, err error) {
 	checked := make(chan error, 1)
 	go func() { checked <- checkCopy(ctx, o, startBeside, dir) }()
-	sum, err = backup.Copy(ctx, io.Discard, kv.Path(dir))
+	sum, err = backup.Copy(ctx, io.Discard, table.Path(dir))
 	err = cmp.Or(<-checked, err)
 	switch {
 	case ctx.Err() != nil:
@@ -58,7 +61,7 @@ func checkAndSum(ctx context.Context, o control.Opening, dir string) (sum string
 	case errors.Is(err, errUnchecked):
 		return "", fmt.Errorf("no backup was made: %w", err)
 	case err != nil:
-		return "", nameBackup(o, fmt.Errorf("the file %s cannot be backed up as it is: %w", kv.Path(o.Dir), err))
+		return "", nameBackup(o, fmt.Errorf("the file %s cannot be backed up as it is: %w", table.Path(o.Dir), err))
 	}
 	NoteVerify(o, 0)
 	return sum, nil
@@ -73,7 +76,7 @@ func onCopy(ctx context.Context, o control.Opening, do func(dir string, of backu
 	o.Need = control.Need{}
 	err = control.With(ctx, o, func(l *control.Line) (err error) {
 		folder.Tidy(o.Dir, o.Console.Logger(slog.LevelWarn))
-		made, away, err := kv.MakeWorkFolder(o.Dir, "backup")
+		made, away, err := disk.MakeWorkFolder(o.Dir, "backup")
 		if err != nil {
 			return err
 		}
@@ -89,10 +92,10 @@ func onCopy(ctx context.Context, o control.Opening, do func(dir string, of backu
 
 // onCopyFor is onCopy for a backup. If the store's folder is read-only, no server has it open, and the copy is made in the backup's folder.
 func onCopyFor(ctx context.Context, o control.Opening, file string, do func(dir string, of backup.Manifest) error) (err error) {
-	if !kv.ReadOnly(o.Dir) {
+	if !disk.ReadOnly(o.Dir) {
 		return onCopy(ctx, o, do)
 	}
-	if err := kv.Gone(o.Dir, o.Zone); err != nil {
+	if err := table.Gone(o.Dir, o.Zone); err != nil {
 		return err
 	}
 	if err := folder.CheckWritable(filepath.Dir(file)); err != nil {
@@ -105,12 +108,12 @@ func onCopyFor(ctx context.Context, o control.Opening, file string, do func(dir 
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	dir, away, err := kv.MakeWorkFolder(filepath.Dir(file), "backup")
+	dir, away, err := disk.MakeWorkFolder(filepath.Dir(file), "backup")
 	if err != nil {
 		return backup.Named(file, err)
 	}
 	defer func() { err = errors.Join(err, away()) }()
-	of, err := store.CopyTo(kv.Operator(), kv.Path(dir))
+	of, err := store.Files.CopyTo(auth.Operator(), table.Path(dir))
 	if err != nil {
 		return err
 	}
@@ -132,7 +135,7 @@ func OnCopy(ctx context.Context, o control.Opening, do func(dir string) error) (
 	if control.Answers(ctx, o.Dir) {
 		return onCopy(ctx, o, func(dir string, _ backup.Manifest) error { return do(dir) })
 	}
-	dir, away, err := kv.MakeWorkFolder(o.Dir, "backup")
+	dir, away, err := disk.MakeWorkFolder(o.Dir, "backup")
 	if err != nil {
 		return err
 	}
@@ -148,16 +151,16 @@ func copyUnserved(o control.Opening, dir string) (err error) {
 	c := o.StoreConfig()
 	c.Logger, c.Machine, c.Disk, c.Aside, c.ReadOnly = o.Console.Logger(slog.LevelError), "", nil, true, true
 	store, err := kv.Open(c)
-	if errors.Is(err, kv.ErrInUse) {
+	if errors.Is(err, disk.ErrInUse) {
 		return folder.Busy(o.Dir)
 	} else if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	if err := o.CheckRoom("a copy of the store", fileSize(kv.Path(o.Dir))); err != nil {
+	if err := o.CheckRoom("a copy of the store", fileSize(table.Path(o.Dir))); err != nil {
 		return err
 	}
-	_, err = store.CopyTo(kv.Operator(), kv.Path(dir))
+	_, err = store.Files.CopyTo(auth.Operator(), table.Path(dir))
 	return err
 }
 
@@ -203,7 +206,7 @@ func checkTarget(o control.Opening, file string) (real string, err error) {
 	if err := backup.CheckManifest(real); err != nil {
 		return "", console.Usage(err)
 	}
-	if store, err := os.Stat(kv.Path(o.Dir)); missing == nil && err == nil && os.SameFile(store, target) {
+	if store, err := os.Stat(table.Path(o.Dir)); missing == nil && err == nil && os.SameFile(store, target) {
 		return "", console.Usage(fmt.Errorf("%s is the store itself", file))
 	}
 	if err := folder.CheckOutput(file); err != nil {

@@ -13,13 +13,15 @@ import (
 	"slices"
 	"time"
 
-	"doorward/sync/venue"
-
 	"doorward/cmd/doorward/console"
 	"doorward/cmd/doorward/control"
 	"doorward/cmd/doorward/folder"
 	"doorward/kv"
 	"doorward/kv/backup"
+	"doorward/kv/disk"
+	"doorward/kv/laptop"
+	"doorward/kv/table"
+	"doorward/sync/venue"
 )
 
 // Restored is what a restore has done.
@@ -93,14 +95,14 @@ func restore(ctx context.Context, o control.Opening, file string, replace bool) 
 			folder.RemoveEmpty(missing)
 		}
 	}()
-	if err := kv.MakeFolder(o.Dir); err != nil {
+	if err := disk.MakeFolder(o.Dir); err != nil {
 		return done, err
 	}
 	if err := checkSource(o, file); err != nil {
 		return done, err
 	}
 	folder.Tidy(o.Dir, o.Console.Logger(slog.LevelWarn))
-	dir, away, err := kv.MakeWorkFolder(o.Dir, RestorePurpose)
+	dir, away, err := disk.MakeWorkFolder(o.Dir, RestorePurpose)
 	if err != nil {
 		return done, err
 	}
@@ -139,7 +141,7 @@ func fetch(ctx context.Context, o control.Opening, file, dir string) error {
 		return err
 	}
 	var sum string
-	err = backup.Replace(kv.Path(dir), func(w io.Writer) (err error) {
+	err = backup.Replace(table.Path(dir), func(w io.Writer) (err error) {
 		sum, err = backup.Copy(ctx, w, file)
 		return err
 	})
@@ -165,7 +167,7 @@ func beginEpoch(o control.Opening, dir string) (done Restored, err error) {
 	if err != nil {
 		return done, err
 	}
-	done = Restored{Realm: store.Realm(), Node: store.Node(), Epoch: store.Epoch(), Seq: store.Seq()}
+	done = Restored{Realm: store.Tables.Realm(), Node: store.Tables.Node(), Epoch: store.Tables.Epoch(), Seq: store.Tables.Seq()}
 	return done, store.Close()
 }
 
@@ -192,9 +194,9 @@ func place(ctx context.Context, o control.Opening, dir string, p placing) (kept 
 		return "", errHolds(o.Dir)
 	}
 	if err == nil {
-		kept, err = kv.ReplaceSeen(o.Dir, kv.Path(dir), seen, time.Now(), o.Console.Logger(slog.LevelWarn))
+		kept, err = backup.ReplaceSeen(o.Dir, table.Path(dir), seen, time.Now(), o.Console.Logger(slog.LevelWarn))
 	}
-	if errors.Is(err, kv.ErrInUse) {
+	if errors.Is(err, disk.ErrInUse) {
 		err = folder.Busy(o.Dir)
 	}
 	return kept, err
@@ -233,7 +235,7 @@ func withdraw(dir string) (replaced bool, err error) {
 	if err := os.Rename(dir, aside); err != nil {
 		return false, fmt.Errorf("the backup cannot be taken back, and may take the store's place yet: %w", err)
 	}
-	return !folder.Exists(kv.Path(aside)), os.RemoveAll(aside)
+	return !folder.Exists(table.Path(aside)), os.RemoveAll(aside)
 }
 
 // newestKept is the store that was kept when another replaced it, where the server cannot be asked.
@@ -269,9 +271,9 @@ var (
 // reason to replace them.
 func CheckReplace(store *kv.Store, realm, node string) error {
 	switch {
-	case realm == store.Realm() && node == store.Node(), !errors.Is(store.MayJoin(""), kv.ErrOtherRealm):
+	case realm == store.Tables.Realm() && node == store.Tables.Node(), !errors.Is(store.Laptop.MayJoin(""), laptop.ErrOtherRealm):
 		return nil
-	case realm != store.Realm():
+	case realm != store.Tables.Realm():
 		return errOtherRealm
 	}
 	return errOtherNode
@@ -280,7 +282,7 @@ func CheckReplace(store *kv.Store, realm, node string) error {
 // checkPlace is CheckReplace for a folder without a server. It returns the store's file as it is, also after an error; nil where there is
 // none. A store that cannot be read may be replaced. It returns kv.ErrInUse while another process has the store open.
 func checkPlace(dir string, next Restored) (seen fs.FileInfo, err error) {
-	path := kv.Path(dir)
+	path := table.Path(dir)
 	seen, err = os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -292,7 +294,7 @@ func checkPlace(dir string, next Restored) (seen fs.FileInfo, err error) {
 	}
 	store, err := kv.Open(kv.Config{Dir: dir, Aside: true})
 	switch {
-	case errors.Is(err, kv.ErrInUse):
+	case errors.Is(err, disk.ErrInUse):
 		return nil, err
 	case err != nil:
 		return seen, nil
@@ -321,12 +323,12 @@ func unsent(ctx context.Context, o control.Opening, file string) (n int, err err
 
 // OpenFile makes a folder with the store's file in it. done removes the folder, and leaves the file.
 func OpenFile(ctx context.Context, file string) (dir string, done func() error, err error) {
-	dir, done, err = kv.MakeWorkFolder(filepath.Dir(file), "look")
+	dir, done, err = disk.MakeWorkFolder(filepath.Dir(file), "look")
 	if err != nil {
 		return "", nil, err
 	}
-	if err := os.Link(file, kv.Path(dir)); err != nil { // some file systems have no links
-		err = backup.Replace(kv.Path(dir), func(w io.Writer) error {
+	if err := os.Link(file, table.Path(dir)); err != nil { // some file systems have no links
+		err = backup.Replace(table.Path(dir), func(w io.Writer) error {
 			_, err := backup.Copy(ctx, w, file)
 			return err
 		})

@@ -15,6 +15,10 @@ import (
 	"doorward/cmd/doorward/control"
 	"doorward/cmd/doorward/folder"
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/backup"
+	"doorward/kv/disk"
+	"doorward/kv/table"
 )
 
 // asked is a server of a folder that is asked to put a restored store in the place of its own.
@@ -39,8 +43,8 @@ func (s *asked) serve() {
 		kept := ""
 		if s.replaces {
 			var err error
-			file := kv.Path(filepath.Join(s.data, r.URL.Query().Get("folder")))
-			if kept, err = kv.Replace(s.data, file, time.Now(), quiet.Logger(0)); err != nil {
+			file := table.Path(filepath.Join(s.data, r.URL.Query().Get("folder")))
+			if kept, err = backup.ReplaceStore(s.data, file, time.Now(), quiet.Logger(0)); err != nil {
 				s.Error(err)
 			}
 			s.kept <- kept
@@ -69,7 +73,7 @@ var quiet = &console.Console{Out: io.Discard, Err: io.Discard}
 
 // opening is a folder as a command is told of it.
 func opening(dir string) control.Opening {
-	return control.Opening{Folder: &folder.Folder{Dir: dir, Zone: time.UTC, Disk: kv.DefaultDiskLimits}, Console: quiet}
+	return control.Opening{Folder: &folder.Folder{Dir: dir, Zone: time.UTC, Disk: disk.DefaultRoomLimits}, Console: quiet}
 }
 
 // TestARestoreSaysWhetherTheStoreWasReplaced: in whatever way the request to the server ends.
@@ -91,7 +95,7 @@ func TestARestoreSaysWhetherTheStoreWasReplaced(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			o := opening(t.TempDir())
 			dir, next := restoredIn(t, o)
-			before, err := os.Stat(kv.Path(o.Dir))
+			before, err := os.Stat(table.Path(o.Dir))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,7 +110,7 @@ func TestARestoreSaysWhetherTheStoreWasReplaced(t *testing.T) {
 			if said := errorText(err); said != c.want {
 				t.Fatalf("restore = %q, want %q", said, c.want)
 			}
-			after, failed := os.Stat(kv.Path(o.Dir))
+			after, failed := os.Stat(table.Path(o.Dir))
 			if failed != nil || os.SameFile(before, after) == c.replaces {
 				t.Errorf("restore = %v; the store's file is still the one before: %t, %v", err, os.SameFile(before, after), failed)
 			}
@@ -115,7 +119,7 @@ func TestARestoreSaysWhetherTheStoreWasReplaced(t *testing.T) {
 					t.Errorf("the store before is said to be kept as %q; the server kept %q", kept, is)
 				}
 			}
-			if err != nil && folder.Exists(kv.Path(dir)) {
+			if err != nil && folder.Exists(table.Path(dir)) {
 				t.Error("a server can still take the restored store")
 			}
 		})
@@ -136,8 +140,8 @@ func restoredIn(t *testing.T, o control.Opening) (dir string, next Restored) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if dir, _, err = kv.MakeWorkFolder(o.Dir, RestorePurpose); err == nil {
-		_, err = store.CopyTo(kv.Operator(), kv.Path(dir))
+	if dir, _, err = disk.MakeWorkFolder(o.Dir, RestorePurpose); err == nil {
+		_, err = store.Files.CopyTo(auth.Operator(), table.Path(dir))
 	}
 	if err := errors.Join(err, store.Close()); err != nil {
 		t.Fatal(err)

@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/disk"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // TestARestoreTakesNoPlaceUnseen: a store stays that is locked while the backup's congregation is compared with its own, is not in the folder
@@ -25,10 +27,10 @@ func TestARestoreTakesNoPlaceUnseen(t *testing.T) {
 		want    string
 	}{
 		// By another doorward, for longer than one waits. On a busy machine it may be seen in time to be another congregation's.
-		{"locked", true, func(t *testing.T, dir string) { lockFor(t, kv.Path(dir), 3*time.Second) }, "another "},
+		{"locked", true, func(t *testing.T, dir string) { lockFor(t, table.Path(dir), 3*time.Second) }, "another "},
 		{"a link", true, func(t *testing.T, dir string) {
 			elsewhere := filepath.Join(t.TempDir(), "elsewhere.db")
-			if err := errors.Join(os.Rename(kv.Path(dir), elsewhere), os.Symlink(elsewhere, kv.Path(dir))); err != nil {
+			if err := errors.Join(os.Rename(table.Path(dir), elsewhere), os.Symlink(elsewhere, table.Path(dir))); err != nil {
 				t.Fatal(err)
 			}
 		}, "no regular file"},
@@ -42,7 +44,7 @@ func TestARestoreTakesNoPlaceUnseen(t *testing.T) {
 			o := opening(t.TempDir())
 			churchIn(t, o.Dir)
 			dir, next := restoredIn(t, opening(t.TempDir()))
-			was, err := os.Stat(kv.Path(o.Dir))
+			was, err := os.Stat(table.Path(o.Dir))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -52,7 +54,7 @@ func TestARestoreTakesNoPlaceUnseen(t *testing.T) {
 			if kept, err := place(ctx, o, dir, placing{next, c.replace}); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("restore = %q, %v, want %q", kept, err, c.want)
 			}
-			if after, err := os.Stat(kv.Path(o.Dir)); err != nil || !os.SameFile(was, after) {
+			if after, err := os.Stat(table.Path(o.Dir)); err != nil || !os.SameFile(was, after) {
 				t.Errorf("another file is in the store's place: %v", err)
 			}
 		})
@@ -77,7 +79,7 @@ func lockFor(t *testing.T, path string, d time.Duration) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err == nil {
-		err = kv.Lock(f)
+		err = disk.Lock(f)
 	}
 	if err != nil {
 		t.Fatal(err)

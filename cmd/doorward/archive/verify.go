@@ -14,8 +14,9 @@ import (
 
 	"doorward/cmd/doorward/console"
 	"doorward/cmd/doorward/control"
-	"doorward/kv"
 	"doorward/kv/backup"
+	"doorward/kv/table"
+	"doorward/kv/upkeep"
 )
 
 // SettingPrefix begins the names of the program's own variables. A child gets none of them: its arguments are its only settings.
@@ -30,7 +31,7 @@ func Verify(ctx context.Context, o control.Opening) (answer json.RawMessage, err
 				err = unopened(answer)
 			}
 			if err != nil {
-				err = nameBackup(o, fmt.Errorf("a copy of the file %s: %w", kv.Path(o.Dir), err))
+				err = nameBackup(o, fmt.Errorf("a copy of the file %s: %w", table.Path(o.Dir), err))
 			}
 			return err
 		})
@@ -49,14 +50,14 @@ func Verify(ctx context.Context, o control.Opening) (answer json.RawMessage, err
 // NoteVerify notes beside the store when it was checked, and how many faults were found. On a read-only disk it prints that it could not,
 // and the check counts all the same.
 func NoteVerify(o control.Opening, faults int64) {
-	if err := kv.NoteVerify(o.Dir, kv.Verification{At: time.Now(), Faults: faults}); err != nil {
+	if err := upkeep.NoteVerify(o.Dir, upkeep.Verification{At: time.Now(), Faults: faults}); err != nil {
 		o.Console.Warn("the check is done; only its time could not be noted: %v", err)
 	}
 }
 
 // nameBackup adds the newest backup that can help to what is wrong with the store.
 func nameBackup(o control.Opening, err error) error {
-	known := kv.NewestBackup(o.Dir, o.Zone)
+	known := table.NewestBackup(o.Dir, o.Zone)
 	if known == "" || errors.Is(err, console.ErrStopped) || errors.Is(err, errUnchecked) {
 		return err
 	}

@@ -30,7 +30,7 @@ func (c *created) undo(store *kv.Store) {
 	if !c.failed {
 		return
 	}
-	if nothing, err := store.HoldsNothing(); err != nil || !nothing {
+	if nothing, err := store.Laptop.HoldsNothing(); err != nil || !nothing {
 		return
 	}
 	_ = folder.Clear(c.dir, c.before...) // files that cannot be removed stay, and hold nothing

@@ -10,15 +10,15 @@ import (
 	"os"
 	"time"
 
-	"doorward/sync/dial"
-	"doorward/sync/venue"
-
 	"doorward/api"
 	"doorward/cmd/doorward/console"
 	"doorward/cmd/doorward/folder"
 	"doorward/index"
 	"doorward/kv"
+	"doorward/kv/disk"
 	"doorward/sync"
+	"doorward/sync/dial"
+	"doorward/sync/venue"
 )
 
 // Opening says which store a command is about, and what the command needs of it.
@@ -101,7 +101,7 @@ func Open(ctx context.Context, o Opening) (*Line, error) {
 				return nil, err
 			}
 		}
-		if l, err := InProcess(o); !errors.Is(err, kv.ErrInUse) {
+		if l, err := InProcess(o); !errors.Is(err, disk.ErrInUse) {
 			return l, err
 		}
 		if ctx.Err() != nil {
@@ -128,7 +128,7 @@ func InProcess(o Opening) (*Line, error) {
 	}
 	log := o.Console.Logger(slog.LevelError)
 	conf := o.StoreConfig()
-	conf.Logger, conf.Aside, conf.ReadOnly = log, o.Need.Aside, o.Need.Reads && kv.ReadOnly(o.Dir)
+	conf.Logger, conf.Aside, conf.ReadOnly = log, o.Need.Aside, o.Need.Reads && disk.ReadOnly(o.Dir)
 	store, err := kv.Open(conf)
 	if err != nil {
 		if made != nil {

@@ -9,8 +9,9 @@ import (
 	"time"
 
 	"doorward/cmd/doorward/console"
-	"doorward/kv"
 	"doorward/kv/backup"
+	"doorward/kv/disk"
+	"doorward/kv/table"
 )
 
 // Folder is the folder of a congregation, and how its store is opened.
@@ -18,7 +19,7 @@ type Folder struct {
 	Dir      string
 	Timezone string // its name
 	Zone     *time.Location
-	Disk     kv.DiskLimits
+	Disk     disk.RoomLimits
 	Machine  string // tells this machine from others; "" = unknown
 	Built    time.Time
 	Command  []string // the command as it was called: the program's name and its arguments
@@ -32,16 +33,16 @@ func (f *Folder) At(dir string) *Folder {
 }
 
 // StoreConfig is how the folder's store is opened.
-func (f *Folder) StoreConfig() kv.Config {
+func (f *Folder) StoreConfig() table.Config {
 	disk := f.Disk
-	return kv.Config{Dir: f.Dir, Zone: f.Zone, Built: f.Built, Machine: f.Machine, Disk: &disk}
+	return table.Config{Dir: f.Dir, Zone: f.Zone, Built: f.Built, Machine: f.Machine, Disk: &disk}
 }
 
 // HasStore reports whether the folder has a store.
 func (f *Folder) HasStore() bool { return HasStore(f.Dir) }
 
 // HasStore reports whether a folder has a store.
-func HasStore(dir string) bool { return Exists(kv.Path(dir)) }
+func HasStore(dir string) bool { return Exists(table.Path(dir)) }
 
 // Exists reports whether a file is there and can be looked at.
 func Exists(path string) bool {
@@ -68,7 +69,7 @@ func (f *Folder) Check() error {
 		return console.Usage(fmt.Errorf("the folder %s belongs to user %s; use: sudo -u %s %s",
 			f.Dir, owner, console.Shell(owner), console.Shell(f.Command...)))
 	}
-	if closed(info) && !kv.ReadOnly(f.Dir) {
+	if closed(info) && !disk.ReadOnly(f.Dir) {
 		return closedError(f.Dir, info)
 	}
 	if info.Mode().Perm()&0o077 == 0 {
@@ -77,7 +78,7 @@ func (f *Folder) Check() error {
 	if entries, err := os.ReadDir(f.Dir); err != nil || len(entries) > 0 && !f.HasStore() {
 		return err // a folder with other files may be a home
 	}
-	if kv.ReadOnly(f.Dir) {
+	if disk.ReadOnly(f.Dir) {
 		return nil
 	}
 	return os.Chmod(f.Dir, ownerOnly)
@@ -88,12 +89,12 @@ func (f *Folder) CheckStore() error {
 	if err := f.Check(); err != nil {
 		return err
 	}
-	return kv.Gone(f.Dir, f.Zone)
+	return table.Gone(f.Dir, f.Zone)
 }
 
 // CheckWritable refuses a folder in which nothing can be written.
 func CheckWritable(dir string) error {
-	if !kv.ReadOnly(dir) {
+	if !disk.ReadOnly(dir) {
 		return nil
 	}
 	if info, err := os.Stat(dir); err == nil && closed(info) {
@@ -120,10 +121,10 @@ func CheckOutput(file string) error {
 	}
 	for at := real; at != filepath.Dir(at); at = filepath.Dir(at) {
 		dir := filepath.Dir(at)
-		if !isOwn(filepath.Base(at)) || !HasStore(dir) && kv.Gone(dir, time.UTC) == nil {
+		if !isOwn(filepath.Base(at)) || !HasStore(dir) && table.Gone(dir, time.UTC) == nil {
 			continue
 		}
-		if at != real || at != kv.Path(dir) || !Exists(backup.ManifestName(at)) {
+		if at != real || at != table.Path(dir) || !Exists(backup.ManifestName(at)) {
 			return console.Usage(fmt.Errorf("%s is a store's own file", file))
 		}
 	}

@@ -10,8 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"doorward/kv"
 	"doorward/kv/backup"
+	"doorward/kv/disk"
+	"doorward/kv/office"
+	"doorward/kv/table"
 )
 
 // Socket is the control socket's name in the folder.
@@ -25,7 +27,7 @@ const indexName = "index"
 
 // isOwn reports whether the program gives a name to what it keeps in its folder.
 func isOwn(name string) bool {
-	return kv.IsOwnName(name) || name == Socket || name == Authority || name == indexName
+	return office.IsOwnName(name) || name == Socket || name == Authority || name == indexName
 }
 
 // RemoveIndex removes the search index of a folder.
@@ -35,7 +37,7 @@ func RemoveIndex(dir string) error { return os.RemoveAll(filepath.Join(dir, inde
 // and no folder that lost its store.
 func Clear(dir string, but ...string) error {
 	entries, err := os.ReadDir(dir)
-	store := filepath.Base(kv.Path(dir))
+	store := filepath.Base(table.Path(dir))
 	for _, e := range entries {
 		if name := e.Name(); name != store && isOwn(name) && !slices.Contains(but, name) {
 			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, name)))
@@ -44,7 +46,7 @@ func Clear(dir string, but ...string) error {
 	if slices.Contains(but, store) {
 		return err
 	}
-	return errors.Join(err, backup.SyncFolder(dir), os.RemoveAll(kv.Path(dir)))
+	return errors.Join(err, backup.SyncFolder(dir), os.RemoveAll(table.Path(dir)))
 }
 
 // abandoned is the age of a file under a temporary name that no process writes any more.
@@ -66,11 +68,11 @@ func Tidy(dir string, log *slog.Logger) {
 
 // isLeft reports whether a file or work folder was left by a process that ended.
 func isLeft(path string, e fs.DirEntry) bool {
-	if !strings.HasPrefix(e.Name(), kv.OwnPrefix) {
+	if !strings.HasPrefix(e.Name(), disk.OwnPrefix) {
 		return false
 	}
 	if e.IsDir() {
-		return kv.Abandoned(path)
+		return disk.Abandoned(path)
 	}
 	info, err := e.Info()
 	return err == nil && time.Since(info.ModTime()) > abandoned

@@ -7,14 +7,14 @@ import (
 	"os"
 	"path/filepath"
 
-	"doorward/kv"
 	"doorward/kv/backup"
+	"doorward/kv/table"
 )
 
 // CheckRoom refuses to write so many bytes to the store's disk if a server would then lack room.
 func (f *Folder) CheckRoom(what string, bytes int64) error {
 	disk := f.Disk
-	return kv.RoomBeside(kv.Config{Dir: f.Dir, Disk: &disk}, what, bytes)
+	return backup.RoomBeside(table.Config{Dir: f.Dir, Disk: &disk}, what, bytes)
 }
 
 // Write writes a file out of the store, as backup.Write does. On the store's own disk it stops before a server would lack room.

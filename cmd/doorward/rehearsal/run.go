@@ -16,6 +16,8 @@ import (
 	"doorward/cmd/doorward/console"
 	"doorward/cmd/doorward/control"
 	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/table"
 )
 
 // Config is what a rehearsal is told.
@@ -61,11 +63,11 @@ func look(ctx context.Context, conf kv.Config, c Config) (k known, err error) {
 		return k, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	e, err := store.DoorEvent(kv.Operator(), c.Event)
-	if errors.Is(err, kv.ErrNotFound) {
+	e, err := store.Door.DoorEvent(auth.Operator(), c.Event)
+	if errors.Is(err, table.ErrNotFound) {
 		return k, console.Usage(fmt.Errorf("--event %d: there is no such event", c.Event))
 	}
-	return known{e.Name, e.Start, e.End, e.Open, store.Clock().Doubt != "", store.Now()}, err
+	return known{e.Name, e.Start, e.End, e.Open, store.Tables.Clock().Doubt != "", store.Tables.Now()}, err
 }
 
 // play has the helpers scan on the stage, and compares what they were answered with what the stage holds after it was opened again.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/auth"
 )
 
 // compactPause is the time between two looks whether the store is to be compacted.
@@ -20,9 +21,9 @@ func compactInTime(ctx context.Context, store *kv.Store, log *slog.Logger) (end 
 		tick := time.NewTicker(compactPause)
 		defer tick.Stop()
 		for {
-			wants, err := store.WantsCompacting()
+			wants, err := store.Erasures.WantsCompacting()
 			if err == nil && wants {
-				_, err = store.Compact(ctx, kv.Operator())
+				_, err = store.Files.Compact(ctx, auth.Operator())
 			}
 			if err != nil && ctx.Err() == nil {
 				log.Warn("the store could not be compacted; it is tried again", slog.Any("cause", err))

@@ -8,6 +8,7 @@ import (
 	"doorward/cmd/doorward/console"
 	"doorward/cmd/doorward/invite"
 	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/fault"
 )
 
@@ -47,12 +48,12 @@ func (s *server) greetPlaces() {
 // greetKeys prints how the first key is made. On a laptop it prints which keys work there.
 func (s *server) greetKeys(store *kv.Store) {
 	out := s.Console.Out
-	keys, err := store.Keys(kv.Operator())
-	u, joined, failed := store.Upstream()
+	keys, err := store.Keys.Keys(auth.Operator())
+	u, joined, failed := store.Laptop.Upstream()
 	if err != nil || failed != nil {
 		return // the requests that need them report the error
 	}
-	switch names := working(keys, store.Now()); {
+	switch names := working(keys, store.Tables.Now()); {
 	case !joined && len(keys) == 0:
 		fmt.Fprintf(out, "There is no key yet. The first one is made with:\n  %s keys add --data %s --name admin --level denomination --allow '*:*'\n",
 			console.Shell(s.Console.Name), console.Shell(s.Dir))
@@ -66,7 +67,7 @@ func (s *server) greetKeys(store *kv.Store) {
 }
 
 // working are the keys that can log in now, each with its level.
-func working(keys []kv.Key, now time.Time) (names []string) {
+func working(keys []auth.Key, now time.Time) (names []string) {
 	for i := range keys {
 		if k := &keys[i]; k.Works(now) {
 			names = append(names, fmt.Sprintf("%s (%s)", k.Name, k.Level.String()))

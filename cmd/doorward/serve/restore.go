@@ -16,6 +16,9 @@ import (
 	"doorward/cmd/doorward/archive"
 	"doorward/cmd/doorward/control"
 	"doorward/kv"
+	"doorward/kv/backup"
+	"doorward/kv/disk"
+	"doorward/kv/table"
 )
 
 // restores takes the request to put a restored store in the place of the served one. The request stays open while the server drains, closes
@@ -69,7 +72,7 @@ func (r *restores) before(store *kv.Store, commands http.Handler) http.Handler {
 func (r *restores) take(w http.ResponseWriter, folder string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.pending != nil || !kv.IsWorkFolder(folder, archive.RestorePurpose) {
+	if r.pending != nil || !disk.IsWorkFolder(folder, archive.RestorePurpose) {
 		return errUnderWay
 	}
 	conn, _, err := http.NewResponseController(w).Hijack() // a server that drains does not wait for it
@@ -91,7 +94,7 @@ func (r *restores) replace(dir string, log *slog.Logger) bool {
 		return false
 	}
 	p.done = true
-	p.kept, p.err = kv.Replace(dir, kv.Path(filepath.Join(dir, p.folder)), time.Now(), log)
+	p.kept, p.err = backup.ReplaceStore(dir, table.Path(filepath.Join(dir, p.folder)), time.Now(), log)
 	if p.err != nil {
 		log.Error("the restored store could not take its place; the one before goes on", slog.Any("cause", p.err))
 	} else {

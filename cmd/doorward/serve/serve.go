@@ -13,6 +13,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
 	"doorward/api"
 	"doorward/cmd/doorward/certificate"
 	"doorward/cmd/doorward/console"
@@ -20,11 +23,9 @@ import (
 	"doorward/cmd/doorward/folder"
 	"doorward/index"
 	"doorward/kv"
+	"doorward/kv/disk"
 	"doorward/sync"
 	"doorward/sync/venue"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
 // Config is what serve is told.
@@ -242,7 +243,7 @@ func (s *server) openStore(ctx context.Context, registry *prometheus.Registry) (
 	c := s.StoreConfig()
 	c.Logger, c.Registerer, c.Clock = s.log, registry, s.Clock
 	for range control.Tries {
-		if store, err = kv.Open(c); !errors.Is(err, kv.ErrInUse) || ctx.Err() != nil {
+		if store, err = kv.Open(c); !errors.Is(err, disk.ErrInUse) || ctx.Err() != nil {
 			return store, err
 		}
 		if control.Answers(ctx, s.Dir) {

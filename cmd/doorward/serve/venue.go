@@ -31,7 +31,7 @@ func startVenue(ctx context.Context, c venue.Config) (*venueLoop, context.Contex
 		drain()
 		return nil, nil, err
 	}
-	if u, joined, err := c.Store.Upstream(); err == nil && joined && u.Insecure && strings.HasPrefix(u.URL, "http://") {
+	if u, joined, err := c.Store.Laptop.Upstream(); err == nil && joined && u.Insecure && strings.HasPrefix(u.URL, "http://") {
 		c.Logger.Warn("the centre is spoken to over http://: everybody on the way can read all", "centre", u.URL)
 	}
 	go func() {

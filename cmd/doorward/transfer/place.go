@@ -12,16 +12,18 @@ import (
 	"slices"
 	"strings"
 
-	"doorward/sync/dial"
-	"doorward/sync/line"
-	"doorward/sync/replicate"
-
 	"doorward/cmd/doorward/archive"
 	"doorward/cmd/doorward/console"
 	"doorward/cmd/doorward/control"
 	"doorward/cmd/doorward/folder"
-	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/backup"
+	"doorward/kv/disk"
+	"doorward/kv/office"
+	"doorward/kv/table"
+	"doorward/sync/dial"
+	"doorward/sync/line"
+	"doorward/sync/replicate"
 )
 
 // place is one of the two places.
@@ -109,7 +111,7 @@ func (c *Config) openFolder(ctx context.Context, dir string, need control.Need) 
 		return nil, err
 	}
 	if store := line.Created(); store != nil { // a store that was there waits for room; a new one never had it
-		if err := store.Room(kv.Imports); err != nil {
+		if err := store.Tables.Room(disk.Imports); err != nil {
 			return nil, errors.Join(err, line.GiveUp())
 		}
 	}
@@ -225,7 +227,7 @@ func (p *place) joinRealm(ctx context.Context, source *place, names []string) er
 	if err != nil || says.Realm == "" { // a server of another program has none
 		return err
 	}
-	return p.line.Created().Join(kv.Operator(), kv.Upstream{Node: says.Node}, kv.Credential{Realm: says.Realm, CodeKey: says.CodeKey})
+	return p.line.Created().Laptop.Join(auth.Operator(), table.Upstream{Node: says.Node}, office.Credential{Realm: says.Realm, CodeKey: says.CodeKey})
 }
 
 // identify says which database of a name this is.

@@ -1,0 +1,146 @@
+package backup
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"doorward/kv/auth"
+	"doorward/kv/crash"
+	"doorward/kv/disk"
+	"doorward/kv/engine"
+	"doorward/kv/merge"
+	"doorward/kv/table"
+)
+
+// Copied tells what a copy of a store holds.
+type Copied struct {
+	Realm string
+	Node  string
+	Epoch string
+	Seq   uint64 // of the latest change in it
+	At    time.Time
+	Bytes int64
+}
+
+// CopyTo writes the store as it is now to a new file of mode 0600, durably. It holds a View while it writes. During this time
+// freed pages are not used again, and no commit remaps the file. So path must lie on a disk that is as fast as the store's own,
+// best in its folder. It returns *Forbidden unless p administers the store.
+func (kp *Keeper) CopyTo(p auth.Principal, path string) (c Copied, err error) {
+	if err := p.CheckRule(); err != nil {
+		return Copied{}, err
+	}
+	if err := kp.tables.DiskRoom.CheckFile("a copy of the store", disk.Size(table.Path(kp.tables.Folder))); err != nil && !kp.tables.ReadOnly {
+		return Copied{}, err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return Copied{}, err
+	}
+	c.Bytes, err = kp.tables.Engine.CopyTo(f, func(v *engine.View) error { return kp.describe(v, &c) })
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		_ = os.Remove(path) // the first error is the one to tell
+		return Copied{}, fmt.Errorf("copy the store: %w", err)
+	}
+	return c, disk.SyncDir(filepath.Dir(path))
+}
+
+// describe reads out of a View which store it is and where it stands.
+func (kp *Keeper) describe(v *engine.View, c *Copied) error {
+	seq, err := table.Sequence(&table.View{View: v})
+	if err != nil {
+		return err
+	}
+	epoch, err := v.Get(table.MetaBucket, table.EpochKey)
+	*c = Copied{Realm: kp.tables.Realm(), Node: kp.tables.Node(), Epoch: string(epoch), Seq: seq, At: kp.tables.ClockNow().UTC().Truncate(time.Microsecond)}
+	return err
+}
+
+// ReplaceStore is ReplaceSeen for whatever store the folder has now.
+func ReplaceStore(dir, file string, now time.Time, log *slog.Logger) (kept string, err error) {
+	seen, err := os.Stat(table.Path(dir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	return ReplaceSeen(dir, file, seen, now, log)
+}
+
+// ReplaceSeen puts a file in the place of a folder's store. It keeps the old store beside it and returns that file's name, ""
+// if there was none. Ids that the old store has given are not given again. At every moment the folder has a whole store. seen
+// is the store's file when the caller found that it may be replaced, nil if there was none. ReplaceSeen returns ErrInUse if the
+// file is another one by now, or was written since.
+func ReplaceSeen(dir, file string, seen fs.FileInfo, now time.Time, log *slog.Logger) (kept string, err error) {
+	path := table.Path(dir)
+	if seen == nil {
+		return "", errors.Join(linkNew(file, path), disk.SyncDir(dir))
+	}
+	old, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, old.Close()) }() // this releases the lock
+	if err := merge.Outdo(path, file, now, log); err != nil {
+		return "", err
+	}
+	if err := disk.Lock(old); err != nil {
+		return "", err
+	}
+	mine, err := old.Stat()
+	if there, failed := os.Stat(path); err != nil || failed != nil || !isUntouched(seen, mine) || !os.SameFile(mine, there) {
+		return "", errors.Join(disk.ErrInUse, err, failed) // another process has used the store since
+	}
+	if kept, err = keepBeside(path, now); err != nil {
+		return "", err
+	}
+	if err := disk.SyncDir(dir); err != nil { // a power cut may lose this name and keep the next
+		return "", err
+	}
+	crash.At(crash.BeforeReplace)
+	err = os.Rename(file, path)
+	crash.At(crash.AfterReplace)
+	return kept, errors.Join(err, disk.SyncDir(dir))
+}
+
+// isUntouched tells whether a file is the same that was seen, and was not written since.
+func isUntouched(seen, now fs.FileInfo) bool {
+	return os.SameFile(seen, now) && seen.ModTime().Equal(now.ModTime())
+}
+
+// linkNew gives a file a new name. It returns ErrInUse if another file has it. On a file system without hard links it replaces
+// a file that gets the name at the same moment.
+func linkNew(file, path string) error {
+	err := os.Link(file, path)
+	if err == nil {
+		return os.Remove(file)
+	}
+	if _, there := os.Lstat(path); errors.Is(err, fs.ErrExist) || there == nil {
+		return disk.ErrInUse
+	}
+	return os.Rename(file, path)
+}
+
+// keepBeside gives a file a second name that has the time in it.
+func keepBeside(path string, now time.Time) (name string, err error) {
+	stem := strings.TrimSuffix(path, filepath.Ext(path)) + "-" + now.UTC().Format("20060102T150405Z")
+	name = stem + filepath.Ext(path)
+	for i := 2; ; i++ {
+		err = os.Link(path, name)
+		if !errors.Is(err, fs.ErrExist) {
+			break
+		}
+		name = stem + "-" + strconv.Itoa(i) + filepath.Ext(path)
+	}
+	if err != nil { // a file system without hard links
+		err = os.Rename(path, name)
+	}
+	return name, err
+}

@@ -1,0 +1,232 @@
+package desk
+
+import (
+	"errors"
+
+	"doorward/kv/auth"
+	"doorward/kv/disk"
+	"doorward/kv/entry"
+	"doorward/kv/fault"
+	"doorward/kv/names"
+	"doorward/kv/record"
+	"doorward/kv/table"
+	"doorward/kv/value"
+)
+
+// MaxGivenID is the largest id that an import may give.
+const MaxGivenID = 1<<31 - 1
+
+// Fate is what became of a row.
+type Fate string
+
+// The fates.
+const (
+	Created   Fate = "created"
+	Updated   Fate = "updated"
+	Unchanged Fate = "unchanged"
+	Rejected  Fate = "rejected"
+	Kept      Fate = "kept" // by Mirror alone: the record was changed or deleted here, and stays so
+)
+
+// RowResult is one row's fate; Err says why it was rejected (fault.ByField, *Conflict, …).
+type RowResult struct {
+	Fate Fate
+	ID   record.ID
+	Err  error
+}
+
+var errDryRun = errors.New("dry run")
+
+// Upsert writes up to MaxRows rows, each on its own: a bad one is rejected and blocks none. A row finds its record by
+// external_id within its event or kind, else by id, else, a ticket, by event and code, a person by CPF; a record that has no external_id yet
+// takes a row's. dryRun decides all and writes nothing; its rows do not see each other. The error is the store's own, not a row's.
+func (dk *Desk) Upsert(p auth.Principal, rows []entry.Row, dryRun bool) ([]RowResult, error) {
+	if err := p.Check("admin", "POST"); err != nil {
+		return nil, err
+	}
+	author := p.Unsigned() // imports have no author (contract.md §9)
+	return EachAlone(dk.tables, rows, dryRun, func(row entry.Row) func(*table.Tx) (RowResult, error) {
+		in := entry.PrepareNew(dk.tables, author, row.Patch)
+		return func(o *table.Tx) (RowResult, error) { return upsert(o, author, row, in) }
+	})
+}
+
+// EachAlone writes up to MaxRows rows in one operation, each on its own. prepare does what a row needs and the writer need not do.
+func EachAlone(s *table.Set, rows []entry.Row, dryRun bool, prepare func(entry.Row) func(*table.Tx) (RowResult, error)) ([]RowResult, error) {
+	if len(rows) > table.MaxRows {
+		return nil, errors.New("too many rows for one operation")
+	}
+	if err := s.Room(disk.Imports); err != nil && !dryRun {
+		return nil, err
+	}
+	results := make([]RowResult, len(rows))
+	steps := make([]table.Step, len(rows))
+	for i := range rows {
+		s.Yield()
+		write := prepare(rows[i])
+		steps[i].Run = func(o *table.Tx) (err error) {
+			results[i], err = write(o)
+			if err == nil && dryRun {
+				err = errDryRun
+			}
+			return err
+		}
+	}
+	if err := s.DoAll(steps); err != nil {
+		return nil, err
+	}
+	for i := range steps {
+		if err := steps[i].Err; err != nil && !errors.Is(err, errDryRun) {
+			results[i] = RowResult{Fate: Rejected, ID: rows[i].ID, Err: err}
+		}
+	}
+	return results, nil
+}
+
+// upsert makes or changes the record of one row.
+func upsert(o *table.Tx, p auth.Principal, row entry.Row, in *entry.Input) (RowResult, error) {
+	k := row.Kind
+	if k.Fact || k.System {
+		return RowResult{}, table.ErrNotFound
+	}
+	if err := entry.MayCreate(p, k); err != nil {
+		return RowResult{}, err
+	}
+	if id := row.ID; !id.IsZero() && id.Int() > MaxGivenID {
+		return RowResult{}, FaultOf("id", fault.AtMost(MaxGivenID))
+	}
+	before, err := existing(o, p, row, in)
+	if err != nil {
+		return RowResult{}, err
+	}
+	if before == nil {
+		st, err := Create(o, p, k, row.ID, in)
+		if err != nil {
+			return RowResult{}, err
+		}
+		return RowResult{Fate: Created, ID: st.Id}, nil
+	}
+	if err := p.Check("admin", "PATCH"); err != nil {
+		return RowResult{}, err
+	}
+	seq := o.State.Seq
+	st, err := Update(o, p, k, before, in)
+	if err != nil {
+		return RowResult{}, err
+	}
+	if o.State.Seq == seq {
+		return RowResult{Fate: Unchanged, ID: st.Id}, nil
+	}
+	return RowResult{Fate: Updated, ID: st.Id}, nil
+}
+
+func FaultOf(field, text string) (f fault.ByField) {
+	f.Add(field, text)
+	return f
+}
+
+// existing finds the record that a row means; nil for a new one. One that p may not change counts as a conflict, so that its
+// key cannot be taken twice.
+func existing(o *table.Tx, p auth.Principal, row entry.Row, in *entry.Input) (*table.Stored, error) {
+	id, err := existingID(o, p, row, in)
+	if err != nil || id.IsZero() {
+		return nil, err
+	}
+	st, err := o.Load(row.Kind, id)
+	if err != nil || st == nil {
+		return nil, err
+	}
+	if ok, err := entry.Sees(o.View, p, row.Kind, st); err != nil || !ok {
+		if err == nil {
+			err = &table.Conflict{Reason: "another record has this key", Field: in.KeyField(row)}
+		}
+		return nil, err
+	}
+	return st, entry.MayChange(o.View, p, row.Kind, st)
+}
+
+func existingID(o *table.Tx, p auth.Principal, row entry.Row, in *entry.Input) (record.ID, error) {
+	event := int64(0)
+	if v, ok := row.Patch.Value("event_id"); ok {
+		event = table.IntOf(v)
+	}
+	ext, _ := entry.FormText(row.Patch, "external_id")
+	if ext == "" {
+		return otherKey(o, p, row, in, event)
+	}
+	if id, err := entry.ByExternalID(o, row.Kind, event, ext); err != nil || !id.IsZero() {
+		return id, err
+	}
+	id, err := otherKey(o, p, row, in, event)
+	if err != nil || id.IsZero() {
+		return id, err
+	}
+	st, err := o.Load(row.Kind, id)
+	if err != nil || st == nil || (row.Kind != record.Person || !row.ID.IsZero()) && value.Unquote(st.Body.Member("external_id")) != "" {
+		return record.ID{}, err // another one's: creating it will say what collides
+	}
+	return id, nil // it was imported before it had an external_id, or is the person of this CPF
+}
+
+// otherKey finds the record that a row means by what else it may be known by.
+func otherKey(o *table.Tx, p auth.Principal, row entry.Row, in *entry.Input, event int64) (record.ID, error) {
+	switch {
+	case !row.ID.IsZero():
+		return row.ID, nil
+	case row.Kind == record.Membership:
+		group, _ := row.Patch.Value("group_id")
+		person, _ := row.Patch.Value("person")
+		return entry.Membership(o, table.IntOf(group), table.IntOf(person))
+	case row.Kind == record.Ticket && in.Coded:
+		ids, err := table.TicketsOf(o.View, table.ExactForm, in.Exact[:], event)
+		if err != nil || len(ids) == 0 {
+			in.Free = err == nil // an external_id was looked for before
+			return record.ID{}, err
+		}
+		return ids[0], nil
+	case row.Kind == record.Person:
+		return personOf(o, p, row)
+	}
+	return record.ID{}, nil
+}
+
+// personOf finds the one person whom a valid CPF means, among those whom the principal sees. Two of one CPF are told apart by nobody here.
+func personOf(o *table.Tx, p auth.Principal, row entry.Row) (found record.ID, err error) {
+	cpf, _ := entry.FormText(row.Patch, "cpf")
+	if !names.IsCPF(cpf) {
+		return found, nil
+	}
+	ids, err := o.Lookup(record.Person, "cpf", cpf)
+	if err != nil {
+		return found, err
+	}
+	for _, id := range ids {
+		st, err := o.Load(record.Person, id)
+		if err != nil {
+			return found, err
+		}
+		if st == nil {
+			continue
+		}
+		switch ok, err := entry.Sees(o.View, p, record.Person, st); {
+		case err != nil:
+			return found, err
+		case !ok:
+		case !found.IsZero():
+			return found, &table.Conflict{Reason: "two people have this CPF: the row's id says which is meant", Field: "cpf"}
+		default:
+			found = id
+		}
+	}
+	return found, nil
+}
+
+// Vacant tells a store that holds no records but keys.
+func (dk *Desk) Vacant() (vacant bool, err error) {
+	vacant = true
+	l := dk.tables.Current()
+	for _, k := range record.Kinds() {
+		vacant = vacant && (k == record.APIKey || l.Kind(k).All.Len() == 0)
+	}
+	return vacant, nil
+}

@@ -1,0 +1,106 @@
+package desk
+
+import (
+	"slices"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"doorward/kv/auth"
+	"doorward/kv/entry"
+	"doorward/kv/ledger"
+	"doorward/kv/record"
+	"doorward/kv/rev"
+	"doorward/kv/table"
+)
+
+// Past is a revision of a record, or of a part of a ticket, as far as it is known.
+type Past struct {
+	Kind     *record.Kind // a ticket's parts have kinds of their own
+	Revision string
+	At       time.Time // zero: not known
+	Key      int64     // api key of the author; 0 = none, or not known
+	Node     string    // where it was made; "" = not known
+	Fields   []string  // that changed; never nil
+	Deleted  bool
+	Winner   bool   // what the record is
+	Held     bool   // its body is in the store
+	Body     []byte // as /admin/v1 shows it; nil where it is not asked for or not held
+}
+
+// History tells the revisions of a record that p sees, newest first, with the bodies that are held if they are asked for. ErrNotFound,
+// *Forbidden.
+func (dk *Desk) History(p auth.Principal, t Target, bodies bool) (all []Past, err error) {
+	if err := p.CheckKind(record.Admin, t.Kind, "GET"); err != nil {
+		return nil, err
+	}
+	kinds := []*record.Kind{t.Kind}
+	if t.Kind == record.Ticket {
+		kinds = ledger.TicketParts[:]
+	}
+	err = dk.tables.View(func(v *table.View) error {
+		v.Reader = p
+		if _, err := entry.Find(v, p, t.Kind, t.ID); err != nil {
+			return err
+		}
+		dk.tables.NoteReads(p, t.Kind, 1)
+		for _, k := range kinds {
+			st, err := v.LoadAny(k, t.ID)
+			if err != nil {
+				return err
+			}
+			if st == nil {
+				continue // this node does not have that part
+			}
+			past, err := history(v, k, st, bodies)
+			if err != nil {
+				return err
+			}
+			all = append(all, past...)
+		}
+		return nil
+	})
+	return all, err
+}
+
+func history(v *table.View, k *record.Kind, st *table.Stored, bodies bool) (all []Past, err error) {
+	t, err := table.LoadTree(v, k, st)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range slices.Backward(t.Nodes()) {
+		past := Past{Kind: k, Revision: n.Revision.String(), Key: n.Key, Fields: append([]string{}, n.Fields...), Deleted: n.Deleted,
+			Winner: n.Revision == st.Revision, Held: n.Held && !n.Deleted}
+		if n.At != 0 {
+			past.At, past.Node = time.UnixMicro(n.At).UTC(), v.Store.Node()
+		}
+		if n.Node != (ulid.ULID{}) {
+			past.Node = n.Node.String()
+		}
+		if bodies && past.Held {
+			if past.Body, err = bodyThen(v, k, st, n); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, past)
+	}
+	return all, nil
+}
+
+// bodyThen shows a record as it was.
+func bodyThen(v *table.View, k *record.Kind, st *table.Stored, n rev.Node) ([]byte, error) {
+	then := *st
+	if n.Revision != st.Revision {
+		kept, err := table.KeptBody(v, k, st.Id, n.Revision)
+		if err != nil || kept == nil {
+			return nil, table.OrCorrupt(err)
+		}
+		d, err := kept.Decode(k)
+		if err != nil {
+			return nil, err
+		}
+		then.Body = d.Encode()
+	}
+	then.UpdatedAt, then.UpdatedBy = n.At, n.Key
+	return entry.ShowAs(v, nil, record.Admin, k, &then), nil
+}

@@ -1,0 +1,286 @@
+package docs
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"doorward/kv/auth"
+	"doorward/kv/merge"
+	"doorward/kv/rev"
+	"doorward/kv/table"
+)
+
+// DocPage is the largest number of rows that a method of a database returns at once, and pageBytes about how many bytes of
+// bodies.
+const (
+	DocPage   = 1000
+	pageBytes = 4 << 20
+)
+
+// Set opens, makes and deletes databases of documents.
+type Set struct {
+	tables   *table.Set
+	standing func(auth.Principal) (auth.Principal, error) // a principal as its key is now
+}
+
+func New(t *table.Set, standing func(auth.Principal) (auth.Principal, error)) *Set {
+	return &Set{tables: t, standing: standing}
+}
+
+// Database is one database of documents as one principal uses it (sync.md §1). Each method checks again that the database
+// exists and what the principal may do: it returns ErrNotFound or *Forbidden. A Database holds no state and may be used by
+// several goroutines.
+type Database struct {
+	store     *Set
+	principal auth.Principal
+	name      string
+}
+
+// DatabaseInfo describes a database.
+type DatabaseInfo struct {
+	Name    string
+	Docs    int       // documents with a winner that is not deleted
+	Deleted int       // documents with a tombstone as winner
+	Seq     uint64    // of its latest change; 0 = none
+	Created time.Time // in microseconds; it is the same after a restart
+}
+
+// documents is the content of a database, as one View or one operation sees it. Its methods take the View to read from, because
+// a database's row is valid only within its transaction. The principal is judged once, right after the database is found.
+type documents interface {
+	info() (DatabaseInfo, error)
+	feed() table.FeedName // names the bell that its changes ring
+	localPrefix() []byte  // of the keys of its local documents, those of all principals
+	maySee(p auth.Principal) error
+	mayWrite(p auth.Principal) error
+
+	changes(v *table.View, f Feed) (page []DocChange, more bool, err error)
+	pending(v *table.View, since uint64) (int, error)
+	list(v *table.View, r Range) ([]DocRow, error)
+	missing(v *table.View, asked merge.Revs) (MissingRevs, error)
+	read(v *table.View, id string, ask Ask) (Doc, error)
+	chunk(v *table.View, sum [32]byte, n uint64) (bytes []byte, more bool, err error)
+
+	write(o *table.Tx, p auth.Principal, in *merge.DocWrite) (rev.ID, error)
+	upload(o *table.Tx, up *upload, part []byte, last bool) (merge.Blob, error)
+}
+
+// openDocuments finds a database by its name, for any principal. It returns ErrNotFound if there is none.
+func openDocuments(v *table.View, name string) (documents, error) {
+	if db := recordDatabase(v, name); db != nil {
+		return db, nil
+	}
+	db, err := database(v.View, name)
+	if err != nil {
+		return nil, err // a nil *freeDatabase would be no nil documents
+	}
+	return db, nil
+}
+
+// Database opens a database. It returns ErrDatabaseName, ErrNotFound if there is none of this name, or *Forbidden.
+func (ds *Set) Database(p auth.Principal, name string) (*Database, error) {
+	if !databaseName.MatchString(name) {
+		return nil, ErrDatabaseName
+	}
+	db := &Database{store: ds, principal: p, name: name}
+	return db, db.touch(func(*table.View, documents) error { return nil })
+}
+
+// Name is the database's name.
+func (db *Database) Name() string { return db.name }
+
+// Free tells whether it is a database of documents without record rules.
+func (db *Database) Free() bool { return freeName(db.name) == nil }
+
+// view reads the database in one View.
+func (db *Database) view(fn func(*table.View, documents) error) error {
+	_, err := db.viewAs(documents.maySee, fn)
+	return err
+}
+
+// touch runs fn in one View for a principal that may read the database or write to it. fn reads only what a writer may know
+// too.
+func (db *Database) touch(fn func(*table.View, documents) error) error {
+	_, err := db.viewAs(func(docs documents, p auth.Principal) error {
+		err := docs.maySee(p)
+		if err != nil && docs.mayWrite(p) == nil {
+			return nil
+		}
+		return err
+	}, fn)
+	return err
+}
+
+// judge checks that the principal may write to the database, before the operation goes to the writer.
+func (db *Database) judge() (p auth.Principal, err error) {
+	return db.viewAs(documents.mayWrite, func(*table.View, documents) error { return nil })
+}
+
+// viewAs reads the database in one View, if may allows it to the principal as its key is now.
+func (db *Database) viewAs(may func(documents, auth.Principal) error, fn func(*table.View, documents) error) (p auth.Principal, err error) {
+	if p, err = db.store.standing(db.principal); err != nil {
+		return p, err
+	}
+	return p, db.store.tables.View(func(v *table.View) error {
+		docs, err := openDocuments(v, db.name)
+		if err == nil {
+			err = may(docs, p)
+		}
+		if err != nil {
+			return err
+		}
+		return fn(v, docs)
+	})
+}
+
+// MayRead returns nil if the principal may read the documents, not only write some of them.
+func (db *Database) MayRead() error {
+	return db.view(func(*table.View, documents) error { return nil })
+}
+
+// Info describes the database. A principal that only writes to it gets no info: the counts are for readers.
+func (db *Database) Info() (info DatabaseInfo, err error) {
+	err = db.view(func(_ *table.View, docs documents) (err error) {
+		info, err = docs.info()
+		return err
+	})
+	return info, err
+}
+
+// Created is when the database was made, in microseconds. A principal that only writes to it may know.
+func (db *Database) Created() (at time.Time, err error) {
+	err = db.touch(func(_ *table.View, docs documents) error {
+		info, err := docs.info()
+		at = info.Created
+		return err
+	})
+	return at, err
+}
+
+// Changes reads the database's log after a sequence, oldest first or newest first. more tells that the page ends before the log
+// does.
+func (db *Database) Changes(f Feed) (page []DocChange, more bool, err error) {
+	err = db.view(func(v *table.View, docs documents) (err error) {
+		page, more, err = docs.changes(v, f)
+		return err
+	})
+	return page, more, err
+}
+
+// Pending is how many changes lie beyond a sequence: exactly up to 10,000, of more it may say too many.
+func (db *Database) Pending(since uint64) (n int, err error) {
+	err = db.view(func(v *table.View, docs documents) (err error) {
+		n, err = docs.pending(v, since)
+		return err
+	})
+	return n, err
+}
+
+// Await returns nil once the database has a change after a sequence; ErrNotFound once it is gone, or the error of ctx. Waiting
+// costs nothing while other databases change.
+func (db *Database) Await(ctx context.Context, since uint64) error {
+	var name table.FeedName
+	err := db.view(func(_ *table.View, docs documents) error {
+		name = docs.feed()
+		return nil
+	})
+	for err == nil {
+		heard, leave := db.store.tables.Bells.Hear(name)
+		info, failed := db.Info() // after the ear is at the bell: what happens between the two rings
+		if failed != nil || info.Seq > since {
+			leave()
+			return failed
+		}
+		select {
+		case <-heard:
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		leave()
+	}
+	return err
+}
+
+// Missing returns the result of _revs_diff, one for each document in the same order.
+func (db *Database) Missing(asked []merge.Revs) (answers []MissingRevs, err error) {
+	for part := range slices.Chunk(asked, DocPage) {
+		err = db.touch(func(v *table.View, docs documents) error {
+			for _, a := range part {
+				m, err := docs.missing(v, a)
+				if err != nil {
+					return err
+				}
+				answers = append(answers, m)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return answers, nil
+}
+
+// Read reads a document, deleted or not. It returns ErrNotFound if there is none.
+func (db *Database) Read(id string, ask Ask) (doc Doc, err error) {
+	err = db.view(func(v *table.View, docs documents) (err error) {
+		doc, err = docs.read(v, id, ask)
+		return err
+	})
+	return doc, err
+}
+
+// List lists the live documents in the order of their ids' bytes. Fewer than Limit rows are the last.
+func (db *Database) List(r Range) (page []DocRow, err error) {
+	err = db.view(func(v *table.View, docs documents) (err error) {
+		page, err = docs.list(v, r)
+		return err
+	})
+	return page, err
+}
+
+// Write stores up to MaxRows revisions, each on its own: a bad one blocks none. One that is known already changes nothing.
+// The error is the store's own, or *Forbidden.
+func (db *Database) Write(writes []merge.DocWrite) ([]DocResult, error) {
+	if len(writes) > table.MaxRows {
+		return nil, errors.New("too many documents for one operation")
+	}
+	p, err := db.judge()
+	if err != nil {
+		return nil, err
+	}
+	if err := db.store.tables.Room(useOf(writes)); err != nil {
+		return nil, err // of the whole: clients skip for ever a document that is refused alone
+	}
+	results := make([]DocResult, len(writes))
+	steps := make([]table.Step, len(writes))
+	for i := range writes {
+		db.store.tables.Yield()
+		in, err := prepareDoc(writes[i])
+		if err == nil && table.OfRecords(db.name) {
+			err = in.OpenRecord()
+		}
+		steps[i].Run = func(o *table.Tx) error {
+			if err != nil {
+				return err
+			}
+			docs, err := openDocuments(o.View, db.name)
+			if err != nil {
+				return err
+			}
+			results[i].Revision, err = docs.write(o, p, in)
+			return err
+		}
+	}
+	if err := db.store.tables.DoAll(steps); err != nil {
+		return nil, err
+	}
+	for i := range steps {
+		if steps[i].Err != nil {
+			results[i] = DocResult{Err: steps[i].Err}
+		}
+	}
+	return results, db.keepRefused(p, writes, results)
+}

@@ -1,0 +1,115 @@
+package docs
+
+import (
+	"slices"
+
+	"doorward/kv/merge"
+	"doorward/kv/rev"
+)
+
+// Doc is a document: its whole tree, and the revisions that were asked for.
+type Doc struct {
+	ID        string
+	Seq       uint64 // of its latest change
+	Deleted   bool   // its winner is a tombstone
+	Tree      rev.Tree
+	Revisions []DocRevision
+}
+
+// DocRevision is one revision of a document. Body is its canonical JSON without members that begin with "_"; nil where the
+// store does not have it (Tree.Has tells whether the revision is known).
+type DocRevision struct {
+	Revision    rev.ID
+	Deleted     bool
+	Body        []byte
+	Attachments []merge.Attachment // by name
+}
+
+// Ask says which of a document's revisions to read; the zero Ask asks for the winner.
+type Ask struct {
+	Revisions []rev.ID
+	Leaves    bool // all of them, the winner first, instead
+	Latest    bool // instead of a revision the leaves that follow from it
+}
+
+// of lists the revisions that are asked for, each once.
+func (a Ask) of(tree *rev.Tree) (revs []rev.ID) {
+	leaves := tree.Leaves()
+	add := func(rev rev.ID) {
+		if !slices.Contains(revs, rev) {
+			revs = append(revs, rev)
+		}
+	}
+	if a.Leaves {
+		for _, leaf := range leaves {
+			add(leaf.Revision)
+		}
+		return revs
+	}
+	for _, rev := range a.Revisions {
+		found := false
+		for _, leaf := range leaves {
+			if a.Latest && slices.Contains(tree.Path(leaf.Revision), rev) {
+				add(leaf.Revision)
+				found = true
+			}
+		}
+		if !found {
+			add(rev)
+		}
+	}
+	if a.Revisions == nil && len(leaves) > 0 {
+		add(leaves[0].Revision)
+	}
+	return revs
+}
+
+// Range says which documents to list.
+type Range struct {
+	From       string // the first id; "" = from the end where it begins
+	Past       bool   // leaves From itself out
+	Limit      int    // at most DocPage
+	Descending bool
+}
+
+// DocRow is one live document of a list.
+type DocRow struct {
+	ID     string
+	Seq    uint64
+	Winner rev.ID
+}
+
+// Feed says which changes to read.
+type Feed struct {
+	Since      uint64
+	Limit      int // at most DocPage
+	Descending bool
+	Before     uint64   // with Descending: only what is before it; 0 = all
+	IDs        []string // only these documents; nil = all
+	Bodies     bool     // with the winners' bodies; the page ends earlier where they are large
+}
+
+// DocChange is a document at its latest sequence.
+type DocChange struct {
+	Seq     uint64
+	ID      string
+	Deleted bool
+	Removed bool        // it has left the database; its one leaf is the last revision that the database saw
+	Leaves  []rev.Node  // the winner first
+	Winner  DocRevision // with Feed.Bodies
+	Tree    rev.Tree    // with Feed.Bodies
+}
+
+// MissingRevs lists the revisions that the database does not have, and those of its own that may be their ancestors.
+type MissingRevs struct {
+	ID                         string
+	Missing, PossibleAncestors []rev.ID
+}
+
+// DocResult is the result of a DocWrite. It has the new revision, or an error: ErrNotFound (there is no database of this name),
+// *Conflict, *Forbidden, ErrDocument, ErrRevision, ErrTooLarge, ErrNoBlob, or the DocWrite's Wrong.
+type DocResult struct {
+	Revision rev.ID
+	Err      error
+	Kept     bool // refused, and kept whole for staff
+}

@@ -1,0 +1,205 @@
+package door
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"doorward/kv/record"
+	"doorward/kv/table"
+	"doorward/kv/value"
+)
+
+// boards are the counts of the events that callers ask about.
+type boards struct {
+	mu     sync.Mutex
+	events map[int64]*Board
+	asked  int64
+}
+
+// maxBoards is how many events are kept counted. The one that was asked about longest ago goes first.
+const maxBoards = 64
+
+// of finds an event's board, or begins one.
+func (bs *boards) of(event int64) *Board {
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	b := bs.events[event]
+	if b == nil {
+		b = &Board{event: event}
+		if bs.events == nil {
+			bs.events = map[int64]*Board{}
+		}
+		if len(bs.events) >= maxBoards {
+			bs.drop()
+		}
+		bs.events[event] = b
+	}
+	bs.asked++
+	b.asked = bs.asked
+	return b
+}
+
+func (bs *boards) drop() {
+	oldest := int64(0)
+	for event, b := range bs.events {
+		if old := bs.events[oldest]; old == nil || b.asked < old.asked {
+			oldest = event
+		}
+	}
+	delete(bs.events, oldest)
+}
+
+// Board counts one event. It follows the log when a caller asks it, so that doors pay nothing for it. It keeps the outcome that
+// it counted for each fact. So it can count a fact again if it meets a row twice, or if an undo or an earlier check-in changes
+// the outcome of a check-in.
+type Board struct {
+	event    int64
+	asked    int64 // guarded by boards.mu
+	mu       sync.Mutex
+	Upto     uint64 // of the log
+	read     bool   // what was there before has been counted
+	doubles  int
+	tickets  map[int64]*boardTicket
+	checkins map[record.ID]table.Outcome // "" = neither admitted nor anything else
+	refused  map[record.ID]bool
+	tally
+}
+
+// tally is what a board has counted.
+type tally struct {
+	outcomes map[table.Outcome]int
+	types    map[string]TypeCount
+	doors    map[string]int
+	scanned  map[string]time.Time  // by door
+	minutes  map[int64]MinuteCount // by Unix minute
+	recent   moments
+}
+
+// boardTicket is a ticket as it was counted.
+type boardTicket struct {
+	sort     string // its type
+	issued   bool
+	admitted int
+}
+
+// status copies what has been counted. Minutes that lie ahead of the clock by more than a day are a broken clock's, and left out.
+func (b *Board) status(now time.Time) Status {
+	st := Status{Doubles: b.doubles, Outcomes: map[table.Outcome]int{}, Types: map[string]TypeCount{}, Doors: map[string]int{}, Scanned: maps.Clone(b.scanned), Minutes: []MinuteCount{}, Recent: b.recent.latest()}
+	for _, o := range Outcomes() {
+		st.Outcomes[o] = b.outcomes[o]
+	}
+	st.Admitted = b.outcomes[table.Admitted]
+	st.Inside = st.Admitted - b.outcomes[Left]
+	for sort, n := range b.types {
+		if n != (TypeCount{}) {
+			st.Types[sort] = n
+			st.Issued += n.Issued
+		}
+	}
+	for door, n := range b.doors {
+		if n > 0 {
+			st.Doors[door] = n
+		}
+	}
+	for _, m := range b.minutes {
+		if m.Admitted+m.Refused > 0 && m.Minute.Before(now.AddDate(0, 0, 1)) {
+			st.Minutes = append(st.Minutes, m)
+		}
+	}
+	slices.SortFunc(st.Minutes, func(a, b MinuteCount) int { return a.Minute.Compare(b.Minute) })
+	st.Minutes = st.Minutes[max(0, len(st.Minutes)-maxMinutes):]
+	return st
+}
+
+// ticket counts a ticket as it is now; one that is gone has no body.
+func (b *Board) ticket(st *table.Stored) {
+	t := b.ticketOf(st.Id.Int())
+	b.count(t, -1)
+	t.sort, t.issued = value.Unquote(st.Body.Member("type")), table.Issued(record.Ticket, st.Body)
+	b.count(t, 1)
+}
+
+// ticketOf finds a ticket, or begins one that is not here yet.
+func (b *Board) ticketOf(id int64) *boardTicket {
+	t := b.tickets[id]
+	if t == nil {
+		t = &boardTicket{}
+		b.tickets[id] = t
+	}
+	return t
+}
+
+// count adds a ticket to its type, or takes it off.
+func (b *Board) count(t *boardTicket, by int) {
+	n := b.types[t.sort]
+	if t.issued {
+		n.Issued += by
+	}
+	n.Admitted += by * t.admitted
+	b.types[t.sort] = n
+}
+
+// checkin counts a check-in as what it is now.
+func (b *Board) checkin(st *table.Stored, is table.Outcome) {
+	was, known := b.checkins[st.Id]
+	if known && was == is {
+		return
+	}
+	b.checkins[st.Id] = is
+	b.outcomes[was]--
+	b.outcomes[is]++
+	if was == table.Admitted {
+		b.admit(st, -1)
+	}
+	if is == table.Admitted {
+		b.admit(st, 1)
+	}
+}
+
+// admit adds an admission to its door, minute and type, or takes it off.
+func (b *Board) admit(st *table.Stored, by int) {
+	b.doors[value.Unquote(st.Body.Member("door"))] += by
+	b.minute(st, by, 0)
+	t := b.ticketOf(table.IntOf(st.Body.Member("ticket_id")))
+	b.count(t, -1)
+	t.admitted += by
+	b.count(t, 1)
+}
+
+// scan notes when a fact was made at its door, and what it counts as. The clock of another store may be wrong: its measure against the centre's, which the fact
+// carries, corrects it, and a fact cannot be made later than it came here.
+func (b *Board) scan(v *table.View, k *record.Kind, st *table.Stored, is table.Outcome) {
+	door := value.Unquote(st.Body.Member("door"))
+	at, _ := table.TimeOf(st.Body.Member("at")) // facts have one
+	if value.Unquote(st.Body.Member("node")) != v.Store.Identity.Node {
+		ours, _ := v.Store.Offset() // 0 at the centre
+		at = at.Add(time.Duration(table.IntOf(st.Body.Member("clock_offset_ms"))-ours) * time.Millisecond)
+	}
+	if came := st.Updated(); came.Before(at) {
+		at = came
+	}
+	if at.After(b.scanned[door]) {
+		b.scanned[door] = at
+	}
+	b.recent.note(k, st, at, is)
+}
+
+func (b *Board) minute(st *table.Stored, admitted, refused int) {
+	at, _ := table.TimeOf(st.Body.Member("at")) // facts have one
+	at = at.Truncate(time.Minute)
+	m := b.minutes[at.Unix()]
+	m.Minute, m.Admitted, m.Refused = at, m.Admitted+admitted, m.Refused+refused
+	b.minutes[at.Unix()] = m
+}
+
+// refusal counts a refusal once.
+func (b *Board) refusal(st *table.Stored) {
+	if b.refused[st.Id] {
+		return
+	}
+	b.refused[st.Id] = true
+	b.outcomes[table.Outcome(value.Unquote(st.Body.Member("outcome")))]++
+	b.minute(st, 0, 1)
+}

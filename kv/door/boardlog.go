@@ -1,0 +1,195 @@
+package door
+
+import (
+	"time"
+
+	"doorward/kv/record"
+	"doorward/kv/table"
+	"doorward/kv/value"
+)
+
+// boardPage is how many rows a board reads in one View.
+const boardPage = 2000
+
+// boardKinds are what a board reads of an event. Tickets come first: an admission is counted with its ticket's type.
+var boardKinds = [...]*record.Kind{record.Ticket, record.Checkin, record.Scan}
+
+// follow brings a board up to the latest commit.
+func (b *Board) follow(s *table.Set) error {
+	if !b.read || b.Behind(s.Seq()) > uint64(s.Current().Kind(record.Checkin).Home.Of(b.event).Len())+100*boardPage {
+		if err := b.rebuild(s); err != nil {
+			return err
+		}
+	}
+	for changed := false; ; {
+		seen, moved := 0, false
+		err := s.View(func(v *table.View) (err error) {
+			if seen, moved, err = b.page(v); err == nil && seen < boardPage && (changed || moved) {
+				err = b.countDoubles(v)
+			}
+			return err
+		})
+		if err != nil {
+			b.read = false
+			return err
+		}
+		if changed = changed || moved; seen < boardPage {
+			return nil
+		}
+	}
+}
+
+// Behind is how many sequences a board has not read of so many: it may have read a commit that Seq does not tell of yet.
+func (b *Board) Behind(seq uint64) uint64 { return seq - min(seq, b.Upto) }
+
+// rebuild counts everything there is. The log is followed from before the first look.
+func (b *Board) rebuild(s *table.Set) error {
+	b.tickets, b.checkins, b.refused = map[int64]*boardTicket{}, map[record.ID]table.Outcome{}, map[record.ID]bool{}
+	b.tally = tally{outcomes: map[table.Outcome]int{}, types: map[string]TypeCount{}, doors: map[string]int{}, scanned: map[string]time.Time{}, minutes: map[int64]MinuteCount{}, recent: moments{}}
+	b.Upto = s.Seq()
+	for _, k := range boardKinds {
+		var last record.ID
+		for n := boardPage; n == boardPage; {
+			err := s.View(func(v *table.View) (err error) {
+				n, last, err = b.next(v, k, last)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	b.read = true
+	return s.View(b.countDoubles)
+}
+
+// next counts the event's records of a kind that come after one.
+func (b *Board) next(v *table.View, k *record.Kind, last record.ID) (n int, end record.ID, err error) {
+	if v.Lists.Kind(k).Doubtful {
+		return 0, last, table.ErrDoubtful(k)
+	}
+	list := v.Lists.Kind(k).Home.Of(b.event)
+	from := list.Rank(last)
+	if list.Contains(last) {
+		from++
+	}
+	ids := list.Page(nil, from, boardPage)
+	for _, id := range ids {
+		if err := b.look(v, k, id, b.alone); err != nil {
+			return 0, last, err
+		}
+		last = id
+	}
+	return len(ids), last, nil
+}
+
+// page reads some rows of the log, and tells whether facts or tickets were among them.
+func (b *Board) page(v *table.View) (seen int, moved bool, err error) {
+	err = v.Scan(table.LogBucket, nil, table.SeqKey(b.Upto+1), func(key, row []byte) (bool, error) {
+		c, err := table.ParseLog(key, row)
+		if err != nil {
+			return false, err
+		}
+		seen, b.Upto = seen+1, c.Seq
+		if c.Kind.Class == record.Events {
+			moved = true
+			err = b.look(v, c.Kind, c.ID, b.record)
+		}
+		return seen < boardPage, err
+	})
+	return seen, moved, err
+}
+
+// counter counts one record as it is now.
+type counter func(*table.View, *record.Kind, *table.Stored) error
+
+// look counts one record if it is the event's. Where one is damaged there is no count: it would be wrong without saying so.
+func (b *Board) look(v *table.View, k *record.Kind, id record.ID, count counter) error {
+	st, err := v.LoadAny(k, id)
+	if err != nil || st == nil || st.Home(k) != b.event {
+		return err
+	}
+	return count(v, k, st)
+}
+
+// alone counts a record where all others are looked at too.
+func (b *Board) alone(v *table.View, k *record.Kind, st *table.Stored) error {
+	if k == record.Checkin {
+		return b.judge(v, st)
+	}
+	return b.record(v, k, st)
+}
+
+// record counts a record, and what it may have changed.
+func (b *Board) record(v *table.View, k *record.Kind, st *table.Stored) error {
+	switch k {
+	case record.Ticket:
+		if st.Deleted {
+			st = &table.Stored{Id: st.Id}
+		}
+		b.ticket(st)
+	case record.Scan:
+		b.scan(v, k, st, table.Outcome(value.Unquote(st.Body.Member("outcome"))))
+		b.refusal(st)
+	case record.Checkin:
+		return b.turn(v, st)
+	case record.Undo:
+		id, _ := record.Checkin.ParseID(value.Unquote(st.Body.Member("checkin_id"))) // an undo has one
+		checkin, err := v.Load(record.Checkin, id)
+		if err != nil || checkin == nil || checkin.Home(record.Checkin) != b.event {
+			return err // it is not here yet
+		}
+		return b.turn(v, checkin)
+	}
+	return nil
+}
+
+// turn counts a check-in, and those that it may have turned into something else, as they are now.
+func (b *Board) turn(v *table.View, st *table.Stored) error {
+	if err := b.judge(v, st); err != nil {
+		return err
+	}
+	e := StandOf(st)
+	return afterwards(v, &e, func(next *table.Stored) error { return b.judge(v, next) })
+}
+
+func (b *Board) judge(v *table.View, st *table.Stored) error {
+	is, err := countsAs(v, st)
+	if err == nil && st.Home(record.Checkin) == b.event {
+		b.scan(v, record.Checkin, st, is)
+		b.checkin(st, is)
+	}
+	return err
+}
+
+// countsAs is what a check-in counts as: Admitted, AlreadyAdmitted, Undone, Left, NotInside, or "".
+func countsAs(v *table.View, st *table.Stored) (table.Outcome, error) {
+	e := StandOf(st)
+	if !e.counts {
+		return "", nil
+	}
+	listed, err := v.Get(table.AdmissionBucket, e.doubleKey())
+	if err != nil || string(listed) == string(AlreadyAdmitted) {
+		return AlreadyAdmitted, err
+	}
+	if undone, err := undone(v, st.Id); err != nil || undone {
+		return Undone, err
+	}
+	if !e.out {
+		return table.Admitted, nil
+	}
+	first, err := entered(v, &e, &e.admission)
+	if err != nil || first == nil {
+		return NotInside, err
+	}
+	return Left, nil
+}
+
+// countDoubles counts the event's double entries.
+func (b *Board) countDoubles(v *table.View) error {
+	b.doubles = 0
+	return v.Scan(table.AdmissionBucket, eventDoubles(nil, b.event), nil, func(_, _ []byte) (bool, error) {
+		b.doubles++
+		return true, nil
+	})
+}

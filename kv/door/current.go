@@ -1,0 +1,93 @@
+package door
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"time"
+
+	"doorward/kv/auth"
+	"doorward/kv/engine"
+	"doorward/kv/keys"
+	"doorward/kv/record"
+	"doorward/kv/table"
+	"doorward/kv/value"
+)
+
+// An event is current from a day before its start until a day after its end, and for 12 hours after its last scan.
+const (
+	eventMargin = 24 * time.Hour
+	ScanMargin  = 12 * time.Hour
+)
+
+// CurrentEvent is an event that doors or staff are busy with now.
+type CurrentEvent struct {
+	ID         int64
+	Name       string
+	Start, End time.Time
+	Scanned    time.Time // when this store last took a fact of it, by its own clock; zero = never
+}
+
+// CurrentEvents are the events that are current, in the order of their starts; where there is none, the one that starts next. *Forbidden. Where
+// one is damaged ErrCorrupt comes beside the others.
+func (dk *Desk) CurrentEvents(p auth.Principal) (all []CurrentEvent, err error) {
+	if err := p.CheckWhole(); err != nil {
+		return nil, err
+	}
+	now, next := dk.tables.ClockNow(), CurrentEvent{}
+	var damage error
+	err = dk.tables.View(func(v *table.View) error {
+		for _, id := range table.IdsOf(v, record.Event) {
+			e, err := currentEvent(v, id)
+			switch {
+			case errors.Is(err, engine.ErrCorrupt):
+				damage = err
+			case err != nil:
+				return err
+			case e.isCurrent(now):
+				all = append(all, e)
+			case e.Start.After(now) && (next.ID == 0 || e.Start.Before(next.Start)):
+				next = e
+			}
+		}
+		return nil
+	})
+	dk.tables.NoteCorrupt(damage)
+	if len(all) == 0 && next.ID != 0 {
+		all = append(all, next)
+	}
+	slices.SortFunc(all, func(a, b CurrentEvent) int { return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.ID, b.ID)) })
+	if err == nil {
+		err = damage
+	}
+	return all, err
+}
+
+// CurrentEvent is one event, be it current or not: *Forbidden, ErrNotFound.
+func (dk *Desk) CurrentEvent(p auth.Principal, id int64) (e CurrentEvent, err error) {
+	if err := p.CheckWhole(); err != nil {
+		return e, err
+	}
+	err = dk.tables.View(func(v *table.View) error {
+		e, err = currentEvent(v, record.Int(id))
+		return err
+	})
+	return e, err
+}
+
+func currentEvent(v *table.View, id record.ID) (e CurrentEvent, err error) {
+	st, err := v.Load(record.Event, id)
+	if err != nil || st == nil {
+		return e, keys.OrNotFound(err)
+	}
+	e = CurrentEvent{ID: st.Id.Int(), Name: value.Unquote(st.Body.Member("name"))}
+	e.Start, _ = table.TimeOf(st.Body.Member("start_datetime")) // it has one
+	e.End, _ = table.TimeOf(st.Body.Member("end_datetime"))     // as above
+	e.Scanned, err = table.ScannedAt(v, e.ID)
+	return e, err
+}
+
+func (e *CurrentEvent) isCurrent(now time.Time) bool {
+	near := now.After(e.Start.Add(-eventMargin)) && now.Before(e.End.Add(eventMargin))
+	return near || !e.Scanned.IsZero() && now.Sub(e.Scanned).Abs() < ScanMargin
+}

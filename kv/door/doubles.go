@@ -1,0 +1,160 @@
+package door
+
+import (
+	"bytes"
+	"slices"
+	"time"
+
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/entry"
+	"doorward/kv/keys"
+	"doorward/kv/record"
+	"doorward/kv/table"
+	"doorward/kv/value"
+)
+
+// DoubleEntry is a check-in that counts although it should not have been: of somebody who was in already, or of a ticket that is
+// cancelled. Both stay as they are: nobody is un-admitted.
+type DoubleEntry struct {
+	CheckinID string
+	Event     int64
+	Ticket    int64
+	Label     string // door-safe, as what follows
+	Type      string
+	Order     string
+	List      string
+	Door      string
+	At        time.Time
+	Basis     string        // "offline" where a scanner let somebody in before it could ask
+	Reason    table.Outcome // AlreadyAdmitted or Cancelled
+	First     *Decision     // the admission that counts; nil where this is it
+
+	Node   string // who wrote it
+	Key    int64  // api key; 0 = none
+	Holder string // full name, if the principal may see it
+}
+
+// DoubleQuery is a page of double entries, in the order of events and within an event in that of its check-ins.
+type DoubleQuery struct {
+	Event         int64        // the door's: of this event; 0 = staff's: of all that the principal sees
+	Where         []desk.Where // of staff, on event_id
+	Offset, Limit int
+}
+
+// DoublePage is what DoubleEntries answers.
+type DoublePage struct {
+	Count   int // of all pages
+	Entries []DoubleEntry
+}
+
+// DoubleEntries reads a page. *Forbidden; ErrNotFound where the event is not the principal's; fault.ByField where a condition
+// names an event that is not.
+func (dk *Desk) DoubleEntries(p auth.Principal, q DoubleQuery) (page DoublePage, err error) {
+	surface := record.V1
+	if q.Event == 0 {
+		surface = record.Admin
+	}
+	if err := p.CheckKind(surface, record.Checkin, "GET"); err != nil {
+		return DoublePage{}, err
+	}
+	err = dk.tables.View(func(v *table.View) error {
+		prefixes, err := doublesOf(v, p, q)
+		if err != nil {
+			return err
+		}
+		var ids []record.ID
+		for _, prefix := range prefixes {
+			if ids, err = doubleIDs(v, ids, prefix, q, &page.Count); err != nil {
+				return err
+			}
+		}
+		for _, id := range ids {
+			e, err := doubleEntry(v, p, id)
+			if err != nil {
+				return err
+			}
+			page.Entries = append(page.Entries, e)
+		}
+		return nil
+	})
+	return page, err
+}
+
+// doublesOf are the prefixes of the rows that a query is about.
+func doublesOf(v *table.View, p auth.Principal, q DoubleQuery) (prefixes [][]byte, err error) {
+	if q.Event != 0 {
+		_, err := entry.Find(v, p, record.Event, record.Int(q.Event))
+		return [][]byte{eventDoubles(nil, q.Event)}, err
+	}
+	kinds := desk.Query{Kind: record.Checkin, Where: q.Where}
+	if err := desk.CheckChoices(v, p, kinds); err != nil {
+		return nil, err
+	}
+	h, err := desk.ScopeOf(v, p, kinds)
+	if h.All {
+		return [][]byte{{table.ByDouble}}, err
+	}
+	for _, event := range h.Homes {
+		prefixes = append(prefixes, eventDoubles(nil, event))
+	}
+	slices.SortFunc(prefixes, bytes.Compare)
+	return prefixes, err
+}
+
+// doubleIDs appends the page's part of the rows under a prefix, and counts them all.
+func doubleIDs(v *table.View, ids []record.ID, prefix []byte, q DoubleQuery, count *int) ([]record.ID, error) {
+	err := v.Scan(table.AdmissionBucket, prefix, nil, func(key, _ []byte) (bool, error) {
+		if *count >= q.Offset && len(ids) < q.Limit {
+			id, _ := record.Checkin.KeyID(key[len(key)-16:]) // its length is right
+			ids = append(ids, id)
+		}
+		*count++
+		return true, nil
+	})
+	return ids, err
+}
+
+// doubleEntry tells of one of them.
+func doubleEntry(v *table.View, p auth.Principal, id record.ID) (d DoubleEntry, err error) {
+	st, err := v.Load(record.Checkin, id)
+	if err != nil || st == nil {
+		return d, keys.OrNotFound(err)
+	}
+	e := StandOf(st)
+	listed, err := v.Get(table.AdmissionBucket, e.doubleKey())
+	if err != nil {
+		return d, err
+	}
+	at, _ := table.TimeOf(st.Body.Member("at")) // facts have one
+	d = DoubleEntry{
+		CheckinID: record.Checkin.FormatID(id), Event: e.event, Ticket: e.ticket, List: e.list, At: at, Reason: table.Outcome(listed),
+		Door: value.Unquote(st.Body.Member("door")), Basis: value.Unquote(st.Body.Member("basis")),
+		Node: value.Unquote(st.Body.Member("node")), Key: table.IntOf(st.Body.Member("key_id")),
+	}
+	first, err := entered(v, &e, &e.admission)
+	if err != nil {
+		return d, err
+	}
+	if first != nil {
+		of := decisionOf(v, AlreadyAdmitted, first, "")
+		d.First = &of
+	}
+	return d, describeDouble(v, p, &d)
+}
+
+func describeDouble(v *table.View, p auth.Principal, d *DoubleEntry) error {
+	ticket, err := v.Load(record.Ticket, record.Int(d.Ticket))
+	if err != nil || ticket == nil {
+		return err
+	}
+	var of Decision
+	if err := describe(v, &of, p, ticket); err != nil {
+		return err
+	}
+	d.Label, d.Type, d.Order = of.Label, of.Type, of.Order
+	if of.Holder != nil {
+		d.Holder = *of.Holder
+	}
+	return nil
+}

@@ -1,0 +1,189 @@
+package door
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/fault"
+	"doorward/kv/keys"
+	"doorward/kv/record"
+	"doorward/kv/table"
+	"doorward/kv/value"
+)
+
+// The flags of facts that staff have to review.
+const (
+	FlagNeedsReview  = "needs_review"  // a laptop wrote or brought the fact after it was revoked
+	FlagClockSuspect = "clock_suspect" // the machine's clock was doubted when the fact was written
+)
+
+var (
+	reviewFlags = []string{FlagNeedsReview, FlagClockSuspect}
+	factKinds   = []*record.Kind{record.Checkin, record.Scan, record.Undo}
+)
+
+// Review is a fact that staff have to review.
+type Review struct {
+	Kind    *record.Kind
+	ID      record.ID
+	Event   int64
+	Ticket  int64  // 0 = none
+	Label   string // of the ticket, as Type and Order are
+	Type    string
+	Order   string
+	Door    string
+	At      time.Time // by the clock of the machine that wrote it
+	Offset  *int64    // how far a peer's clock was ahead of that clock, in milliseconds; nil = not known
+	Flags   []string
+	Outcome string // of a refused scan
+	Checkin string // the check-in that an undo takes back
+	Node    string // that wrote it
+	Key     int64  // 0 = none
+}
+
+// ReviewQuery is a page of the facts to review, in order of their ids, which is about that of time.
+type ReviewQuery struct {
+	Where         []desk.Where // on event_id and flags; no flag = any of the two
+	Offset, Limit int          // Limit 0: they are counted only
+}
+
+// ReviewPage is what Reviews answers.
+type ReviewPage struct {
+	Count int // of all pages
+	Facts []Review
+}
+
+// Reviews lists the facts of p's events that staff have to review. *Forbidden; fault.ByField where a condition names an event that p
+// does not see, or no such flag.
+func (dk *Desk) Reviews(p auth.Principal, q ReviewQuery) (page ReviewPage, err error) {
+	if err := p.CheckKind(record.Admin, record.Checkin, "GET"); err != nil {
+		return page, err
+	}
+	where, err := withFlags(q.Where)
+	if err != nil {
+		return page, err
+	}
+	err = dk.tables.View(func(v *table.View) error {
+		all, err := factsWhere(v, p, where)
+		if err != nil {
+			return err
+		}
+		page.Count = len(all)
+		from := min(q.Offset, len(all))
+		for _, f := range all[from:min(from+q.Limit, len(all))] {
+			r, err := review(v, f)
+			if err != nil {
+				return err
+			}
+			page.Facts = append(page.Facts, r)
+		}
+		return nil
+	})
+	return page, err
+}
+
+// withFlags adds the condition that a fact has any flag of those to review, where none names a flag: fault.ByField for another flag.
+func withFlags(where []desk.Where) ([]desk.Where, error) {
+	var faults fault.ByField
+	named := false
+	for _, w := range where {
+		if w.Field != "flags" {
+			continue
+		}
+		named = true
+		for _, flag := range w.In {
+			if text, _ := flag.(string); !slices.Contains(reviewFlags, text) {
+				faults.Add("flag", fault.InvalidChoice(text))
+			}
+		}
+	}
+	if len(faults) > 0 {
+		return nil, faults
+	}
+	if !named {
+		where = append(slices.Clone(where), desk.Where{Field: "flags", In: []any{FlagNeedsReview, FlagClockSuspect}})
+	}
+	return where, nil
+}
+
+// factID names a fact of any kind.
+type factID struct {
+	kind *record.Kind
+	id   record.ID
+}
+
+// factsWhere are the facts of all kinds that p sees and that fulfil some conditions, in order of their ids.
+func factsWhere(v *table.View, p auth.Principal, where []desk.Where) (all []factID, err error) {
+	for _, k := range factKinds {
+		q := desk.Query{Kind: k, Where: where}
+		if err := desk.CheckChoices(v, p, q); err != nil {
+			return nil, err
+		}
+		found, err := desk.MatchWhere(v, p, q, nil)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range found.Everything() {
+			all = append(all, factID{k, id})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b factID) int { return a.id.Compare(b.id) })
+	return all, nil
+}
+
+// review reads one fact and what a door may know of its ticket.
+func review(v *table.View, f factID) (r Review, err error) {
+	st, err := v.Load(f.kind, f.id)
+	if err != nil || st == nil {
+		return r, keys.OrNotFound(err)
+	}
+	text := func(member string) string { return value.Unquote(st.Body.Member(member)) }
+	r = Review{Kind: f.kind, ID: f.id, Event: table.IntOf(st.Body.Member("event_id")), Ticket: table.IntOf(st.Body.Member("ticket_id")),
+		Door: text("door"), Flags: keys.Texts(st.Body.Member("flags")), Outcome: text("outcome"), Checkin: text("checkin_id"),
+		Node: text("node"), Key: table.IntOf(st.Body.Member("key_id"))}
+	r.At, _ = table.TimeOf(st.Body.Member("at")) // facts have one
+	if ms := st.Body.Member("clock_offset_ms"); ms.Kind() == '0' {
+		n := table.IntOf(ms)
+		r.Offset = &n
+	}
+	ticket, err := v.Load(record.Ticket, record.Int(r.Ticket))
+	if err != nil || ticket == nil {
+		return r, err
+	}
+	var of Decision
+	err = describe(v, &of, auth.Principal{}, ticket)
+	r.Label, r.Type, r.Order = of.Label, of.Type, of.Order
+	return r, err
+}
+
+// ReviewGauges count the facts to review.
+func ReviewGauges(s *table.Set) (all []prometheus.Collector) {
+	for _, k := range factKinds {
+		for _, flag := range reviewFlags {
+			all = append(all, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+				Name: "doorward_facts_to_review", Help: "Facts that staff have to review, by kind and flag.",
+				ConstLabels: prometheus.Labels{"kind": k.Name, "flag": flag},
+			}, func() float64 { return countFlagged(s, k, flag) }))
+		}
+	}
+	return all
+}
+
+// countFlagged counts the facts of a kind with a flag; NaN where they cannot be read.
+func countFlagged(s *table.Set, k *record.Kind, flag string) float64 {
+	n := 0
+	err := s.View(func(v *table.View) error {
+		ids, err := v.Lookup(k, "flags", flag)
+		n = len(ids)
+		return err
+	})
+	if err != nil {
+		return math.NaN()
+	}
+	return float64(n)
+}

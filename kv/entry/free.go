@@ -1,0 +1,5 @@
+package entry
+
+import "errors"
+
+var ErrTooLarge = errors.New("the document is too large")

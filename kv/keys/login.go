@@ -1,0 +1,132 @@
+package keys
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"doorward/kv/auth"
+	"doorward/kv/record"
+	"doorward/kv/table"
+)
+
+// login is what Login compares with, and the principal that it returns.
+type login struct {
+	hash      [sha256.Size]byte
+	expires   time.Time
+	revoked   bool
+	principal auth.Principal
+}
+
+// Ring keeps the api keys that work, in memory, and makes and revokes them in the file.
+type Ring struct {
+	tables      *table.Set
+	logins      atomic.Pointer[map[string]login]
+	rekeyed     table.Bell                            // rung when logins has changed, and when a person was erased
+	keysFor     func(auth.Principal) ([]int64, error) // the keys that work at a laptop too
+	erasedTimes func() uint64                         // how often erasures were finished since the start
+}
+
+func New(t *table.Set, keysFor func(auth.Principal) ([]int64, error), erasedTimes func() uint64) *Ring {
+	return &Ring{tables: t, keysFor: keysFor, erasedTimes: erasedTimes}
+}
+
+// Rekey wakes those who wait for keys.
+func (kr *Ring) Rekey() { kr.rekeyed.Ring() }
+
+// Login returns the principal of a key and secret. It returns ErrBadLogin for every wrong pair, after the same work, and for an
+// expired key. It returns ErrRevoked if the pair is right and the key is revoked.
+func (kr *Ring) Login(key, secret string) (auth.Principal, error) {
+	hash := HashSecret(secret)
+	l, known := (*kr.logins.Load())[key]
+	right := subtle.ConstantTimeCompare(hash[:], l.hash[:]) == 1
+	if !known || !right {
+		return auth.Principal{}, table.ErrBadLogin
+	}
+	return kr.stand(l)
+}
+
+// Standing returns a principal as its key is now, for work that lasts longer than a request. It returns ErrBadLogin if the key
+// is gone or expired, and ErrRevoked if it is revoked.
+func (kr *Ring) Standing(p auth.Principal) (auth.Principal, error) {
+	if p.Public() == "" {
+		return p, nil // the operator has no key; any other principal without a key has no rights
+	}
+	l, known := (*kr.logins.Load())[p.Public()]
+	if !known {
+		return auth.Principal{}, table.ErrBadLogin
+	}
+	if p.IsRevoked() && l.revoked {
+		return p, nil
+	}
+	return kr.stand(l)
+}
+
+// RevokedNode returns the principal of a laptop for which Login returned ErrRevoked. This principal reads nothing and may only
+// bring its facts. It returns ErrRevoked for a key of another class.
+func (kr *Ring) RevokedNode(key string) (auth.Principal, error) {
+	l := (*kr.logins.Load())[key]
+	if !l.revoked || !l.principal.IsLaptop() {
+		return auth.Principal{}, table.ErrRevoked
+	}
+	return l.principal.Revoked(), nil
+}
+
+// StandingKey is the principal of a key that has shown its secret before.
+func (kr *Ring) StandingKey(key string) (auth.Principal, error) {
+	return kr.Standing(auth.Key{Key: key}.Principal())
+}
+
+// stand judges a key itself.
+func (kr *Ring) stand(l login) (auth.Principal, error) {
+	switch {
+	case l.revoked:
+		return auth.Principal{}, table.ErrRevoked
+	case !l.expires.IsZero() && !kr.tables.ClockNow().Before(l.expires):
+		return auth.Principal{}, table.ErrBadLogin
+	}
+	return l.principal, nil
+}
+
+// LoadLogins reads the table that Login looks into from the committed keys.
+func (kr *Ring) LoadLogins() error {
+	logins := make(map[string]login)
+	err := kr.tables.View(func(v *table.View) error {
+		return EachKey(v, func(k auth.Key, hash [sha256.Size]byte) {
+			logins[k.Key] = login{hash: hash, expires: k.Expires, revoked: !k.Revoked.IsZero(), principal: k.Principal()}
+		})
+	})
+	if err == nil {
+		kr.logins.Store(&logins)
+	}
+	return err
+}
+
+// FollowKeys reloads the keys after a commit that has changed one.
+func (kr *Ring) FollowKeys(changes []table.ListChange) {
+	if slices.ContainsFunc(changes, func(c table.ListChange) bool { return c.Kind == record.APIKey }) {
+		kr.reloadLogins()
+	}
+}
+
+// reloadLogins makes a committed change of the keys count from the next request on.
+func (kr *Ring) reloadLogins() {
+	defer kr.rekeyed.Ring()
+	if err := kr.LoadLogins(); err != nil {
+		kr.tables.NoteCorrupt(err)
+		none := make(map[string]login)
+		kr.logins.Store(&none) // no key logs in while keys cannot be checked
+	}
+}
+
+// HashSecret returns the hash of a secret. The centre gets and keeps only this hash.
+func HashSecret(secret string) [sha256.Size]byte { return sha256.Sum256([]byte(secret)) }
+
+// ParseHash reads a hash as hexadecimal digits.
+func ParseHash(text string) (hash [sha256.Size]byte, ok bool) {
+	n, err := hex.Decode(hash[:], []byte(text[:min(len(text), 2*sha256.Size)]))
+	return hash, err == nil && n == sha256.Size && len(text) == 2*sha256.Size
+}

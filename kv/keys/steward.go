@@ -1,0 +1,42 @@
+package keys
+
+import (
+	"encoding/binary"
+	"strconv"
+	"time"
+
+	"doorward/kv/auth"
+	"doorward/kv/record"
+	"doorward/kv/table"
+)
+
+// A phone whose key is revoked hands in what it has kept once more, within a window that its first request opens, so that an answer that
+// is lost can be asked for again. Its facts are flagged for review.
+const handInLasts = 10 * time.Minute
+
+func handedIn(key int64) []byte { return []byte("handed_in/" + strconv.FormatInt(key, 10)) }
+
+// RevokedDoor returns the principal of a phone for which Login returned ErrRevoked. It may hand in scans of guests that it has let in, and
+// is told nothing of them. It returns ErrRevoked for a key that is not a door's, and when the phone has handed in before.
+func (kr *Ring) RevokedDoor(key string) (p auth.Principal, err error) {
+	l := (*kr.logins.Load())[key]
+	p = l.principal
+	if !l.revoked || p.IsLaptop() || !p.IsOf(auth.EventOf) || p.Check(record.Checkin.Resource, "POST") != nil {
+		return auth.Principal{}, table.ErrRevoked
+	}
+	p = p.RevokedDoor()
+	return p, kr.tables.Do(true, func(o *table.Tx) error {
+		row, err := o.Get(table.MetaBucket, handedIn(p.Key()))
+		if err != nil {
+			return err
+		}
+		if len(row) == 8 {
+			if age := o.Now.Sub(time.UnixMicro(int64(binary.BigEndian.Uint64(row)))); age > handInLasts || age < -handInLasts {
+				return table.ErrRevoked
+			}
+			return nil
+		}
+		o.Put(table.MetaBucket, handedIn(p.Key()), binary.BigEndian.AppendUint64(nil, uint64(o.Now.UnixMicro())))
+		return nil
+	})
+}

@@ -1,0 +1,54 @@
+package laptop
+
+import (
+	"slices"
+
+	"doorward/kv/auth"
+	"doorward/kv/merge"
+	"doorward/kv/record"
+	"doorward/kv/rev"
+	"doorward/kv/table"
+)
+
+// GiveWay takes back what this store's centre has refused, and keeps for its staff: each record's revisions that the centre lacks, the
+// refused one first. The record is then what the centre has of it. One that the centre has nothing of stays, as does one of which this
+// store has no body of that any more.
+func (lp *Laptop) GiveWay(p auth.Principal, lacking []merge.Revs) error {
+	if err := p.CheckWhole(); err != nil || !lp.tables.IsLeaf() {
+		return err
+	}
+	steps := make([]table.Step, len(lacking))
+	for i, r := range lacking {
+		steps[i].Run = func(o *table.Tx) error { return giveWay(o, r) }
+	}
+	return lp.tables.DoEach(steps)
+}
+
+func giveWay(o *table.Tx, r merge.Revs) error {
+	k, id, ok := record.ParseDocID(r.ID)
+	if !ok || len(r.Revisions) == 0 {
+		return nil
+	}
+	before, err := o.LoadAny(k, id)
+	if err != nil || before == nil {
+		return err
+	}
+	a := &merge.Arrival{Kind: k, Id: id, Via: before.Scopes[0], Before: before}
+	if a.Tree, err = table.LoadTree(o.View, k, before); err != nil {
+		return err
+	}
+	forgotten := a.Tree.Prune(r.Revisions[0], func(n rev.Node) bool { return !slices.Contains(r.Revisions, n.Revision) })
+	if w := a.Tree.Winner(); len(forgotten) == 0 || !w.Held && !w.Deleted {
+		return nil // nothing is left that could be shown
+	}
+	ad := &merge.Adoption{Arrival: a}
+	if !before.Deleted {
+		if ad.Was, err = before.Decode(k); err != nil {
+			return err
+		}
+	}
+	for _, rev := range forgotten {
+		o.Delete(table.BodyBucket, table.BodyKey(k, id, rev))
+	}
+	return merge.CarryOut(o, ad)
+}

@@ -1,0 +1,248 @@
+package laptop
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/engine"
+	"doorward/kv/entry"
+	"doorward/kv/record"
+	"doorward/kv/rev"
+	"doorward/kv/table"
+)
+
+// ErrMirrorAtCentre is a laptop that shall be the mirror of another server.
+var ErrMirrorAtCentre = errors.New("this folder has joined a centre: pull at the centre")
+
+// Mirror says what a store's records are pulled from, and how far that has come.
+type Mirror struct {
+	Source string               `json:"source"`          // the address
+	Key    string               `json:"key"`             // that reads there: another one may see other records
+	Since  map[string]time.Time `json:"since,omitempty"` // by kind, from when on changes are read; none = everything is
+}
+
+// pulled is what a store keeps of a record that it has pulled: the revision that the pull left, and a hash of what was pulled. The
+// hash is zero once the record is deleted here.
+type pulled struct {
+	revision rev.ID
+	Sum      [16]byte
+}
+
+// mirrorKey is the key of the Mirror itself; those of records begin with a kind's number, which is never 0.
+var mirrorKey = []byte{0}
+
+func pulledKey(k *record.Kind, id record.ID) []byte { return k.AppendID([]byte{k.Number}, id) }
+
+// Mirror tells what the store's records are pulled from; ok is false where none was ever pulled. ErrMirrorAtCentre, *Forbidden.
+func (lp *Laptop) Mirror(p auth.Principal) (m Mirror, ok bool, err error) {
+	if err := lp.mayMirror(p); err != nil {
+		return Mirror{}, false, err
+	}
+	err = lp.tables.View(func(v *table.View) error {
+		row, err := v.Get(table.MirrorBucket, mirrorKey)
+		if err == nil && row != nil && json.Unmarshal(row, &m) != nil {
+			err = fmt.Errorf("%w: mirror", engine.ErrCorrupt)
+		}
+		ok = row != nil
+		return err
+	})
+	return m, ok, err
+}
+
+// NoteMirror keeps what the store's records are pulled from. ErrMirrorAtCentre, *Forbidden.
+func (lp *Laptop) NoteMirror(p auth.Principal, m Mirror) error {
+	if err := lp.mayMirror(p); err != nil {
+		return err
+	}
+	row, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	return lp.tables.Do(false, func(o *table.Tx) error {
+		o.Put(table.MirrorBucket, mirrorKey, row)
+		return nil
+	})
+}
+
+func (lp *Laptop) mayMirror(p auth.Principal) error {
+	if lp.tables.IsLeaf() {
+		return ErrMirrorAtCentre
+	}
+	return p.CheckWhole()
+}
+
+// Pulled lists the records of a kind that were pulled and are still here, in id order.
+func (lp *Laptop) Pulled(p auth.Principal, k *record.Kind) (ids []int64, err error) {
+	if err := lp.mayMirror(p); err != nil {
+		return nil, err
+	}
+	err = lp.tables.EachRow(table.MirrorBucket, []byte{k.Number}, func(v *table.View, key, _ []byte) error {
+		id, _ := k.KeyID(key[1:])
+		st, err := v.Load(k, id)
+		if err == nil && st != nil {
+			ids = append(ids, id.Int())
+		}
+		return err
+	})
+	return ids, err
+}
+
+// Pull writes up to MaxRows rows as another server has them, each under the row's own id, which may be any: a bad one is rejected
+// and blocks none. A record that is here and was not pulled, or was changed or deleted since it was, stays as it is: Kept, unless it
+// says the same. dryRun decides all and writes nothing; its rows do not see each other. ErrMirrorAtCentre, *Forbidden.
+func (lp *Laptop) Pull(p auth.Principal, rows []entry.Row, dryRun bool) ([]desk.RowResult, error) {
+	if err := lp.mayMirror(p); err != nil {
+		return nil, err
+	}
+	author := p.Unsigned() // as with imports
+	return desk.EachAlone(lp.tables, rows, dryRun, func(row entry.Row) func(*table.Tx) (desk.RowResult, error) {
+		sum := sumOf(row.Patch)
+		return func(o *table.Tx) (desk.RowResult, error) { return pull(o, author, row, sum) }
+	})
+}
+
+// sumOf is a hash of what a patch sets, in the order of the kind's table.
+func sumOf(p *record.Patch) (sum [16]byte) {
+	h := sha256.New()
+	for i := range p.Kind.Fields {
+		name := p.Kind.Fields[i].Name
+		if v, ok := p.Value(name); ok {
+			fmt.Fprintf(h, "%s:%d:%s,", name, len(v), v)
+		}
+	}
+	copy(sum[:], h.Sum(nil))
+	return sum
+}
+
+// pull makes or changes the record of one row, unless it is to be kept.
+func pull(o *table.Tx, p auth.Principal, row entry.Row, sum [16]byte) (desk.RowResult, error) {
+	k := row.Kind
+	if k.ULID || k == record.Ticket || row.ID.IsZero() {
+		return desk.RowResult{}, table.ErrNotFound
+	}
+	if err := entry.MayCreate(p, k); err != nil {
+		return desk.RowResult{}, err
+	}
+	mark, err := LoadPulled(o.View, k, row.ID)
+	if err != nil {
+		return desk.RowResult{}, err
+	}
+	before, err := o.Load(k, row.ID)
+	switch {
+	case err != nil:
+		return desk.RowResult{}, err
+	case before == nil:
+		return pullNew(o, p, row, pulledAs{mark, sum})
+	case mark == nil || mark.revision != before.Revision:
+		return pullOver(o, row, before, sum)
+	case mark.Sum == sum:
+		return desk.RowResult{Fate: desk.Unchanged, ID: row.ID}, nil
+	}
+	seq := o.State.Seq
+	in := entry.Prepare(o.Store, row.Patch)
+	st := before
+	for range 2 { // a kind's rules date the change by our day: the second time the source's date is laid over that
+		if st, err = desk.Update(o, p, k, st, in); err != nil {
+			return desk.RowResult{}, err
+		}
+	}
+	notePulled(o, k, st, sum)
+	if o.State.Seq == seq {
+		return desk.RowResult{Fate: desk.Unchanged, ID: row.ID}, nil
+	}
+	return desk.RowResult{Fate: desk.Updated, ID: row.ID}, nil
+}
+
+// pulledAs is what was pulled before, nil for nothing, and what is now.
+type pulledAs struct {
+	before *pulled
+	sum    [16]byte
+}
+
+// pullNew makes a record, unless one that was pulled, or any that was erased, is gone here.
+func pullNew(o *table.Tx, p auth.Principal, row entry.Row, as pulledAs) (desk.RowResult, error) {
+	erased, err := table.IsErased(o.View, row.Kind, row.ID)
+	if err != nil {
+		return desk.RowResult{}, err
+	}
+	if erased || as.before != nil {
+		return desk.RowResult{Fate: desk.Kept, ID: row.ID}, nil
+	}
+	st, err := desk.Create(o, p, row.Kind, row.ID, entry.PrepareNew(o.Store, p, row.Patch))
+	if err != nil {
+		return desk.RowResult{}, err
+	}
+	notePulled(o, row.Kind, st, as.sum)
+	return desk.RowResult{Fate: desk.Created, ID: row.ID}, nil
+}
+
+// pullOver leaves a record that is not as a pull has left it as it is. One that says the same counts as pulled from then on.
+func pullOver(o *table.Tx, row entry.Row, before *table.Stored, sum [16]byte) (desk.RowResult, error) {
+	is, err := before.Decode(row.Kind)
+	if err != nil {
+		return desk.RowResult{}, err
+	}
+	is.Apply(row.Patch)
+	if !entry.SameBody(is.Encode(), before.Body) {
+		return desk.RowResult{Fate: desk.Kept, ID: row.ID}, nil
+	}
+	notePulled(o, row.Kind, before, sum)
+	return desk.RowResult{Fate: desk.Unchanged, ID: row.ID}, nil
+}
+
+func notePulled(o *table.Tx, k *record.Kind, st *table.Stored, sum [16]byte) {
+	o.Put(table.MirrorBucket, pulledKey(k, st.Id), appendPulled(&pulled{st.Revision, sum}))
+}
+
+func appendPulled(p *pulled) []byte {
+	row := binary.AppendUvarint(nil, p.revision.Generation)
+	return slices.Concat(row, p.revision.Hash[:], p.Sum[:])
+}
+
+// pulled answers what is kept of a record that was pulled; nil where it was not.
+func LoadPulled(v *table.View, k *record.Kind, id record.ID) (*pulled, error) {
+	row, err := v.Get(table.MirrorBucket, pulledKey(k, id))
+	if err != nil || row == nil {
+		return nil, err
+	}
+	return parsePulled(row)
+}
+
+func parsePulled(row []byte) (*pulled, error) {
+	c := table.Cutter{Rest: row}
+	p := &pulled{revision: rev.ID{Generation: c.Uvarint()}}
+	copy(p.revision.Hash[:], c.Bytes(16))
+	copy(p.Sum[:], c.Bytes(16))
+	if c.Short || len(c.Rest) > 0 {
+		return nil, fmt.Errorf("%w: mirror", engine.ErrCorrupt)
+	}
+	return p, nil
+}
+
+// ForgetPulled takes away what is known of the content of a record that is deleted. That it was pulled stays known.
+func ForgetPulled(o *table.Tx, k *record.Kind, id record.ID) {
+	if row, err := o.Get(table.MirrorBucket, pulledKey(k, id)); err == nil && row == nil {
+		return // what cannot be read is forgotten too
+	}
+	o.Put(table.MirrorBucket, pulledKey(k, id), appendPulled(&pulled{}))
+}
+
+// VerifyMirror checks a row of the bucket.
+func VerifyMirror(key, value []byte) error {
+	if len(key) == 1 && key[0] == mirrorKey[0] {
+		var m Mirror
+		if json.Unmarshal(value, &m) != nil {
+			return engine.ErrCorrupt
+		}
+		return nil
+	}
+	_, err := parsePulled(value)
+	return err
+}

@@ -1,0 +1,194 @@
+package laptop
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+
+	"doorward/kv/auth"
+	"doorward/kv/engine"
+	"doorward/kv/merge"
+	"doorward/kv/office"
+	"doorward/kv/record"
+	"doorward/kv/table"
+)
+
+// ErrOtherRealm is a store that has records of its own and shall join another congregation's.
+var ErrOtherRealm = errors.New("the folder holds records of another congregation: export them, join with an empty folder, and import them there")
+
+// Laptop is a laptop's own side of its centre.
+type Laptop struct {
+	tables   *table.Set
+	venues   *office.Desk
+	eraseNow func() bool // carries out the erasures that are begun
+}
+
+func New(t *table.Set, venues *office.Desk, eraseNow func() bool) *Laptop {
+	return &Laptop{tables: t, venues: venues, eraseNow: eraseNow}
+}
+
+// Upstream tells which centre the store has joined; ok is false where it has joined none.
+func (lp *Laptop) Upstream() (u table.Upstream, ok bool, err error) {
+	err = lp.tables.View(func(v *table.View) error {
+		u, err = table.ReadUpstream(v)
+		return err
+	})
+	return u, u.URL != "", err
+}
+
+// Join makes the store a laptop's store of a centre. An empty store takes over the realm and the key that codes are hashed
+// with. A store with records can join its own realm only: Join returns ErrOtherRealm for another, or *Forbidden. A store that
+// is going to be filled from a file has a centre that it has never met, without URL and key. It mints ids and merges like a
+// joined store, and gets the key when it joins.
+func (lp *Laptop) Join(p auth.Principal, u table.Upstream, c office.Credential) error {
+	if err := p.CheckWhole(); err != nil {
+		return err
+	}
+	err := lp.tables.Do(false, func(o *table.Tx) error {
+		f := lp.tables.Identity.Family.Load()
+		u.Unkeyed = len(c.CodeKey) == 0 && (c.Realm != f.Realm || lp.tables.IsUnkeyed())
+		if c.Realm != f.Realm {
+			if err := enterRealm(o); err != nil {
+				return err
+			}
+		}
+		if len(c.CodeKey) == 0 {
+			c.CodeKey = f.CodeKey
+		}
+		if !bytes.Equal(c.CodeKey, f.CodeKey) {
+			if err := merge.EraseAnew(o); err != nil {
+				return err
+			}
+		}
+		putFamily(o, &table.Family{Realm: c.Realm, CodeKey: c.CodeKey})
+		o.Put(table.MetaBucket, table.CentreKey, []byte(u.Node))
+		o.After(func() { lp.tables.CentreID.Store(&u.Node) })
+		return putUpstream(o, u)
+	})
+	if err == nil && lp.tables.Recalls.Any.Load() {
+		lp.eraseNow() // what fails is logged, hidden, and tried again
+	}
+	return err
+}
+
+// CodeKey returns the key that the realm uses to hash codes and what was erased. The operator needs it to copy all records to
+// another folder. It returns *Forbidden for any other principal, and nil if the store has no key yet.
+func (lp *Laptop) CodeKey(p auth.Principal) ([]byte, error) {
+	switch {
+	case !p.IsOperator():
+		return nil, &auth.Forbidden{CurrentScopes: []string{}, Reason: "the key that codes are hashed with is given to laptops that are enrolled, and to no other key"}
+	case lp.tables.IsUnkeyed():
+		return nil, nil
+	}
+	return bytes.Clone(lp.tables.Identity.Family.Load().CodeKey), nil
+}
+
+// MayJoin returns nil if Join would take the store into a realm.
+func (lp *Laptop) MayJoin(realm string) error {
+	if realm == lp.tables.Realm() {
+		return nil
+	}
+	return lp.tables.View(func(v *table.View) error { return isVacant(v) })
+}
+
+// NoteUpstream keeps what the store has learnt about its centre. It returns ErrNotFound if the store has joined another centre
+// since.
+func (lp *Laptop) NoteUpstream(u table.Upstream) error {
+	return lp.tables.Do(false, func(o *table.Tx) error {
+		now, err := table.ReadUpstream(o.View)
+		if err == nil && now.Key != u.Key {
+			err = table.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		return putUpstream(o, u)
+	})
+}
+
+func putUpstream(o *table.Tx, u table.Upstream) error {
+	row, err := json.Marshal(u)
+	if err == nil {
+		o.Put(table.MetaBucket, table.UpstreamKey, row)
+		o.After(func() { o.Store.Joined.Store(&u) })
+	}
+	return err
+}
+
+// enterRealm makes an empty store ready for another realm.
+func enterRealm(o *table.Tx) error {
+	if err := isVacant(o.View); err != nil {
+		return err
+	}
+	return moveKeys(o)
+}
+
+func putFamily(o *table.Tx, f *table.Family) {
+	o.Put(table.MetaBucket, table.RealmKey, []byte(f.Realm))
+	o.Put(table.MetaBucket, table.CodeKey, f.CodeKey)
+	o.After(func() {
+		o.Store.Identity.Family.Store(f)
+	})
+}
+
+// HoldsNothing tells whether a store is empty: it has no record of any kind, no document and no centre.
+func (lp *Laptop) HoldsNothing() (nothing bool, err error) {
+	buckets := []engine.Bucket{table.OpaqueBucket, table.FreeDocBucket}
+	for _, k := range record.Kinds() {
+		buckets = append(buckets, table.KindBucket(k))
+	}
+	err = lp.tables.View(func(v *table.View) error {
+		u, err := table.ReadUpstream(v)
+		nothing = u.URL == ""
+		for i := 0; i < len(buckets) && nothing && err == nil; i++ {
+			var keys [][]byte
+			keys, err = table.FirstKeys(v.View, buckets[i], nil, 1)
+			nothing = len(keys) == 0
+		}
+		return err
+	})
+	return nothing && err == nil, err
+}
+
+// isVacant returns ErrOtherRealm if there is, or was, a record that is not the server's own.
+func isVacant(v *table.View) error {
+	for _, k := range record.Kinds() {
+		if k.System {
+			continue
+		}
+		keys, err := table.FirstKeys(v.View, table.KindBucket(k), nil, 1)
+		if err != nil {
+			return err
+		}
+		if len(keys) > 0 {
+			return ErrOtherRealm
+		}
+	}
+	return nil
+}
+
+// moveKeys gives the keys that were made here ids that the centre does not give to its own keys.
+func moveKeys(o *table.Tx) error {
+	for _, id := range table.IdsOf(o.View, record.APIKey) {
+		st, err := o.Load(record.APIKey, id)
+		if err != nil {
+			return err
+		}
+		if id.Int() >= record.FirstDrawn {
+			continue
+		}
+		d, err := st.Decode(record.APIKey)
+		if err != nil {
+			return err
+		}
+		if err := merge.Purge(o, record.APIKey, st); err != nil {
+			return err
+		}
+		drawn := record.Int(record.FirstDrawn + rand.Int64N(record.MaxID+1-record.FirstDrawn))
+		if _, err := o.Write(table.Edit{Kind: record.APIKey, Id: drawn, Is: d}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,157 @@
+package office
+
+import (
+	"slices"
+	"time"
+
+	"doorward/kv/auth"
+	"doorward/kv/entry"
+	"doorward/kv/record"
+	"doorward/kv/scopes"
+	"doorward/kv/table"
+)
+
+// Exchanged is a database that a laptop exchanges with its centre.
+type Exchanged struct {
+	Name       string
+	Push, Pull bool
+	Guest      bool      // of the records in it the laptop changes those alone that it has made, until somebody else has
+	Drop       bool      // the laptop is to drop it: its event is over, or belongs to others now
+	Left       bool      // its event has left the laptop's churches: it is dropped once its doors are quiet
+	Due        time.Time // from when on, by this store's clock, where its event is over; zero = at once
+}
+
+// DropNotice is how long before a laptop drops an event that is over this is announced at most.
+const DropNotice = 24 * time.Hour
+
+// Exchanged lists the databases that the laptop of a key exchanges with this store. Those of an event are to be dropped some time after
+// its end, 0 = never, which is announced before. ErrNotFound for a key of another class.
+func (of *Desk) Exchanged(p auth.Principal, overAfter time.Duration) (all []Exchanged, err error) {
+	doubted := of.tables.JudgeClock(of.tables.ClockNow()) != ""
+	err = of.tables.View(func(v *table.View) error {
+		e, err := LaptopOf(v, p)
+		if err != nil {
+			return err
+		}
+		all = ExchangedOf(v, &e)
+		for i := range all {
+			scope, _ := scopes.Parse(all[i].Name) // of the mirror it is zero
+			tie, err := WriterTie(v, p, nil, scope)
+			if err != nil {
+				return err
+			}
+			all[i].Guest = auth.IsGuest(p, auth.Spot{Scope: scope, Tie: tie})
+		}
+		if overAfter == 0 || doubted || e.Venue.Mirror {
+			return nil // a mirror keeps everything
+		}
+		notice := min(DropNotice, overAfter)
+		for i := range all {
+			last, ok, err := ended(v, &e, all[i].Name)
+			if err != nil {
+				return err
+			}
+			if due := last.Add(overAfter); ok && v.Now.After(due.Add(-notice)) {
+				all[i].Drop, all[i].Due = true, due
+			}
+		}
+		return nil
+	})
+	return all, err
+}
+
+// ended is when the event of a database ends; ok is false for other databases. A laptop that joins later has it for as long from then on.
+func ended(v *table.View, e *Enrolled, database string) (last time.Time, ok bool, err error) {
+	scope, _ := scopes.Parse(database)
+	if !scope.Sort.OfEvent() {
+		return last, false, nil
+	}
+	last, ok, err = endOf(v, scope.ID)
+	if last.Before(e.Joined) {
+		last = e.Joined
+	}
+	return last, ok, err
+}
+
+// endOf is when an event ends; ok is false where it is not here, or says nothing.
+func endOf(v *table.View, event int64) (end time.Time, ok bool, err error) {
+	st, err := v.Load(record.Event, record.Int(event))
+	if err != nil || st == nil {
+		return end, false, err
+	}
+	end, ok = table.TimeOf(st.Body.Member("end_datetime"))
+	return end, ok, nil
+}
+
+// EventTimes are what a laptop weighs before it drops an event.
+type EventTimes struct {
+	End     time.Time // zero = the event is not here
+	Scanned time.Time // when this store last took a fact of it, by its own clock; zero = it has none
+}
+
+// EventTimes tells when an event ends and when somebody was last scanned there, as far as this store knows. *Forbidden.
+func (of *Desk) EventTimes(p auth.Principal, event int64) (t EventTimes, err error) {
+	if err := p.CheckWhole(); err != nil {
+		return t, err
+	}
+	err = of.tables.View(func(v *table.View) error {
+		if t.End, _, err = endOf(v, event); err == nil {
+			t.Scanned, err = table.ScannedAt(v, event)
+		}
+		return err
+	})
+	return t, err
+}
+
+func ExchangedOf(v *table.View, e *Enrolled) (all []Exchanged) {
+	add := func(sort scopes.Sort, id int64, push, pull bool) {
+		all = append(all, Exchanged{Name: scopes.Scope{Sort: sort, ID: id}.String(), Push: push, Pull: pull})
+	}
+	add(scopes.Reference, 0, false, true)
+	if e.Level.Name == auth.EventOf {
+		for _, id := range e.Level.IDs {
+			add(scopes.Event, id, true, true)
+			add(scopes.EventNames, id, true, e.Venue.Names)
+			add(scopes.EventHolders, id, true, false)
+		}
+		return all
+	}
+	add(scopes.ReferenceFinance, 0, false, true)
+	if e.Venue.Mirror {
+		all = append(all, Exchanged{Name: table.Mirror, Pull: true})
+	}
+	for _, id := range e.Level.IDs {
+		add(scopes.Church, id, true, true)
+		if e.Venue.Finance {
+			add(scopes.ChurchFinance, id, true, true)
+		}
+	}
+	for _, id := range eventsOf(v, e) {
+		add(scopes.Event, id, true, true)
+		add(scopes.EventNames, id, true, e.Venue.Names)
+		add(scopes.EventHolders, id, true, true)
+	}
+	return all
+}
+
+// TakesAll tells a laptop that takes along all events of its churches, also those that are made later.
+func (e *Enrolled) TakesAll() bool { return len(e.Events) == 0 && e.Level.Name == auth.ChurchOf }
+
+// eventsOf are the events that a laptop of church level takes along. One that it was enrolled for may be another church's by now.
+func eventsOf(v *table.View, e *Enrolled) (ids []int64) {
+	if !e.TakesAll() {
+		return slices.DeleteFunc(slices.Clone(e.Events), func(id int64) bool {
+			sees, err := entry.SeesEvent(v, auth.Key{Level: e.Level}.Principal(), id)
+			return err == nil && !sees // of what is damaged whoever reads it is told
+		})
+	}
+	home := v.Lists.Kind(record.Event).Home
+	for _, church := range e.Level.IDs {
+		list := home.Of(church)
+		for _, id := range list.Page(nil, 0, list.Len()) {
+			ids = append(ids, id.Int())
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}

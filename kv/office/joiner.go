@@ -1,0 +1,68 @@
+package office
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+
+	"doorward/kv/auth"
+	"doorward/kv/keys"
+	"doorward/kv/merge"
+	"doorward/kv/record"
+	"doorward/kv/table"
+)
+
+// Joiner is a laptop that brings a code.
+type Joiner struct {
+	Node   string            // its ULID
+	Secret [sha256.Size]byte // the hash of the secret that it has drawn
+	Proof  []byte            // Prove, where it has a key of the centre's already
+	Holds  []string          // its Holdings
+}
+
+// Prove returns a proof that the caller knows the secret of a key. The proof holds for this code and this new secret alone. It
+// does not reveal the secret, because the address may be that of another centre than the key's.
+func (j Joiner) Prove(code, secret string) []byte { return j.prove(code, keys.HashSecret(secret)) }
+
+func (j Joiner) prove(code string, hash [sha256.Size]byte) []byte {
+	mac := hmac.New(sha256.New, hash[:])
+	mac.Write(append(append(codeHashText(code), j.Node...), j.Secret[:]...))
+	return mac.Sum(nil)
+}
+
+// retire ends a laptop's earlier enrolment, because a laptop has one key. It returns ErrEnrolled if the laptop does not prove
+// that it has the earlier key, or if it uses this store's own name.
+func retire(o *table.Tx, code string, j Joiner) error {
+	if j.Node == o.Store.Node() {
+		return ErrEnrolled
+	}
+	for _, id := range table.IdsOf(o.View, record.Node) {
+		st, err := o.Load(record.Node, id)
+		if err != nil {
+			return err
+		}
+		d, err := st.Decode(record.Node)
+		if err != nil {
+			return err
+		}
+		if _, revoked := table.TimeOf(d.Value("revoked_at")); d.Text("node") != j.Node || revoked {
+			continue
+		}
+		if err := merge.ErrorsOr(isProven(o, d, code, j), func() error { return endVenue(o, auth.Operator(), st, d) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isProven returns nil if a laptop that was enrolled before has proved that it has its key. It returns ErrEnrolled if not.
+func isProven(o *table.Tx, d *record.Doc, code string, j Joiner) error {
+	key, err := o.Load(record.APIKey, record.Int(d.Int("key_id")))
+	if err != nil || key == nil {
+		return err
+	}
+	_, hash, err := keys.ReadKey(key)
+	if err == nil && !hmac.Equal(j.Proof, j.prove(code, hash)) {
+		err = ErrEnrolled
+	}
+	return err
+}

@@ -1,0 +1,86 @@
+package office
+
+import (
+	"encoding/binary"
+
+	"doorward/kv/auth"
+	"doorward/kv/entry"
+	"doorward/kv/record"
+	"doorward/kv/table"
+)
+
+// Lease is a range of ids of one kind, from the first to the last.
+type Lease struct {
+	Kind     *record.Kind
+	From, To int64
+}
+
+// Lease gives a key ids that nobody else will ever use. epoch is that of the laptop that asks, "" for any other key. *Forbidden for
+// a kind that the key does not make, or where it has been given more ranges than anybody needs; *Conflict where a store that has a centre has too few left, ErrNotFound for a count that is
+// less than 1 or more than LeaseSize.
+func (of *Desk) Lease(p auth.Principal, k *record.Kind, count int64, epoch string) (l Lease, err error) {
+	if p, err = of.standing(p); err != nil {
+		return l, err
+	}
+	if err := mayLease(p, k); err != nil {
+		return l, err
+	}
+	if count < 1 || count > table.LeaseSize(k) {
+		return l, table.ErrNotFound
+	}
+	l.Kind = k
+	err = of.tables.Do(false, func(o *table.Tx) error {
+		ok, _, err := table.Spend(o, p.Key(), of.tables.Limits.Leases, 0)
+		if err == nil && !ok {
+			err = table.Refused("the key has asked for too many ranges of ids")
+		}
+		if err != nil {
+			return err
+		}
+		if l.From, err = cut(o, k, count); err != nil {
+			return err
+		}
+		l.To = l.From + count - 1
+		row := binary.AppendUvarint(table.SeqKey(uint64(l.To)), uint64(p.Key()))
+		o.Put(table.LeaseBucket, table.LeaseKey(table.LeaseGiven, k, l.From), append(row, epoch...))
+		return nil
+	})
+	return l, err
+}
+
+func mayLease(p auth.Principal, k *record.Kind) error {
+	if err := p.Check("sync", "POST"); err != nil {
+		return err
+	}
+	brings := auth.Brings(p, k)
+	switch {
+	case p.IsOperator(), p.IsLaptop() && table.LeaseSize(k) > 0 && brings:
+		return nil
+	case p.IsLaptop():
+		return table.Refused("the laptop makes no such records")
+	}
+	if err := entry.AsRefusal(entry.MayCreate(p, k)); err != nil { // what a level writes it sees
+		return err
+	}
+	if !brings {
+		return table.Refused(auth.NoKey.String())
+	}
+	return p.Check(k.Resource, "POST")
+}
+
+// cut takes ids off what the store has to give, and answers the first.
+func cut(o *table.Tx, k *record.Kind, count int64) (from int64, err error) {
+	if !o.Store.IsLeaf() {
+		from = o.State.Minted[k.Number] + 1
+		if from+count > record.FirstDrawn {
+			return 0, &table.Conflict{Reason: "the ids of this kind are used up"}
+		}
+		o.State.Minted[k.Number] += count
+		return from, nil
+	}
+	from, err = entry.FromLease(o, k, count)
+	if err == nil && from == 0 {
+		err = &table.Conflict{Reason: "no such range of ids is left until the centre gives one"}
+	}
+	return from, err
+}

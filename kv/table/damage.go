@@ -1,0 +1,178 @@
+package table
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"log/slog"
+
+	"doorward/kv/engine"
+	"doorward/kv/record"
+)
+
+// Damage is a place of the file that cannot be used: a page, or a row of a bucket. It tells nothing of what is stored there.
+type Damage struct {
+	Page   uint64 // 0 = it is a row
+	Bucket string // of a row
+	Row    string // which row of the bucket, as "person 12"
+	Reason string
+}
+
+// String is one sentence without its full stop.
+func (d Damage) String() string {
+	switch {
+	case d.Page != 0:
+		return fmt.Sprintf("page %d %s", d.Page, d.Reason)
+	case d.Bucket == "":
+		return d.Reason
+	}
+	return fmt.Sprintf("bucket %s: %s (%s)", d.Bucket, d.Reason, d.Row)
+}
+
+// failsChecksum is the reason of a row whose value, key or place in a bucket is not what its checksum covers.
+const failsChecksum = "a value fails its checksum"
+
+// DamagedRow is a row that fails its checksum.
+func DamagedRow(b engine.Bucket, key []byte) Damage {
+	return Damage{Bucket: string(Schema[b].Name), Row: RowName(b, key), Reason: failsChecksum}
+}
+
+// RowName says which row of a bucket a key is, by numbers, ids of records and names of fields. A key that holds what people have
+// written, as a lookup's does, is named by the record that it leads to, or by a sum of its bytes.
+func RowName(b engine.Bucket, key []byte) string {
+	c := Cutter{Rest: key}
+	var name string
+	switch {
+	case b == MetaBucket && IsMetaKey(key):
+		name = string(key)
+	case b >= FirstKindBucket:
+		if k, ok := record.ByNumber(byte(b - FirstKindBucket)); ok {
+			name = recordName(k, key)
+		}
+	case b == LogBucket:
+		name = fmt.Sprint("sequence ", c.Uint64())
+	case b == ScopeLogBucket:
+		s, rest, err := CutScope(key)
+		seq := Cutter{Rest: rest}
+		name = fmt.Sprintf("%s, sequence %d", s, seq.Uint64())
+		c.Short = seq.Short || err != nil
+	case b == LeftBucket || b == TreeBucket || b == BodyBucket:
+		if k, id, _, err := CutRecord(key); err == nil {
+			name = k.Name + " " + k.FormatID(id)
+		}
+	case b == LookupBucket:
+		if k, ok := record.ByNumber(c.Byte()); ok && len(key) >= k.IDSize() {
+			name = recordName(k, key[len(key)-k.IDSize():])
+		}
+	case b == CodeBucket && len(key) >= 8:
+		name = recordName(record.Ticket, key[len(key)-8:])
+	case b == AdmissionBucket && len(key) >= 16:
+		name = recordName(record.Checkin, key[len(key)-16:])
+	case b == FormerBucket:
+		name = fmt.Sprint("ticket ", c.Uint64())
+	case b == LeaseBucket && len(key) >= 2:
+		if k, ok := record.ByNumber(key[1]); ok {
+			name = fmt.Sprintf("lease of %s ids %x", k.Name, key[2:])
+		}
+	case b > FreeBucket && b <= FreeLooseBucket:
+		name = fmt.Sprintf("free database %d, key %08x", c.Uvarint(), keySum(key))
+	}
+	if name == "" || c.Short {
+		return fmt.Sprintf("key %08x", keySum(key))
+	}
+	return name
+}
+
+// keySum stands for a key that may hold what people have written.
+func keySum(key []byte) uint32 { return crc32.Checksum(key, castagnoli) }
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// recordName names the record with an id as it lies in keys; "" where it is none.
+func recordName(k *record.Kind, key []byte) string {
+	if id, ok := k.KeyID(key); ok {
+		return k.Name + " " + k.FormatID(id)
+	}
+	return ""
+}
+
+// MaxDamage is how many damaged places are named. The others are counted.
+const MaxDamage = 100
+
+// damages are the places found so far.
+type damages struct {
+	named []Damage // at most maxDamage
+	count int
+}
+
+func (f *damages) add(d Damage) {
+	if f.count++; f.count <= MaxDamage {
+		f.named = append(f.named, d)
+	}
+}
+
+// join adds what was found elsewhere.
+func (f *damages) join(o damages) {
+	f.count += o.count
+	f.named = append(f.named, o.named[:min(len(o.named), MaxDamage-len(f.named))]...)
+}
+
+// Sound calls fn with each row of a bucket whose key starts with prefix and that is not damaged, in order of the keys, and bad, if not
+// nil, with the key of each that is.
+func Sound(r *engine.View, b engine.Bucket, prefix []byte, fn func(key, value []byte), bad func(key []byte)) {
+	c := r.Cursor(b)
+	for row := c.Seek(prefix); row.Key != nil && bytes.HasPrefix(row.Key, prefix); row = c.Next() {
+		value, err := row.Value()
+		switch {
+		case err == nil:
+			fn(row.Key, value)
+		case bad != nil:
+			bad(row.Key)
+		}
+	}
+}
+
+// HasRow tells whether a row lies under a key, damaged or not.
+func HasRow(r *engine.View, b engine.Bucket, key []byte) bool {
+	return bytes.Equal(r.Cursor(b).Seek(key).Key, key)
+}
+
+// tellDamage reports what was found damaged when the store was opened.
+func (s *Set) tellDamage(f damages) {
+	s.damaged = f.count
+	for _, d := range f.named {
+		s.Log.Error("a stored value is damaged: it is served to nobody", slog.String("bucket", d.Bucket), slog.String("row", d.Row), slog.String("cause", d.Reason))
+	}
+	if more := f.count - len(f.named); more > 0 {
+		s.Log.Error("further stored values are damaged: verify counts them", slog.Int("values", more))
+	}
+}
+
+// Damaged is how many damaged values the store met when it was opened. It serves none of them.
+func (s *Set) Damaged() int { return s.damaged }
+
+// ErrDoubtful is what answers instead of a list by home, where a damaged record may belong to any home.
+func ErrDoubtful(k *record.Kind) error {
+	return fmt.Errorf("%w: nobody knows where a damaged %s belongs", engine.ErrCorrupt, k.Name)
+}
+
+// errIdentity is damage to what a store must know of itself before it gives an id or a sequence.
+type errIdentity struct {
+	row   string // of meta
+	cause error
+}
+
+func (e *errIdentity) Error() string {
+	return fmt.Sprintf("meta row %s, by which it knows which store it is and which ids and sequences it has given, cannot be read, and it could give some twice: restore a backup in its place", e.row)
+}
+
+func (e *errIdentity) Unwrap() error { return e.cause }
+
+// Identified is an error of reading a row of meta without which no store may be opened.
+func Identified(key []byte, err error) error {
+	if errors.Is(err, engine.ErrCorrupt) {
+		return &errIdentity{string(key), err}
+	}
+	return err
+}

@@ -1,0 +1,4 @@
+package table
+
+// ErasePage is how many rows an eraser looks at in one View.
+const ErasePage = 500

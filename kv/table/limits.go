@@ -1,0 +1,118 @@
+package table
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+	"strconv"
+	"time"
+
+	"doorward/kv/engine"
+	"doorward/kv/rev"
+)
+
+// limits keep a hostile client from filling the disk or making others wait. No honest client reaches them. Beyond a limit the
+// store returns *Forbidden.
+type limits struct {
+	Refusals allowance // of documents that are kept for staff, for each key
+	Leases   allowance // of ranges of ids, for each key
+	Leaves   int       // of one record or document that others may branch further: a push reads them all
+	hashes   int       // bytes of the texts that are hashes of one document's revisions: each edit writes them all
+	Checkins int       // of one code that laptops bring
+	Undone   int       // check-ins of one code, beyond which none is undone at a door: a decision reads them all
+	Locals   int       // local documents of a key in one database
+}
+
+// allowance is how much of something a key may have kept in a time.
+type allowance struct {
+	of            string // what its row is called
+	Number, Bytes int
+	per           time.Duration
+}
+
+// honest is the one table.
+var honest = limits{
+	Refusals: allowance{of: "refusals", Number: 50_000, Bytes: 64 << 20, per: 30 * 24 * time.Hour},
+	Leases:   allowance{of: "leases", Number: 10_000, Bytes: 1 << 20, per: 30 * 24 * time.Hour},
+	Leaves:   500,
+	hashes:   1 << 20,
+	Checkins: 1_000,
+	Undone:   100,
+	Locals:   10_000,
+}
+
+// spentBy is in meta: what a key has spent of an allowance. since 8, number uv, bytes uv, beyond it uv.
+func (a allowance) spentBy(key int64) []byte { return []byte(a.of + "/" + strconv.FormatInt(key, 10)) }
+
+// Spend takes one item of size bytes off a key's allowance. If the allowance is used up, it counts the attempt. first tells that this is
+// the first attempt beyond the allowance.
+func Spend(o *Tx, key int64, a allowance, size int) (ok, first bool, err error) {
+	row, err := o.Get(MetaBucket, a.spentBy(key))
+	if err != nil {
+		return false, false, err
+	}
+	c := Cutter{Rest: row}
+	since, number, used, beyond := int64(c.Uint64()), c.Uvarint(), c.Uvarint(), c.Uvarint()
+	if age := o.Now.Sub(time.UnixMicro(since)); row == nil || c.Short || age < 0 || age >= a.per {
+		since, number, used, beyond = o.Now.UnixMicro(), 0, 0, 0
+	}
+	if ok = number < uint64(a.Number) && used+uint64(size) <= uint64(a.Bytes); ok {
+		number, used = number+1, used+uint64(size)
+	} else {
+		beyond++
+	}
+	row = binary.AppendUvarint(binary.BigEndian.AppendUint64(nil, uint64(since)), number)
+	o.Put(MetaBucket, a.spentBy(key), binary.AppendUvarint(binary.AppendUvarint(row, used), beyond))
+	return ok, beyond == 1, nil
+}
+
+// maxBrought is the largest generation that others bring: as many again follow, our own among them, before there is none left.
+const maxBrought = rev.MaxGeneration / 2
+
+// MayBranch returns a *Forbidden for a path that would give a tree one leaf too many, or a revision that no other could follow.
+// A path that continues from a leaf adds no leaf.
+func (l *limits) MayBranch(t *rev.Tree, path []rev.ID) error {
+	if len(path) > 0 && path[0].Generation > maxBrought {
+		return Refused("no revision could follow this one")
+	}
+	if textsOf(t, path) > l.hashes {
+		return Refused("the hashes of the document's revisions are too long")
+	}
+	if t.Len() < l.Leaves || len(path) == 0 {
+		return nil
+	}
+	leaves := t.Leaves()
+	for _, leaf := range leaves {
+		if slices.Contains(path[1:], leaf.Revision) {
+			return nil
+		}
+	}
+	if len(leaves) < l.Leaves {
+		return nil
+	}
+	return Refused("the document has too many conflicting revisions")
+}
+
+// textsOf is how many bytes the hashes take that are texts, in a tree and in what it may keep of a path.
+func textsOf(t *rev.Tree, path []rev.ID) (size int) {
+	for i := range t.Nodes() {
+		size += len(t.Nodes()[i].Revision.Text)
+	}
+	for _, rev := range path[:min(len(path), RevsLimit)] {
+		size += len(rev.Text)
+	}
+	return size
+}
+
+// Fewer returns a *Forbidden if a bucket has as many rows with a prefix as it may have.
+func Fewer(v *View, b engine.Bucket, prefix []byte, limit int, reason string) error {
+	n := 0
+	err := v.Scan(b, prefix, nil, func(key, _ []byte) (bool, error) {
+		n++
+		return n < limit && bytes.HasPrefix(key, prefix), nil
+	})
+	if err == nil && n >= limit {
+		err = Refused(reason)
+	}
+	return err
+}

@@ -1,0 +1,166 @@
+package table
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"doorward/kv/auth"
+	"doorward/kv/engine"
+	"doorward/kv/record"
+)
+
+// readsKept is how long counts of reads are kept, readsPurged how many that are older go with each commit, and readsHeld how many
+// wait in memory for one before a commit of their own.
+const (
+	readsKept   = 400 * 24 * time.Hour
+	readsPurged = 64
+	ReadsHeld   = 10_000
+)
+
+// Reads are how many records that are people, or say something of one, a key was shown within a minute.
+type Reads struct {
+	Minute  time.Time
+	Key     int64
+	Kind    *record.Kind
+	Records uint64
+}
+
+// readsOf is what is counted by: it is a row's key.
+type readsOf struct {
+	minute, key int64
+	kind        byte
+}
+
+type readCounts map[readsOf]uint64
+
+// reads counts in memory; a later commit writes what the minutes hold that have ended.
+type reads struct {
+	mu      sync.Mutex
+	counts  readCounts
+	oldest  atomic.Int64 // minute in counts; 0 = there is none
+	keeping sync.WaitGroup
+}
+
+func minuteOf(t time.Time) int64 { return t.Unix() / 60 }
+
+// NoteReads counts records that p is shown.
+func (s *Set) NoteReads(p auth.Principal, k *record.Kind, n int) {
+	if p.Key() == 0 || n == 0 || !k.OfPeople() {
+		return
+	}
+	if s.Reads.add(readsOf{minuteOf(s.ClockNow()), p.Key(), k.Number}, uint64(n)) > ReadsHeld {
+		s.Reads.keeping.Go(s.keepReads) // a reader must not wait for the writer
+	}
+}
+
+// add returns how many counts are held.
+func (r *reads) add(of readsOf, n uint64) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.counts == nil {
+		r.counts = readCounts{}
+	}
+	r.counts[of] += n
+	if oldest := r.oldest.Load(); oldest == 0 || of.minute < oldest {
+		r.oldest.Store(of.minute)
+	}
+	return len(r.counts)
+}
+
+// ended takes the counts of the minutes before one.
+func (r *reads) ended(minute int64) readCounts {
+	if oldest := r.oldest.Load(); oldest == 0 || oldest >= minute {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	taken, oldest := readCounts{}, int64(0)
+	for of, n := range r.counts {
+		if of.minute < minute {
+			taken[of] = n
+			delete(r.counts, of)
+		} else if oldest == 0 || of.minute < oldest {
+			oldest = of.minute
+		}
+	}
+	r.oldest.Store(oldest)
+	return taken
+}
+
+// keepReads writes all counts, in a commit of their own if nothing else is written. Counts that cannot be written are dropped.
+func (s *Set) keepReads() {
+	if taken := s.Reads.ended(1 << 62); len(taken) > 0 {
+		err := s.Do(false, func(o *Tx) error {
+			taken.write(o.Tx, !o.Doubted)
+			return nil
+		})
+		if err != nil {
+			s.Log.Warn("counts of reads are lost", slog.Any("cause", err))
+		}
+	}
+}
+
+// write adds the counts to those in the file. With purge, it also deletes some that are too old; purge is false if the clock is
+// in doubt. A damaged count begins again at 0: verify reports it, and no operation may fail because of it.
+func (counts readCounts) write(w *engine.Tx, purge bool) {
+	latest := int64(0)
+	for of, n := range counts {
+		latest = max(latest, of.minute)
+		key := of.rowKey()
+		row, err := w.Get(ReadsBucket, key)
+		if before, failed := ParseReads(key, row); row != nil && err == nil && failed == nil {
+			n += before.Records
+		}
+		w.Put(ReadsBucket, key, binary.AppendUvarint(nil, n))
+	}
+	if len(counts) == 0 || !purge {
+		return
+	}
+	old, _ := KeysBefore(&w.View, ReadsBucket, readsOf{minute: latest - int64(readsKept/time.Minute)}.rowKey(), readsPurged) // as above
+	for _, key := range old {
+		w.Delete(ReadsBucket, key)
+	}
+}
+
+func (of readsOf) rowKey() []byte {
+	key := binary.BigEndian.AppendUint64(make([]byte, 0, 17), uint64(of.minute))
+	return append(binary.BigEndian.AppendUint64(key, uint64(of.key)), of.kind)
+}
+
+func ParseReads(key, row []byte) (r Reads, err error) {
+	k, v := Cutter{Rest: key}, Cutter{Rest: row}
+	of := readsOf{int64(k.Uint64()), int64(k.Uint64()), k.Byte()}
+	r, ok := of.reads(v.Uvarint())
+	if !ok || k.Short || v.Short || len(k.Rest)+len(v.Rest) > 0 {
+		return r, fmt.Errorf("%w: a count of reads", engine.ErrCorrupt)
+	}
+	return r, nil
+}
+
+func (of readsOf) reads(n uint64) (Reads, bool) {
+	k, ok := record.ByNumber(of.kind)
+	return Reads{time.Unix(of.minute*60, 0).UTC(), of.key, k, n}, ok
+}
+
+// Held are the counts that are not written yet, the latest first.
+func (r *reads) Held() (all []Reads) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for of, n := range r.counts {
+		h, _ := of.reads(n) // of a kind that we know
+		all = append(all, h)
+	}
+	slices.SortFunc(all, func(a, b Reads) int { return a.Compare(&b) })
+	return all
+}
+
+// Compare orders the latest first, and otherwise as the rows lie backwards.
+func (r *Reads) Compare(o *Reads) int {
+	return cmp.Or(o.Minute.Compare(r.Minute), cmp.Compare(o.Key, r.Key), cmp.Compare(o.Kind.Number, r.Kind.Number))
+}

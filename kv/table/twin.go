@@ -1,0 +1,3 @@
+package table
+
+const TwinInto = 'i'

@@ -1,0 +1,170 @@
+package upkeep
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"doorward/kv/auth"
+	"doorward/kv/engine"
+	"doorward/kv/keys"
+	"doorward/kv/record"
+	"doorward/kv/table"
+)
+
+// Figures counts what an operator wants to know.
+type Figures struct {
+	tables *table.Set
+	keys   *keys.Ring
+}
+
+func New(t *table.Set, keys *keys.Ring) *Figures { return &Figures{tables: t, keys: keys} }
+
+// Verification is a check of every value of a store that came to its end.
+type Verification struct {
+	At     time.Time // zero = there was none
+	Faults int64
+}
+
+// NoteVerify remembers a check of the store in a folder.
+func NoteVerify(dir string, v Verification) error {
+	err := table.ReplaceSmall(dir, table.VerifyName, fmt.Appendf(nil, "%d %d\n", v.At.UnixMicro(), v.Faults))
+	if err != nil {
+		return fmt.Errorf("note the check beside the store: %w", err)
+	}
+	return nil
+}
+
+// LastVerify is the last check of the store in a folder; the zero Verification where none is known. ErrCorrupt where the file that tells of it
+// is damaged; the next check replaces that.
+func LastVerify(dir string) (Verification, error) {
+	name := filepath.Join(dir, table.VerifyName)
+	text, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Verification{}, nil
+	}
+	var at, faults int64
+	if err == nil {
+		if _, failed := fmt.Sscanf(string(text), "%d %d", &at, &faults); failed != nil {
+			err = fmt.Errorf("%w: %s does not tell of a check", engine.ErrCorrupt, name)
+		}
+	}
+	if err != nil {
+		return Verification{}, err
+	}
+	return Verification{At: time.UnixMicro(at), Faults: faults}, nil
+}
+
+// LastVerify is the last check of this store: *Forbidden, and as the function of this name.
+func (fg *Figures) LastVerify(p auth.Principal) (Verification, error) {
+	if err := p.CheckRule(); err != nil {
+		return Verification{}, err
+	}
+	return LastVerify(fg.tables.Folder)
+}
+
+// Backup is a file that was made of a store.
+type Backup struct {
+	At   time.Time // zero = there was none
+	Path string
+}
+
+// LastBackup is the newest backup that the store or the file beside it knows of: *Forbidden.
+func (fg *Figures) LastBackup(p auth.Principal) (Backup, error) {
+	if err := p.CheckRule(); err != nil {
+		return Backup{}, err
+	}
+	return lastBackup(fg.tables)
+}
+
+// lastBackup is LastBackup.
+func lastBackup(s *table.Set) (Backup, error) {
+	known := table.BackupsBeside(s.Folder)
+	err := s.View(func(v *table.View) error {
+		own, err := table.Backups(v)
+		known = append(known, own...)
+		return err
+	})
+	var last table.Backup
+	for _, b := range known {
+		if b.At > last.At {
+			last = b
+		}
+	}
+	if err != nil || last.At == 0 {
+		return Backup{}, err
+	}
+	return Backup{At: time.UnixMicro(last.At), Path: last.Path}, nil
+}
+
+// shownEvents is how many events the gauge of check-ins tells of, the latest ones.
+const shownEvents = 100
+
+// upkeepGauge tells of what an operator has to do in time, and of what goes on at events.
+type upkeepGauge struct {
+	store                                             *table.Set
+	keys                                              func(auth.Principal) (keys, laptops keys.KeyExpiry, err error)
+	backup, verify, faults, expiry, expired, checkins *prometheus.Desc
+}
+
+// NewUpkeepGauge makes it; keys is KeyExpiry.
+func NewUpkeepGauge(s *table.Set, keys func(auth.Principal) (keys, laptops keys.KeyExpiry, err error)) *upkeepGauge {
+	desc := prometheus.NewDesc
+	return &upkeepGauge{
+		store: s, keys: keys,
+		backup:   desc("doorward_backup_timestamp_seconds", "When the last backup was made; NaN = none is known.", nil, nil),
+		verify:   desc("doorward_verify_timestamp_seconds", "When every value was last checked, by verify or for a backup; NaN = never.", nil, nil),
+		faults:   desc("doorward_verify_faults", "Faults that the last check of every value found; NaN = there was none.", nil, nil),
+		expiry:   desc("doorward_key_expiry_timestamp_seconds", "When the first of the keys that work ends, by class (key, laptop); NaN = none does.", []string{"class"}, nil),
+		expired:  desc("doorward_keys_expired", "Keys that have ended and are not revoked, by class (key, laptop).", []string{"class"}, nil),
+		checkins: desc("doorward_event_checkins", "Check-ins that the store has of an event, double and undone ones included; the latest 100 events.", []string{"event"}, nil),
+	}
+}
+
+// Describe tells of all.
+func (g *upkeepGauge) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{g.backup, g.verify, g.faults, g.expiry, g.expired, g.checkins} {
+		ch <- d
+	}
+}
+
+// Collect reads what is known. What cannot be read is NaN.
+func (g *upkeepGauge) Collect(ch chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	}
+	made, _ := lastBackup(g.store) // zero, and so NaN
+	gauge(g.backup, seconds(made.At))
+	checked, _ := LastVerify(g.store.Folder) // as above
+	gauge(g.verify, seconds(checked.At))
+	faults := float64(checked.Faults)
+	if checked.At.IsZero() {
+		faults = math.NaN()
+	}
+	gauge(g.faults, faults)
+	all, laptops, _ := g.keys(auth.Operator()) // as above
+	for class, e := range map[string]keys.KeyExpiry{"key": all, "laptop": laptops} {
+		gauge(g.expiry, seconds(e.Soonest), class)
+		gauge(g.expired, float64(e.Expired), class)
+	}
+	lists := g.store.Current()
+	events := lists.Kind(record.Event).All
+	first := max(0, events.Len()-shownEvents)
+	for _, id := range events.Page(nil, first, events.Len()-first) {
+		gauge(g.checkins, float64(lists.Kind(record.Checkin).Home.Of(id.Int()).Len()), record.Event.FormatID(id))
+	}
+}
+
+// seconds is a moment as Prometheus has it; NaN for the zero one.
+func seconds(at time.Time) float64 {
+	if at.IsZero() {
+		return math.NaN()
+	}
+	return float64(at.UnixMicro()) / 1e6
+}
