@@ -57,6 +57,7 @@ type Server struct {
 	traces   *traces
 	photos   *barcode.Reader
 	tickets  tickets
+	company  *company
 	origins  *http.CrossOriginProtection
 	document []byte // the OpenAPI document
 }
@@ -90,7 +91,7 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{
 		config: c, base: base, metrics: m, hosts: reach.NewHosts(base, c.AllowedHosts), proxies: trusted,
-		limits: throttle.NewLimits(c.AuthFailures, time.Now, c.Logger), traces: newTraces(), photos: barcode.NewReader(photosAtOnce), origins: http.NewCrossOriginProtection(),
+		limits: throttle.NewLimits(c.AuthFailures, time.Now, c.Logger), traces: newTraces(), photos: barcode.NewReader(photosAtOnce), company: newCompany(), origins: http.NewCrossOriginProtection(),
 	}
 	table := slices.Concat(siteRoutes(s.Prefix()), publicRoutes(), adminRoutes())
 	s.router = newRouter(s.Prefix(), table)
@@ -111,8 +112,14 @@ func parsePublicURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// Close tells the log what it has not been told yet. Requests may be answered still.
-func (s *Server) Close() { s.limits.Close() }
+// Close ends open streams, and tells the log what it has not been told yet. Requests may be answered still.
+func (s *Server) Close() {
+	s.EndStreams()
+	s.limits.Close()
+}
+
+// EndStreams ends the streams of pages, so that a server that ends need not wait for them.
+func (s *Server) EndStreams() { s.company.end() }
 
 // Prefix is the path that everything is mounted below: "" or "/doorward".
 func (s *Server) Prefix() string {

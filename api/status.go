@@ -21,6 +21,7 @@ type statusView struct {
 	EventID   int64                `json:"event_id"`
 	Issued    int                  `json:"issued"`
 	Admitted  int                  `json:"admitted"`
+	Inside    int                  `json:"inside"`
 	Doubles   int                  `json:"double_entries"`
 	Outcomes  map[kv.Outcome]int   `json:"outcomes"`
 	Types     map[string]typeCount `json:"types"`
@@ -55,7 +56,7 @@ func status(x *exchange) error {
 }
 
 func viewStatus(event int64, st kv.Status) statusView {
-	v := statusView{EventID: event, Issued: st.Issued, Admitted: st.Admitted, Doubles: st.Doubles, Outcomes: st.Outcomes,
+	v := statusView{EventID: event, Issued: st.Issued, Admitted: st.Admitted, Inside: st.Inside, Doubles: st.Doubles, Outcomes: st.Outcomes,
 		Types: map[string]typeCount{}, Doors: map[string]int{}, Minutes: make([]minuteView, len(st.Minutes))}
 	types := most(st.Types, func(a, b kv.TypeCount) int { return cmp.Or(b.Admitted-a.Admitted, b.Issued-a.Issued) })
 	for i, name := range types {

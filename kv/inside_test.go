@@ -227,7 +227,10 @@ func TestARevokedPhoneHandsInOnce(t *testing.T) {
 		"status": func() error { _, err := s.Status(p, event); return err },
 		"search": func() error { _, err := s.FindTickets(p, event, nil, nil); return err },
 		"family": func() error { _, err := s.Family(p, event, judged[0].CheckinID); return err },
-		"undo":   func() error { _, err := s.Undo(p, kv.Undoing{Event: event, CheckinID: judged[0].CheckinID}); return err },
+		"undo": func() error {
+			_, err := s.Undo(p, kv.Undoing{Event: event, CheckinID: judged[0].CheckinID})
+			return err
+		},
 	} {
 		if read() == nil {
 			t.Errorf("a revoked phone may %s", name)

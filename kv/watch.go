@@ -22,7 +22,7 @@ type Moment struct {
 	At      time.Time // by this machine's clock
 	Door    string
 	Outcome Outcome
-	Key     int64  // that was used; 0 = the operator
+	Key     int64 // that was used; 0 = the operator
 }
 
 // maxRecent is how many of them a Status has.

@@ -42,17 +42,19 @@ func doorCommand(t *tool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "door", Short: "Show a QR code that opens the door's page on a helper's phone", Args: cobra.NoArgs,
 		Long: "Show a QR code that opens the door's page on one helper's phone. It works once, within twelve hours. The page asks for the helper's name\n" +
-			"and makes a key of that name, which checks tickets of this event in and ends a day after it. Each phone needs a code of its own.",
+			"and makes a key of that name, which checks tickets of this event in and ends a day after it. Each phone needs a code of its own.\n" +
+			"A helper is a steward, who takes back the own check-ins of the last minute, or with --supervisor one who takes back any.",
 		Example: "  doorward door --data data --event 7",
 	}
 	asJSON := jsonFlag(cmd)
+	supervisor := cmd.Flags().Bool("supervisor", false, "the helper may take back any check-in, at any time")
 	cmd.Flags().Int64Var(&event, "event", 0, "the event")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if event <= 0 {
 			return console.Usage(fmt.Errorf("--event is missing: the event of the door"))
 		}
 		return t.with(cmd.Context(), control.Need{}, func(l *control.Line) error {
-			link, err := askDoor(cmd.Context(), l, event)
+			link, err := askDoor(cmd.Context(), l, event, *supervisor)
 			switch {
 			case err != nil:
 				return err
@@ -67,8 +69,12 @@ func doorCommand(t *tool) *cobra.Command {
 }
 
 // askDoor asks for a ticket and makes the addresses that open the door's page with it.
-func askDoor(ctx context.Context, l *control.Line, event int64) (link doorLink, err error) {
-	t, err := control.Ask[doorTicket](ctx, l, control.Post("/control/door", url.Values{"event": {strconv.FormatInt(event, 10)}}))
+func askDoor(ctx context.Context, l *control.Line, event int64, supervisor bool) (link doorLink, err error) {
+	asked := url.Values{"event": {strconv.FormatInt(event, 10)}}
+	if supervisor {
+		asked.Set("role", "supervisor")
+	}
+	t, err := control.Ask[doorTicket](ctx, l, control.Post("/control/door", asked))
 	if err != nil {
 		return link, err
 	}

@@ -38,6 +38,7 @@ func (f *faces) answer(server *api.Server, peers *sync.Server) {
 		f.add(public[i], api.HTTPServer(h))
 	}
 	f.servers[0].RegisterOnShutdown(peers.Close)
+	f.servers[0].RegisterOnShutdown(server.EndStreams)
 	if len(public) > 1 {
 		f.log.Info("metrics", "address", public[1].Addr().String())
 	}
