@@ -4,29 +4,42 @@ import (
 	"bytes"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"doorward/api/web"
 )
 
 // pageHeaders are what every page and what lies beside it is sent with.
-func pageHeaders(h http.Header, media string, length int) {
+func pageHeaders(h http.Header, media string) {
 	h.Set("Content-Type", media)
-	h.Set("Content-Length", strconv.Itoa(length))
 	h.Set("Content-Security-Policy", web.Policy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Permissions-Policy", "camera=(self), microphone=(), geolocation=()")
 }
 
+// sendPage writes a body, packed where the browser takes it.
+func (x *exchange) sendPage(body []byte, pack func() []byte) error {
+	h := x.Header()
+	h.Add("Vary", "Accept-Encoding")
+	if strings.Contains(x.request.Header.Get("Accept-Encoding"), "gzip") {
+		h.Set("Content-Encoding", "gzip")
+		body = pack()
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	_, err := x.Write(body)
+	return unlessGone(err)
+}
+
 // doorPage answers GET /door: the page for helpers at a door.
 func doorPage(x *exchange) error {
 	var page bytes.Buffer
-	if err := web.Door(&page, x.server.Prefix()); err != nil {
+	if err := x.server.pages.Door(&page, x.server.Prefix(), x.request.Header.Get("Accept-Language")); err != nil {
 		return err
 	}
-	pageHeaders(x.Header(), "text/html; charset=utf-8", page.Len())
-	_, err := x.Write(page.Bytes())
-	return unlessGone(err)
+	pageHeaders(x.Header(), "text/html; charset=utf-8")
+	x.Header().Add("Vary", "Accept-Language")
+	return x.sendPage(page.Bytes(), func() []byte { return web.Pack(page.Bytes()) })
 }
 
 // assetRoute answers the files beside the pages. A browser asks each time whether they are still the same: a laptop may have been given another version.
@@ -44,9 +57,9 @@ func assetRoute() func(*exchange) error {
 			x.WriteHeader(http.StatusNotModified)
 			return nil
 		}
-		pageHeaders(h, a.Media, len(a.Body))
-		_, err := x.Write(a.Body)
-		return unlessGone(err)
+		pageHeaders(h, a.Media)
+		h.Set("Service-Worker-Allowed", x.server.Prefix()+"/door") // the one that keeps the page lies here
+		return x.sendPage(a.Body, func() []byte { return a.Packed })
 	}
 }
 

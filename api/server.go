@@ -13,6 +13,7 @@ import (
 	"doorward/api/barcode"
 	"doorward/api/reach"
 	"doorward/api/throttle"
+	"doorward/api/web"
 	"doorward/kv"
 
 	"github.com/go-chi/cors"
@@ -58,6 +59,7 @@ type Server struct {
 	photos   *barcode.Reader
 	tickets  tickets
 	company  *company
+	pages    *web.Pages
 	origins  *http.CrossOriginProtection
 	document []byte // the OpenAPI document
 }
@@ -92,6 +94,9 @@ func New(c Config) (*Server, error) {
 	s := &Server{
 		config: c, base: base, metrics: m, hosts: reach.NewHosts(base, c.AllowedHosts), proxies: trusted,
 		limits: throttle.NewLimits(c.AuthFailures, time.Now, c.Logger), traces: newTraces(), photos: barcode.NewReader(photosAtOnce), company: newCompany(), origins: http.NewCrossOriginProtection(),
+	}
+	if s.pages, err = web.New(); err != nil {
+		return nil, fmt.Errorf("api: pages: %w", err)
 	}
 	table := slices.Concat(siteRoutes(s.Prefix()), publicRoutes(), adminRoutes())
 	s.router = newRouter(s.Prefix(), table)

@@ -169,6 +169,26 @@ func TestAFamilyIsToldToItsDoor(t *testing.T) {
 	w.status(w.do("GET", path+"?checkin_id=O1", ""), 404)
 }
 
+func TestStreamsAndFamiliesStayWithTheirEvent(t *testing.T) {
+	w := newWorld(t)
+	w.ticket(w.event, "K1", `"order":"O1"`)
+	w.ticket(w.event, "K2", `"order":"O1"`)
+	in := w.scan(w.event, `{"code":"K1"}`).text(t, "checkin_id")
+	stranger, reader := w.as(fmt.Sprintf("event:%d", w.farEvent), "checkin:*"), w.as(fmt.Sprintf("event:%d", w.event), "event:GET")
+	for _, path := range []string{doorPath(w.event, "stream"), doorPath(w.event, "family") + "?checkin_id=" + in} {
+		none := strings.Replace(path, fmt.Sprintf("/event/%d/", w.event), "/event/987654/", 1)
+		a, b := stranger.status(stranger.do("GET", path, ""), 404), stranger.status(stranger.do("GET", none, ""), 404)
+		if a.body != b.body {
+			t.Errorf("%s tells that the event is there: %s", path, a.body)
+		}
+		reader.status(reader.do("GET", path, ""), 403)
+		w.status(w.do("GET", path, "", anybody), 401)
+		w.status(w.do("HEAD", path, ""), 200)
+	}
+	own := strings.Replace(doorPath(w.event, "family"), fmt.Sprint("/", w.event, "/"), fmt.Sprint("/", w.farEvent, "/"), 1)
+	stranger.status(stranger.do("GET", own+"?checkin_id="+in, ""), 404)
+}
+
 func TestAStewardBrowsesNoList(t *testing.T) {
 	w := newWorld(t)
 	for i := range 9 {
