@@ -13,24 +13,29 @@ import (
 )
 
 // Admission rows lead to check-ins in the order that decides which was first, hlc then id: by event, code hash and list, and
-// by ticket and list. The row by code names the ticket's exact code, so that two tickets of one code admit once.
+// by ticket and list. The row by code names the ticket's exact code, so that two tickets of one code admit once. Check-ins that
+// lead out have rows of their own, in the same order (inside.go).
 const (
-	byCode   = 'c'
-	byTicket = 't'
+	byCode      = 'c'
+	byTicket    = 't'
+	byCodeOut   = 'o'
+	byTicketOut = 'u'
 )
 
-func codeAdmissions(dst []byte, event int64, hash codeHash, list string) []byte {
-	dst = binary.BigEndian.AppendUint64(append(dst, byCode), uint64(event))
+// codeRows appends to a letter the rest of a prefix by code.
+func codeRows(dst []byte, event int64, hash codeHash, list string) []byte {
+	dst = binary.BigEndian.AppendUint64(dst, uint64(event))
 	return append(append(append(dst, hash[:]...), list...), 0)
 }
 
+// ticketAdmissions is the prefix of all check-ins in of a ticket.
 func ticketAdmissions(dst []byte, ticket int64) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, byTicket), uint64(ticket))
 }
 
-// ticketListAdmissions has the event in it: a laptop of another event cannot use a ticket up.
-func ticketListAdmissions(dst []byte, ticket, event int64, list string) []byte {
-	dst = binary.BigEndian.AppendUint64(ticketAdmissions(dst, ticket), uint64(event))
+// ticketRows appends to a letter the rest of a prefix by ticket. The event is in it: a laptop of another event cannot use a ticket up.
+func ticketRows(dst []byte, ticket, event int64, list string) []byte {
+	dst = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(dst, uint64(ticket)), uint64(event))
 	return append(append(dst, list...), 0)
 }
 
@@ -46,43 +51,6 @@ type admission struct {
 
 func (a admission) before(b admission) bool {
 	return a.hlc < b.hlc || a.hlc == b.hlc && a.id.Compare(b.id) < 0
-}
-
-// firstAdmission is the earliest check-in of a code or its ticket in a list that no undo names; nil where there is none.
-func firstAdmission(v *sight, event int64, hash codeHash, ticket int64, list string) (*stored, error) {
-	var buf [64]byte
-	first, err := earliest(v, codeAdmissions(buf[:0], event, hash, list))
-	if err != nil {
-		return nil, err
-	}
-	other, err := earliest(v, ticketListAdmissions(buf[:0], ticket, event, list))
-	if err != nil {
-		return nil, err
-	}
-	if first == nil || other != nil && other.before(*first) {
-		first = other
-	}
-	if first == nil {
-		return nil, nil
-	}
-	return v.load(record.Checkin, first.id)
-}
-
-// earliest is the first row under a prefix whose check-in is not undone.
-func earliest(v *sight, prefix []byte) (first *admission, err error) {
-	err = v.Scan(admissionBucket, prefix, nil, func(key, _ []byte) (bool, error) {
-		id, ok := record.Checkin.KeyID(key[len(key)-16:])
-		if !ok || len(key) != len(prefix)+24 {
-			return false, ErrCorrupt
-		}
-		undone, err := undone(v, id)
-		if err != nil || undone {
-			return true, err
-		}
-		first = &admission{binary.BigEndian.Uint64(key[len(prefix):]), id}
-		return false, nil
-	})
-	return first, err
 }
 
 // undone tells whether an undo of its own event names a check-in.
@@ -140,7 +108,7 @@ func replayAttempt(o *op, a *attempt, ticket *stored) (d Decision, done bool, er
 		if err != nil || first == nil {
 			return d, false, err
 		}
-		if ticket == nil || hashOf(ticket.body.Member("code_hash")) != hashOf(first.body.Member("code_hash")) {
+		if ticket == nil || hashOf(ticket.body.Member("code_hash")) != hashOf(first.body.Member("code_hash")) || standOf(first).out != (a.Way == Out) {
 			return d, false, ErrKeyReused
 		}
 		if undone {
@@ -156,15 +124,20 @@ func replayAttempt(o *op, a *attempt, ticket *stored) (d Decision, done bool, er
 
 // repeated is the answer that was given when a check-in was written.
 func repeated(o *op, mine *stored, a *attempt) (Decision, error) {
-	if value.Unquote(mine.body.Member("basis")) != offline {
+	e := standOf(mine)
+	if !e.out && value.Unquote(mine.body.Member("basis")) != offline {
 		d := decisionOf(o.sight, Admitted, mine, a.Door)
 		d.Replayed = true
 		return d, nil
 	}
-	e := standOf(mine)
-	first, err := firstAdmission(o.sight, e.event, e.codeHash, e.ticket, e.list)
+	first, err := entered(o.sight, &e, &e.admission)
 	if err != nil {
 		return Decision{}, err
+	}
+	if e.out {
+		d := leaving(o.sight, mine, first, a.Door)
+		d.Replayed = true
+		return d, nil
 	}
 	if first == nil {
 		first = mine // of a list that no longer counts
@@ -185,7 +158,10 @@ func decisionOf(v *sight, out Outcome, first *stored, here string) Decision {
 }
 
 // describe adds what the door, and a key that sees names, may know of the ticket.
-func describe(v *sight, d *Decision, p Principal, ticket *stored) error {
+func describe(v *sight, d *Decision, p Principal, ticket *stored) (err error) {
+	if p.IsRevoked() {
+		return nil // it hands in what it knows
+	}
 	shown := *ticket
 	if err := unshown(v, record.Ticket, &shown); err != nil {
 		return err
@@ -194,6 +170,9 @@ func describe(v *sight, d *Decision, p Principal, ticket *stored) error {
 	d.Label = value.Unquote(ticket.body.Member("label"))
 	d.Type = value.Unquote(ticket.body.Member("type"))
 	d.Order = value.Unquote(ticket.body.Member("order"))
+	if d.Notice, err = noticeOf(v, ticket); err != nil {
+		return err
+	}
 	if !seesHolders(p) {
 		return nil
 	}

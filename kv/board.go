@@ -81,6 +81,7 @@ type tally struct {
 	doors    map[string]int
 	scanned  map[string]time.Time  // by door
 	minutes  map[int64]MinuteCount // by Unix minute
+	recent   moments
 }
 
 // boardTicket is a ticket as it was counted.
@@ -92,11 +93,12 @@ type boardTicket struct {
 
 // status copies what has been counted. Minutes that lie ahead of the clock by more than a day are a broken clock's, and left out.
 func (b *board) status(now time.Time) Status {
-	st := Status{Doubles: b.doubles, Outcomes: map[Outcome]int{}, Types: map[string]TypeCount{}, Doors: map[string]int{}, Scanned: maps.Clone(b.scanned), Minutes: []MinuteCount{}}
+	st := Status{Doubles: b.doubles, Outcomes: map[Outcome]int{}, Types: map[string]TypeCount{}, Doors: map[string]int{}, Scanned: maps.Clone(b.scanned), Minutes: []MinuteCount{}, Recent: b.recent.latest()}
 	for _, o := range Outcomes() {
 		st.Outcomes[o] = b.outcomes[o]
 	}
 	st.Admitted = b.outcomes[Admitted]
+	st.Inside = st.Admitted - b.outcomes[Left]
 	for sort, n := range b.types {
 		if n != (TypeCount{}) {
 			st.Types[sort] = n
@@ -173,9 +175,9 @@ func (b *board) admit(st *stored, by int) {
 	b.count(t, 1)
 }
 
-// scan notes when a fact was made at its door. The clock of another store may be wrong: its measure against the centre's, which the fact
+// scan notes when a fact was made at its door, and what it counts as. The clock of another store may be wrong: its measure against the centre's, which the fact
 // carries, corrects it, and a fact cannot be made later than it came here.
-func (b *board) scan(v *sight, st *stored) {
+func (b *board) scan(v *sight, k *record.Kind, st *stored, is Outcome) {
 	door := value.Unquote(st.body.Member("door"))
 	at, _ := timeOf(st.body.Member("at")) // facts have one
 	if value.Unquote(st.body.Member("node")) != v.store.identity.node {
@@ -188,6 +190,7 @@ func (b *board) scan(v *sight, st *stored) {
 	if at.After(b.scanned[door]) {
 		b.scanned[door] = at
 	}
+	b.recent.note(k, st, at, is)
 }
 
 func (b *board) minute(st *stored, admitted, refused int) {

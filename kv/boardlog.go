@@ -44,7 +44,7 @@ func (b *board) behind(seq uint64) uint64 { return seq - min(seq, b.upto) }
 // rebuild counts everything there is. The log is followed from before the first look.
 func (b *board) rebuild(s *tables) error {
 	b.tickets, b.checkins, b.refused = map[int64]*boardTicket{}, map[record.ID]Outcome{}, map[record.ID]bool{}
-	b.tally = tally{outcomes: map[Outcome]int{}, types: map[string]TypeCount{}, doors: map[string]int{}, scanned: map[string]time.Time{}, minutes: map[int64]MinuteCount{}}
+	b.tally = tally{outcomes: map[Outcome]int{}, types: map[string]TypeCount{}, doors: map[string]int{}, scanned: map[string]time.Time{}, minutes: map[int64]MinuteCount{}, recent: moments{}}
 	b.upto = s.Seq()
 	for _, k := range boardKinds {
 		var last record.ID
@@ -128,7 +128,7 @@ func (b *board) record(v *sight, k *record.Kind, st *stored) error {
 		}
 		b.ticket(st)
 	case record.Scan:
-		b.scan(v, st)
+		b.scan(v, k, st, Outcome(value.Unquote(st.body.Member("outcome"))))
 		b.refusal(st)
 	case record.Checkin:
 		return b.turn(v, st)
@@ -155,13 +155,13 @@ func (b *board) turn(v *sight, st *stored) error {
 func (b *board) judge(v *sight, st *stored) error {
 	is, err := countsAs(v, st)
 	if err == nil && st.home(record.Checkin) == b.event {
-		b.scan(v, st)
+		b.scan(v, record.Checkin, st, is)
 		b.checkin(st, is)
 	}
 	return err
 }
 
-// countsAs is what a check-in counts as: Admitted, AlreadyAdmitted, Undone, or "".
+// countsAs is what a check-in counts as: Admitted, AlreadyAdmitted, Undone, Left, NotInside, or "".
 func countsAs(v *sight, st *stored) (Outcome, error) {
 	e := standOf(st)
 	if !e.counts {
@@ -174,7 +174,14 @@ func countsAs(v *sight, st *stored) (Outcome, error) {
 	if undone, err := undone(v, st.id); err != nil || undone {
 		return Undone, err
 	}
-	return Admitted, nil
+	if !e.out {
+		return Admitted, nil
+	}
+	first, err := entered(v, &e, &e.admission)
+	if err != nil || first == nil {
+		return NotInside, err
+	}
+	return Left, nil
 }
 
 // countDoubles counts the event's double entries.

@@ -31,12 +31,14 @@ const (
 	NoLongerValid   Outcome = "no_longer_valid"
 	EventClosed     Outcome = "event_closed"
 	Undone          Outcome = "undone"
+	Left            Outcome = "left"
+	NotInside       Outcome = "not_inside"
 )
 
 // Outcomes are all there are.
 func Outcomes() []Outcome {
 	return []Outcome{Admitted, AlreadyAdmitted, UnknownCode, WrongEvent, Cancelled, Refunded, Unpaid, Blocked,
-		NotYetValid, NoLongerValid, EventClosed, Undone}
+		NotYetValid, NoLongerValid, EventClosed, Undone, Left, NotInside}
 }
 
 // Attempt is one scan at a door.
@@ -47,6 +49,7 @@ type Attempt struct {
 	Door   string    // "" = the key's name
 	Nonce  string    // the Idempotency-Key or /door nonce; "" = none
 	At     time.Time // when it was read, as an offline scanner says; zero = now
+	Way    Way       // "" = In
 	LetIn  bool      // whoever brought it has been let in already: a further admission is written, and listed as a double entry
 }
 
@@ -62,6 +65,7 @@ type Decision struct {
 	Label      string  // door-safe
 	Type       string
 	Order      string
+	Notice     string // what the event has doors say of the ticket's type
 	Double     string // the further check-in of who was let in already; "" = none
 	Replayed   bool   // the same nonce again
 }
@@ -123,6 +127,12 @@ func checkIn(o *op, a *attempt) (Decision, error) {
 	if err != nil {
 		return Decision{}, err
 	}
+	if a.p.IsRevoked() && !a.LetIn {
+		return Decision{}, ErrRevoked
+	}
+	if err := wayAllowed(event, a.Way); err != nil {
+		return Decision{}, err
+	}
 	if d, done, err := replayAttempt(o, a, ticket); err != nil || done {
 		return d, err
 	}
@@ -133,6 +143,9 @@ func checkIn(o *op, a *attempt) (Decision, error) {
 		return refuseUnknown(o, a)
 	}
 	f := newFact(o, a, event, ticket)
+	if a.Way == Out {
+		return letOut(o, a, f)
+	}
 	if out := validity(o, event, ticket); out != Admitted {
 		return refuse(o, a, f, Decision{Outcome: out})
 	}
@@ -146,6 +159,9 @@ func checkIn(o *op, a *attempt) (Decision, error) {
 			return letIn(o, a, f, d)
 		}
 		return refuse(o, a, f, d)
+	}
+	if a.Way == Reentry && !a.LetIn {
+		return readmit(o, a, f)
 	}
 	return admit(o, a, f)
 }

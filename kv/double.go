@@ -13,8 +13,8 @@ import (
 // The facts and tickets of a store alone decide which holders are in and which check-ins are double entries, in the order (hlc,
 // id). Two stores with the same facts and tickets return the same result, in whatever order they arrived (sync.md §3).
 //
-// A check-in counts unless an undo names it or its list or direction is unknown. One that counts is a double entry if an
-// earlier one of its code or of its ticket, on its list, counts too, or if its ticket is cancelled now. Each double entry has a
+// A check-in counts unless an undo names it or its list or direction is unknown. One in that counts is a double entry if an
+// earlier one of its code or of its ticket, on its list, counts too and none between them leads out, or if its ticket is cancelled now. Each double entry has a
 // row among the admissions, by event and in order; the row's value says why. A new fact can make or unmake only its own row and
 // that of the next check-in that counts after it, by code and by ticket: settle checks these again.
 const byDouble = 'd'
@@ -30,6 +30,7 @@ type stand struct {
 	codeHash      codeHash
 	list          string
 	counts        bool // its list and direction are known
+	out           bool
 }
 
 // standOf reads it out of a stored check-in.
@@ -42,22 +43,32 @@ func standOf(st *stored) stand {
 		_, _ = hex.Decode(hlc[:], []byte(text)) // another text is no clock's reading: zero
 	}
 	e.hlc = binary.BigEndian.Uint64(hlc[:])
-	e.counts = counts(e.list, value.Unquote(b.Member("direction")))
+	direction := value.Unquote(b.Member("direction"))
+	e.counts, e.out = counts(e.list, direction), direction == string(Out)
 	return e
 }
 
 // groups are the prefixes of the rows that a check-in stands among: its code's and its ticket's, as far as it names them.
-func (e *stand) groups() (groups [][]byte) {
+func (e *stand) groups() [][]byte {
 	if !e.counts {
 		return nil
 	}
+	return e.rows(e.out)
+}
+
+// rows are the prefixes of the rows of a code and of a ticket that lead in, or out.
+func (e *stand) rows(out bool) (rows [][]byte) {
+	code, ticket := byte(byCode), byte(byTicket)
+	if out {
+		code, ticket = byCodeOut, byTicketOut
+	}
 	if e.codeHash != (codeHash{}) {
-		groups = append(groups, codeAdmissions(nil, e.event, e.codeHash, e.list))
+		rows = append(rows, codeRows([]byte{code}, e.event, e.codeHash, e.list))
 	}
 	if e.ticket != 0 {
-		groups = append(groups, ticketListAdmissions(nil, e.ticket, e.event, e.list))
+		rows = append(rows, ticketRows([]byte{ticket}, e.ticket, e.event, e.list))
 	}
-	return groups
+	return rows
 }
 
 // doubleKey is its row among the double entries.
@@ -155,20 +166,14 @@ func list(o *op, e *stand) error {
 
 // doubled tells why a check-in is a double entry: AlreadyAdmitted, Cancelled, or "" where it is none.
 func doubled(v *sight, e *stand) (Outcome, error) {
-	if !e.counts {
+	if !e.counts || e.out {
 		return "", nil
 	}
 	if undone, err := undone(v, e.id); err != nil || undone {
 		return "", err
 	}
-	for _, group := range e.groups() {
-		first, err := earliest(v, group)
-		if err != nil {
-			return "", err
-		}
-		if first != nil && first.before(e.admission) {
-			return AlreadyAdmitted, nil
-		}
+	if first, err := entered(v, e, &e.admission); err != nil || first != nil {
+		return AlreadyAdmitted, err
 	}
 	ticket, err := survivor(v, record.Ticket, record.Int(e.ticket))
 	if err == nil && ticket != nil && string(ticket.body.Member("state")) == `"cancelled"` {
@@ -177,10 +182,13 @@ func doubled(v *sight, e *stand) (Outcome, error) {
 	return "", err
 }
 
-// afterwards calls fn with the next check-in that counts after one, by its code and by its ticket.
+// afterwards calls fn with the next check-ins that count after one, in and out, by its code and by its ticket.
 func afterwards(v *sight, e *stand, fn func(*stored) error) error {
+	if !e.counts {
+		return nil
+	}
 	var last record.ID
-	for _, group := range e.groups() {
+	for _, group := range append(e.rows(false), e.rows(true)...) {
 		id, err := followingCheckin(v, group, e.admission)
 		if err != nil {
 			return err

@@ -25,7 +25,12 @@ type drawnFact struct {
 	state           string
 }
 
-func (f *drawnFact) counts() bool { return f.direction == "in" && f.list != "workshop" }
+func (f *drawnFact) counts() bool { return f.direction != "over" && f.list != "workshop" }
+
+// shares tells whether two are of one code or ticket, on one list.
+func (f *drawnFact) shares(o *drawnFact) bool {
+	return f.list == o.list && (f.code == o.code || f.ticket == o.ticket)
+}
 
 func (f *drawnFact) before(o *drawnFact) bool {
 	return cmp.Or(f.hlc-o.hlc, f.id.Compare(o.id)) < 0
@@ -42,7 +47,7 @@ func drawnFacts(t *rapid.T) (facts []*drawnFact) {
 	for i := range rapid.IntRange(4, 16).Draw(t, "facts") {
 		f := &drawnFact{kind: record.Checkin, id: drawnID(rapid.Uint64Range(1, 1<<40).Draw(t, "id")<<8 | uint64(i)), ticket: rapid.IntRange(1, 3).Draw(t, "ticket"),
 			code: rapid.IntRange(1, 3).Draw(t, "code"), list: rapid.SampledFrom([]string{"", "", "", "", "", "", "2026-11-22", "workshop"}).Draw(t, "list"),
-			direction: rapid.SampledFrom([]string{"in", "in", "in", "in", "in", "in", "out"}).Draw(t, "direction"), hlc: rapid.IntRange(1, 6).Draw(t, "hlc")}
+			direction: rapid.SampledFrom([]string{"in", "in", "in", "in", "in", "out", "out", "over"}).Draw(t, "direction"), hlc: rapid.IntRange(1, 6).Draw(t, "hlc")}
 		switch rapid.IntRange(0, 9).Draw(t, "sort") {
 		case 9:
 			f.kind = nil
@@ -157,13 +162,28 @@ func modelled(facts []*drawnFact) told {
 		case f.kind == record.Checkin && f.counts() && undone[f.id]:
 			want.Outcomes[kv.Undone]++
 		case live(f):
-			i := slices.IndexFunc(sorted, func(o *drawnFact) bool {
-				return live(o) && o.before(f) && o.list == f.list && (o.code == f.code || o.ticket == f.ticket)
-			})
+			var inside *drawnFact
+			for _, o := range sorted {
+				switch {
+				case !live(o) || !o.before(f) || !o.shares(f):
+				case o.direction == "out":
+					inside = nil
+				case inside == nil:
+					inside = o
+				}
+			}
+			if f.direction == "out" {
+				if inside == nil {
+					want.Outcomes[kv.NotInside]++
+				} else {
+					want.Outcomes[kv.Left]++
+				}
+				break
+			}
 			id := record.Checkin.FormatID(f.id)
-			if i >= 0 {
+			if inside != nil {
 				want.Outcomes[kv.AlreadyAdmitted]++
-				want.Doubles = append(want.Doubles, id+" already_admitted after "+record.Checkin.FormatID(sorted[i].id))
+				want.Doubles = append(want.Doubles, id+" already_admitted after "+record.Checkin.FormatID(inside.id))
 				break
 			}
 			if state[f.ticket] == "cancelled" {

@@ -127,11 +127,11 @@ func doubleEntry(v *sight, p Principal, id record.ID) (d DoubleEntry, err error)
 		Door: value.Unquote(st.body.Member("door")), Basis: value.Unquote(st.body.Member("basis")),
 		Node: value.Unquote(st.body.Member("node")), Key: intOf(st.body.Member("key_id")),
 	}
-	first, err := firstAdmission(v, e.event, e.codeHash, e.ticket, e.list)
+	first, err := entered(v, &e, &e.admission)
 	if err != nil {
 		return d, err
 	}
-	if first != nil && first.id != id {
+	if first != nil {
 		of := decisionOf(v, AlreadyAdmitted, first, "")
 		d.First = &of
 	}

@@ -22,6 +22,7 @@ type fact struct {
 	at            time.Time // by the wall clock
 	nonce         string    // hex; "" = none
 	about         *stored   // the ticket; nil: none
+	out           bool      // it leads out
 }
 
 // newFact begins a fact about a ticket of an event.
@@ -65,6 +66,9 @@ func putFact(o *op, k *record.Kind, p Principal, f *fact, more func(*record.Draf
 	}
 	d.Hex("code_hash", f.codeHash[:])
 	d.Text("list", f.list)
+	if f.out {
+		d.Text("direction", string(Out))
+	}
 	d.Text("door", f.door)
 	if p.Key() != 0 {
 		d.Int("key_id", p.Key())
@@ -80,7 +84,7 @@ func putFact(o *op, k *record.Kind, p Principal, f *fact, more func(*record.Draf
 	if f.nonce != "" {
 		d.Text("nonce", f.nonce)
 	}
-	if flags := factFlags(o); len(flags) > 0 {
+	if flags := factFlags(o, p); len(flags) > 0 {
 		d.Raw("flags", value.Texts(flags...))
 	}
 	if more != nil {
@@ -91,11 +95,11 @@ func putFact(o *op, k *record.Kind, p Principal, f *fact, more func(*record.Draf
 }
 
 // flags are those of a fact that is written now.
-func factFlags(o *op) (flags []string) {
+func factFlags(o *op, p Principal) (flags []string) {
 	if o.doubted {
 		flags = append(flags, FlagClockSuspect)
 	}
-	if o.store.IsRevoked() {
+	if o.store.IsRevoked() || p.IsRevoked() {
 		flags = append(flags, FlagNeedsReview)
 	}
 	return flags
@@ -139,9 +143,13 @@ func admit(o *op, a *attempt, f *fact) (Decision, error) {
 func enter(o *op, a *attempt, f *fact, more func(*record.Draft)) admission {
 	f.nonce = a.nonce
 	at := putFact(o, record.Checkin, a.p, f, more)
+	code, ticket := byte(byCode), byte(byTicket)
+	if f.out {
+		code, ticket = byCodeOut, byTicketOut
+	}
 	var buf [128]byte
-	o.put(admissionBucket, admissionKey(codeAdmissions(buf[:0], f.event, f.codeHash, f.list), at.hlc, at.id), nil)
-	o.put(admissionBucket, admissionKey(ticketListAdmissions(buf[:0], f.ticket, f.event, f.list), at.hlc, at.id), nil)
+	o.put(admissionBucket, admissionKey(codeRows(append(buf[:0], code), f.event, f.codeHash, f.list), at.hlc, at.id), nil)
+	o.put(admissionBucket, admissionKey(ticketRows(append(buf[:0], ticket), f.ticket, f.event, f.list), at.hlc, at.id), nil)
 	return at
 }
 
@@ -165,7 +173,7 @@ func counts(list, direction string) bool {
 			return false
 		}
 	}
-	return direction == "in"
+	return direction == string(In) || direction == string(Out)
 }
 
 // admissionKeys are a check-in's rows in the admission bucket; none for other kinds, and for lists and directions that this

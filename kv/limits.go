@@ -119,6 +119,10 @@ func fewer(v *sight, b bucket, prefix []byte, limit int, reason string) error {
 
 // mayBringCheckin returns a *Forbidden if a code has as many check-ins as laptops may bring.
 func mayBringCheckin(o *op, d *record.Doc) error {
-	of := codeAdmissions(nil, d.Int("event_id"), hashOf(d.Value("code_hash")), d.Text("list"))
+	letter := byte(byCode)
+	if d.Text("direction") == string(Out) {
+		letter = byCodeOut
+	}
+	of := codeRows([]byte{letter}, d.Int("event_id"), hashOf(d.Value("code_hash")), d.Text("list"))
 	return fewer(o.sight, admissionBucket, of, o.store.limits.checkins, "the code has been checked in too often")
 }

@@ -11,13 +11,15 @@ import (
 // are written: equal ones of a minute once.
 type Status struct {
 	Issued   int             // tickets in state valid or unpaid
-	Admitted int             // check-ins that count
+	Admitted int             // check-ins in that count
+	Inside   int             // of them, those whose guests have not left
 	Doubles  int             // what DoubleEntries lists
 	Outcomes map[Outcome]int // of check-ins and refusals
 	Types    map[string]TypeCount
 	Doors    map[string]int       // admitted
 	Scanned  map[string]time.Time // by door, the last check-in or refusal that was made there, by this machine's clock
 	Minutes  []MinuteCount        // the latest of them, oldest first
+	Recent   []Moment             // the last check-ins and refusals, the latest first
 }
 
 // TypeCount is what there is of a ticket's type.

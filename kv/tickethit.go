@@ -25,6 +25,7 @@ type TicketHit struct {
 	PhoneTail  string    // the phone's last digits; "" where this node has none
 	AdmittedAt time.Time // zero = not admitted, on the list that the event admits to now
 	CheckinID  string    // of that admission
+	Notice     string    // what the event has doors say of the ticket's type
 }
 
 // FindTickets searches an event's tickets by label and, where the node has them, by their holders' names and last phone digits:
@@ -112,6 +113,7 @@ func ticketHit(v *sight, event *stored, id record.ID) (TicketHit, error) {
 	}
 	t := TicketHit{Ticket: id, Label: value.Unquote(ticket.body.Member("label")), Type: value.Unquote(ticket.body.Member("type")),
 		Order: value.Unquote(ticket.body.Member("order")), State: value.Unquote(ticket.body.Member("state"))}
+	t.Notice = noticeFor(event.body.Member("notices"), value.Unquote(ticket.body.Member("type")))
 	name, err := v.load(record.HolderName, id)
 	if err != nil {
 		return TicketHit{}, err

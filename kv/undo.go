@@ -62,6 +62,9 @@ func undo(o *op, p Principal, u Undoing, id record.ID) error {
 	if first == nil || first.home(record.Checkin) != u.Event {
 		return ErrNoCheckin
 	}
+	if err := mayUndo(o, p, first); err != nil {
+		return err
+	}
 	if gone, err := undone(o.sight, id); err != nil || gone {
 		if err == nil {
 			err = ErrNoCheckin
@@ -69,7 +72,11 @@ func undo(o *op, p Principal, u Undoing, id record.ID) error {
 		return err
 	}
 	list := value.Unquote(first.body.Member("list"))
-	of := codeAdmissions(nil, u.Event, hashOf(first.body.Member("code_hash")), list)
+	letter := byte(byCode)
+	if standOf(first).out {
+		letter = byCodeOut
+	}
+	of := codeRows([]byte{letter}, u.Event, hashOf(first.body.Member("code_hash")), list)
 	if err := fewer(o.sight, admissionBucket, of, o.store.limits.undone, "the code has been checked in and undone too often"); err != nil {
 		return err
 	}

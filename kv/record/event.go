@@ -3,7 +3,7 @@ package record
 import "doorward/kv/scopes"
 
 // Event is something people come to, with or without tickets. It has no /v1 write.
-var Event = table(Kind{Name: "event", Number: 14, Version: 1, Resource: "event", Class: Shared, Home: "church_id",
+var Event = table(Kind{Name: "event", Number: 14, Version: 2, Resource: "event", Class: Shared, Home: "church_id",
 	scopes: []scopes.Sort{scopes.Event, scopes.Church},
 	Fields: []Field{
 		{"name", Text{Max: 150}, ReadOnly, `""`},
@@ -60,7 +60,8 @@ var Event = table(Kind{Name: "event", Number: 14, Version: 1, Resource: "event",
 
 		{"church_id", Ref{"church"}, Null | Hidden | Indexed, ``},
 		{"regional_id", Ref{"regional"}, Null | Hidden | Indexed, ``},
-		{"list_rule", Choice{"once", "daily"}, Hidden, `"once"`},
+		{"list_rule", Choice{"once", "daily", "reentry"}, Hidden, `"once"`},
+		{"notices", Object{}, Null | Hidden, ``},
 		{"external_id", Text{Min: 1, Max: 255}, Null | Hidden | Indexed, ``},
 		{"created_at", DateTime{}, ReadOnly | Hidden | Indexed | Frozen | Filled, ``},
 		{"created_by", keyID, ReadOnly | Hidden | Frozen | Null, ``},

@@ -20,7 +20,7 @@ var Ticket = table(Kind{Name: "ticket", Number: 15, Version: 1, Resource: "event
 		{"valid_from", DateTime{}, Null, ``},
 		{"valid_until", DateTime{}, Null, ``},
 		{"label", Text{Max: 255}, ServerOnly | Searched | Personal, `""`},
-		{"order", Text{Max: 255}, Null, ``},
+		{"order", Text{Max: 255}, Null | Indexed, ``},
 		{"external_id", Text{Min: 1, Max: 255}, Null | Hidden | Indexed, ``},
 		{"created_at", DateTime{}, ReadOnly | Hidden | Frozen | Filled, ``},
 		{"created_by", keyID, ReadOnly | Hidden | Frozen | Null, ``},

@@ -26,7 +26,7 @@ var layouts = map[string]struct {
 	"group":             {1, 0xb1d73be2},
 	"membership":        {1, 0x533f0056},
 	"financial_entry":   {1, 0x5c9076b1},
-	"event":             {1, 0x3149bdf2},
+	"event":             {2, 0x7c4acec},
 	"ticket":            {1, 0xe415a3b8},
 	"holder_name":       {1, 0x6f46b47c},
 	"holder":            {1, 0xae65f614},

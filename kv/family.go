@@ -1,0 +1,85 @@
+package kv
+
+import (
+	"cmp"
+	"slices"
+
+	"doorward/kv/record"
+	"doorward/kv/value"
+)
+
+// The bounds of an order at a door: how many tickets are shown, and how many rows of the order are looked at.
+const (
+	maxFamily     = 20
+	maxFamilyRows = 200
+)
+
+// Family returns the other tickets of the order of a check-in's ticket, those that are not in first, at most twenty. Only who has a
+// check-in of the order can ask: an order's name can be guessed, a check-in's id cannot. It returns *Forbidden, and ErrNotFound if the
+// event is not the principal's or has no such check-in.
+func (s *Store) Family(p Principal, event int64, checkin string) (hits []TicketHit, err error) {
+	if err := p.Check(record.Checkin.Resource, "GET"); err != nil {
+		return nil, err
+	}
+	id, ok := record.Checkin.ParseID(checkin)
+	err = s.view(func(v *sight) error {
+		v.reader = p
+		ev, err := find(v, p, record.Event, record.Int(event))
+		if err != nil {
+			return err
+		}
+		st, err := v.load(record.Checkin, id)
+		if err != nil || st == nil || !ok || st.home(record.Checkin) != event {
+			return orNotFound(err)
+		}
+		hits, err = orderMates(v, ev, record.Int(intOf(st.body.Member("ticket_id"))))
+		return err
+	})
+	s.noteReads(p, record.Ticket, len(hits))
+	return hits, err
+}
+
+// orderMates finds the other tickets of a ticket's order.
+func orderMates(v *sight, event *stored, of record.ID) (hits []TicketHit, err error) {
+	ticket, err := v.load(record.Ticket, of)
+	if err != nil || ticket == nil {
+		return nil, err
+	}
+	order := value.Unquote(ticket.body.Member("order"))
+	if order == "" {
+		return nil, nil
+	}
+	ids, err := orderTickets(v, order)
+	if err != nil {
+		return nil, err
+	}
+	tickets := v.lists.kind(record.Ticket).home.of(event.id.Int())
+	for _, id := range ids {
+		if id == of || !tickets.contains(id) {
+			continue
+		}
+		hit, err := ticketHit(v, event, id)
+		if err != nil {
+			return nil, err
+		}
+		hits = append(hits, hit)
+	}
+	slices.SortStableFunc(hits, func(a, b TicketHit) int {
+		return cmp.Compare(flag(!a.AdmittedAt.IsZero()), flag(!b.AdmittedAt.IsZero()))
+	})
+	return hits[:min(len(hits), maxFamily)], nil
+}
+
+// orderTickets are the first tickets of an order, by id.
+func orderTickets(v *sight, order string) (ids []record.ID, err error) {
+	prefix := appendValue(lookupPrefix(nil, record.Ticket, "order"), order)
+	err = v.Scan(lookupBucket, prefix, nil, func(key, _ []byte) (bool, error) {
+		id, ok := record.Ticket.KeyID(key[len(key)-record.Ticket.IDSize():])
+		if !ok {
+			return false, ErrCorrupt
+		}
+		ids = append(ids, id)
+		return len(ids) < maxFamilyRows, nil
+	})
+	return ids, err
+}
