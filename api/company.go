@@ -2,7 +2,7 @@ package api
 
 import "sync"
 
-// company is who listens at an event's doors: each page of a door holds a stream open. It is in memory alone.
+// company counts the pages at an event's doors: each page of a door holds a stream open. It is in memory alone.
 type company struct {
 	mu     sync.Mutex
 	events map[int64]*crowd
@@ -56,7 +56,7 @@ func (c *company) look(event int64) (doors map[string]int, changed <-chan struct
 	doors = map[string]int{}
 	of := c.events[event]
 	if of == nil {
-		return doors, nil // who asks has joined: this is another event's
+		return doors, nil // no page listens
 	}
 	for door, n := range of.doors {
 		doors[door] = n

@@ -71,7 +71,7 @@ func publicRoutes() []route {
 			text: "A key that may not DELETE check-ins takes back its own of the last minute alone.", reads: []string{"X-Door", "Idempotency-Key"}}},
 		{http.MethodPost, door + "scans/", needs{resource: record.Checkin.Resource, revoked: true}, scans, operation{
 			id: "scan_tickets", tag: "door", summary: "Decide what an offline scanner has read", form: scansForm, status: 200,
-			text: "At most 1,000 scans, decided in the order given. A scan that is wrong is refused alone. A page whose key is revoked hands in once " +
+			text: "At most 1,000 scans, decided in the order given. A scan that is wrong is refused alone. The page of a revoked key hands in once " +
 				"the scans of guests that it has let in: they are flagged for review, and it is told no label.",
 			reply: "scans_report", reads: []string{"X-Door", "Idempotency-Key"}}},
 		{http.MethodPost, sessionPath, needs{open: true}, beginSession, operation{
@@ -99,7 +99,7 @@ func publicRoutes() []route {
 		{http.MethodGet, door + "stream/", atDoor, streamDoor, operation{
 			id: "follow_door", tag: "door", summary: "Follow an event's doors as server-sent events", status: 200, media: typeEvents, page: streamExample(),
 			text: "An event named status comes at once, with each change, and every ten seconds. The name of the door that listens makes it one of the doors. " +
-				"A key that is revoked meanwhile ends the stream.", query: []parameterDoc{doorParameter}}},
+				"Revoking the key ends the stream.", query: []parameterDoc{doorParameter}}},
 	}
 }
 

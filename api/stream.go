@@ -117,7 +117,7 @@ func (x *exchange) await(beat <-chan time.Time, changed, moved <-chan struct{}) 
 	return nil
 }
 
-// waitFor tells whether there is something to tell; false, and there is nobody to tell it or no time.
+// waitFor tells whether there is something to tell; false, and the page or the server is gone.
 func waitFor(timer <-chan time.Time, changed, moved, gone, ending <-chan struct{}) bool {
 	select {
 	case <-timer:

@@ -15,7 +15,7 @@ import (
 // undoLasts is how long a steward may take a check-in back.
 const undoLasts = time.Minute
 
-// mayUndo returns a *Forbidden for a steward who takes back a check-in of another key, or one that is too old.
+// mayUndo returns a *Forbidden for a steward that takes back a check-in of another key, or one that is too old.
 func mayUndo(o *op, p Principal, checkin *stored) error {
 	if p.IsRevoked() {
 		return ErrRevoked
@@ -31,7 +31,7 @@ func mayUndo(o *op, p Principal, checkin *stored) error {
 	return err
 }
 
-// A phone whose key is revoked hands in what it has kept once more, within a window that its first request opens, so that an answer that
+// The phone of a revoked key hands in what it has kept once more, within a window that its first request opens, so that an answer that
 // is lost can be asked for again. Its facts are flagged for review.
 const handInLasts = 10 * time.Minute
 

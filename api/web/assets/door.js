@@ -257,7 +257,7 @@ function present(ruling) {
   result.dataset.outcome = ruling.outcome;
   result.dataset.must = notice || ruling.kept ? 'tap' : '';
   $('result-icon').textContent = sign;
-  $('result-word').textContent = say(ruling.outcome);
+  $('result-word').textContent = say(notice ? 'notice.title' : ruling.outcome);
   $('result-label').textContent = ruling.label ?? '';
   $('result-type').textContent = ruling.type ?? '';
   $('result-notice').textContent = ruling.notice ?? '';
@@ -665,7 +665,8 @@ function foundRow(ticket) {
   text.append(make('strong', ticket.label || ticket.type || '#' + ticket.ticket_id),
     make('span', [ticket.type, ticket.order, tail, state, ticket.notice, ticket.admitted_at && say('find.in', {time: clock(ticket.admitted_at)})].filter(Boolean).join(' · '), 'quiet'));
   const inside = Boolean(ticket.admitted_at), wanted = state ? false : way === 'out' ? inside : !inside;
-  row.append(text, make('button', say(way === 'out' ? 'letout' : 'letin'), wanted ? 'primary' : '', () => {
+  row.append(text);
+  if (!inside || way === 'out') row.append(make('button', say(way === 'out' ? 'letout' : 'letin'), wanted ? 'primary' : '', () => {
     $('find').close();
     decideNext({ticket_id: ticket.ticket_id});
   }));
