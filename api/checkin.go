@@ -24,6 +24,8 @@ var messages = map[kv.Outcome]string{
 	kv.NoLongerValid:   "This ticket is no longer valid.",
 	kv.EventClosed:     "The event takes no check-ins.",
 	kv.Undone:          "The check-in was undone.",
+	kv.Left:            "Left.",
+	kv.NotInside:       "This ticket is not inside.",
 }
 
 // checkinForm is the body of a check-in.

@@ -71,7 +71,7 @@ func checkinRefusals() []errorDoc {
 	}
 	for outcome := range messages {
 		switch outcome {
-		case kv.Admitted, kv.Undone, kv.AlreadyAdmitted:
+		case kv.Admitted, kv.Undone, kv.AlreadyAdmitted, kv.Left, kv.NotInside:
 		default:
 			docs = append(docs, errorDoc{err: &notAdmitted{kv.Decision{Outcome: outcome}}})
 		}

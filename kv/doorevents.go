@@ -15,6 +15,7 @@ type DoorEvent struct {
 	Name       string
 	Start, End time.Time
 	Open       bool // it takes check-ins: it is active and enabled
+	Reentry    bool // its doors lead out, too
 }
 
 // maxDoorEvents is how many events a door chooses from, and doorEventLasts how long after its end an event is still offered.
@@ -57,7 +58,8 @@ func doorEvent(v *sight, p Principal, id record.ID) (e DoorEvent, ok bool, err e
 		return e, false, err
 	}
 	e = DoorEvent{ID: id.Int(), Name: value.Unquote(st.body.Member("name")),
-		Open: isTrue(st.body.Member("active")) && isTrue(st.body.Member("enabled"))}
+		Open:    isTrue(st.body.Member("active")) && isTrue(st.body.Member("enabled")),
+		Reentry: value.Unquote(st.body.Member("list_rule")) == reentry}
 	e.Start, _ = timeOf(st.body.Member("start_datetime"))
 	e.End, _ = timeOf(st.body.Member("end_datetime"))
 	return e, true, nil

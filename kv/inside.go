@@ -18,8 +18,8 @@ type Way string
 
 // The ways. The empty Way is In.
 const (
-	In      Way = "in"      // whoever is not inside
-	Out     Way = "out"     // whoever is inside
+	In      Way = "in"      // guests that are not inside
+	Out     Way = "out"     // guests that are inside
 	Reentry Way = "reentry" // in, but for guests alone that were inside before
 )
 
@@ -136,7 +136,7 @@ func (e *stand) lastOut(v *sight, before *admission) (last *admission, err error
 	return last, nil
 }
 
-// letOut lets a guest out. The state of the ticket and of the event does not matter: nobody is kept inside.
+// letOut lets a guest out. The state of the ticket and of the event does not matter: no guest is kept inside.
 func letOut(o *op, a *attempt, f *fact) (Decision, error) {
 	first, err := firstAdmission(o.sight, f.event, f.codeHash, f.ticket, f.list)
 	if err != nil {

@@ -2,10 +2,10 @@ package kv
 
 import (
 	"encoding/binary"
+	"errors"
 	"strconv"
 	"time"
 
-	"doorward/kv/auth"
 	"doorward/kv/record"
 )
 
@@ -15,7 +15,7 @@ import (
 // undoLasts is how long a steward may take a check-in back.
 const undoLasts = time.Minute
 
-// mayUndo returns a *Forbidden for a steward who takes back a check-in of another key, or one that is too old.
+// mayUndo returns a *Forbidden for a steward that takes back a check-in of another key, or one that is too old.
 func mayUndo(o *op, p Principal, checkin *stored) error {
 	if p.IsRevoked() {
 		return ErrRevoked
@@ -24,12 +24,14 @@ func mayUndo(o *op, p Principal, checkin *stored) error {
 	if own := p.Key() != 0 && intOf(checkin.body.Member("key_id")) == p.Key(); p.Supervises() || own && o.now.Sub(at) <= undoLasts {
 		return nil
 	}
-	f := auth.Lacks(p, Permission{Resource: record.Undo.Resource, Method: "DELETE"})
-	f.Reason = "a steward takes back only the own check-ins of the last minute: ask a supervisor"
-	return f
+	err := p.Check(record.Undo.Resource, "DELETE")
+	if f, ok := errors.AsType[*Forbidden](err); ok {
+		f.Reason = "a steward takes back only the own check-ins of the last minute: ask a supervisor"
+	}
+	return err
 }
 
-// A phone whose key is revoked hands in what it has kept once more, within a window that its first request opens, so that an answer that
+// The phone of a revoked key hands in what it has kept once more, within a window that its first request opens, so that an answer that
 // is lost can be asked for again. Its facts are flagged for review.
 const handInLasts = 10 * time.Minute
 
@@ -43,7 +45,7 @@ func (s *Store) RevokedDoor(key string) (p Principal, err error) {
 	if !l.revoked || p.IsLaptop() || !p.IsOf(EventOf) || p.Check(record.Checkin.Resource, "POST") != nil {
 		return Principal{}, ErrRevoked
 	}
-	p = p.RevokedDoor()
+	p = p.Revoked()
 	return p, s.do(true, func(o *op) error {
 		row, err := o.Get(metaBucket, handedIn(p.Key()))
 		if err != nil {

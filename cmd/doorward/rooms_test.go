@@ -91,6 +91,7 @@ var mayUse = map[string][]string{
 	"github.com/hashicorp/golang-lru/v2":  {"index"},
 	"github.com/klauspost/compress":       {"sync/line", "sync/replicate"},
 	"github.com/makiuchi-d/gozxing":       {"api/barcode"},
+	"github.com/nicksnyder/go-i18n/":      {"api/web"},
 	"github.com/oklog/ulid/v2":            {"kv", "kv/record", "kv/rev", "sync/peertest", "sync/replicate", "sync/transit", "kv/rev/revtest"},
 	"github.com/pion/":                    {"cmd/announce"},
 	"golang.org/x/net":                    {"cmd/announce"},
@@ -105,7 +106,7 @@ var mayUse = map[string][]string{
 	"go.etcd.io/bbolt":                    {"kv/engine", "kv/kvtest"},
 	"golang.org/x/sys":                    {"kv", "kv/disk"},
 	"golang.org/x/term":                   {"cmd/console"},
-	"golang.org/x/text":                   {"api/load/sheet", "api/load/words", "kv/codes", "kv/names"},
+	"golang.org/x/text":                   {"api/load/sheet", "api/load/words", "api/web", "kv/codes", "kv/names"},
 	"golang.org/x/time":                   {"api", "sync"},
 }
 

@@ -91,7 +91,7 @@ var Choices = map[string]map[string]string{
 	"church_profile": alias("visitor", "visitante", "frequent", "frequentador|frequentadora|congregado|frequente", "member", "membro"),
 	"location_type":  alias("national", "nacional", "international", "internacional"),
 	"baptism_type":   alias("immersion", "imersao", "aspersion", "aspersao"),
-	"list_rule":      alias("once", "uma vez|unico", "daily", "diario|por dia|diariamente",
+	"list_rule": alias("once", "uma vez|unico", "daily", "diario|por dia|diariamente",
 		"reentry", "reentrada|com reentrada|entra e sai"),
 	"inactive_reason": alias("transference", "transferencia|transferido|transferida", "death", "falecimento|morte|obito|falecido|falecida",
 		"withdrawal", "desligamento|saida|desistencia", "exclusion", "exclusao|excluido", "no_contact", "sem contato|no contact", "other", "outro|outros"),
