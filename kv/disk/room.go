@@ -59,6 +59,7 @@ type Room struct {
 	limits  [numUses]int64
 	log     *slog.Logger
 	refuses [numUses]atomic.Bool // as when it was looked at last
+	promise atomic.Int64         // see Reserve
 }
 
 // RoomConfig says where the folder is and what must be free there.
@@ -88,12 +89,16 @@ func NewRoom(c RoomConfig) *Room {
 	return r
 }
 
+// Reserve keeps so many bytes besides for what has to be written later. It takes the place of what was kept before.
+func (r *Room) Reserve(bytes int64) { r.promise.Store(bytes) }
+
 // Check returns nil, or a *Full where a use is refused. Where the system does not say what is free nothing is refused.
 func (r *Room) Check(u Use) error {
 	free, err := r.free()
 	if err != nil {
 		return nil
 	}
+	free -= r.promise.Load()
 	r.note(free)
 	if free >= r.limits[u] {
 		return nil

@@ -223,17 +223,21 @@ func (l *Log) nextSize() int64 {
 	return size
 }
 
-// Prepare makes a spare segment before one is needed: when the last one is half full, and none is there.
-func (l *Log) Prepare() error {
+// Short tells that a spare segment will be needed soon, and none is there: the last one is half full.
+func (l *Log) Short() bool {
 	size := l.nextSize()
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	last := l.last()
-	wanted := last != nil && l.at > last.size/2 && !slices.ContainsFunc(l.spare, func(s *segment) bool { return s.size >= size })
-	l.mu.Unlock()
-	if !wanted {
+	return last != nil && l.at > last.size/2 && !slices.ContainsFunc(l.spare, func(s *segment) bool { return s.size >= min(size, last.size) })
+}
+
+// Prepare makes a spare segment where the log is short of one.
+func (l *Log) Prepare() error {
+	if !l.Short() {
 		return nil
 	}
-	s, err := l.makeSegment(size)
+	s, err := l.makeSegment(l.nextSize())
 	if err != nil {
 		return err
 	}
