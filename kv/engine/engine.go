@@ -52,6 +52,7 @@ type DB struct {
 	rewrite rewriting
 	folding folding
 	ended   chan struct{} // closed when the writer has; nil until Start
+	closed  sync.Once
 }
 
 // setup is what a DB is opened with.
@@ -115,10 +116,14 @@ func (db *DB) Start(h Hooks) {
 
 // Close ends a rewriting, ends the writer after what it has begun, folds what is in the log, and closes the file. Afterwards the file alone
 // is whole. A store that has stopped taking writes keeps its log, which has what the file lacks.
-func (db *DB) Close() error {
+func (db *DB) Close() (err error) {
+	db.closed.Do(func() { err = db.close() })
+	return err
+}
+
+func (db *DB) close() (err error) {
 	db.rewrite.end()
 	db.writer.queue.close()
-	var err error
 	if db.ended != nil {
 		<-db.ended
 		close(db.folding.end)

@@ -112,10 +112,14 @@ func (db *DB) endLog() error {
 	if db.Stopped() != nil {
 		return db.journal.Close() // it has what the file lacks
 	}
-	if err := db.Fold(); err != nil {
-		return errors.Join(err, db.journal.Close())
+	err := db.Fold()
+	if isNoRoom(err) {
+		db.log.Warn("the disk has no room to fold the log into the file: the next to open the store does that", slog.Any("cause", err))
+		return db.journal.Close()
 	}
-	err := db.journal.End()
+	if err == nil {
+		err = db.journal.End()
+	}
 	if err == nil {
 		crash.At(crash.BeforeAlone)
 		m := db.folded
