@@ -235,6 +235,21 @@ func (s *Schema) missing(tx *bbolt.Tx) (missing bool, err error) {
 // Read calls fn with what a file and its log hold that no process has open: disk.ErrInUse, *BadFile. A file that is broken all the same is
 // ErrCorrupt.
 func Read(path string, s *Schema, fn func(*View) error) (err error) {
+	return readFile(path, func(tx *bbolt.Tx) error {
+		m, err := readMark(tx)
+		if err != nil {
+			return err
+		}
+		t, _, err := replay(path, m)
+		if err != nil {
+			return err
+		}
+		return fn(&View{tx: tx, schema: s, cache: &cache{}, tables: []*table{t}})
+	})
+}
+
+// readFile calls fn with a transaction of a file that no process has open.
+func readFile(path string, fn func(*bbolt.Tx) error) (err error) {
 	if err := guard(path, os.O_RDWR); err != nil {
 		return err
 	}
@@ -260,17 +275,7 @@ func Read(path string, s *Schema, fn func(*View) error) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	return named(path, db.View(func(tx *bbolt.Tx) error {
-		m, err := readMark(tx)
-		if err != nil {
-			return err
-		}
-		t, _, err := replay(path, m)
-		if err != nil {
-			return err
-		}
-		return fn(&View{tx: tx, schema: s, cache: &cache{}, tables: []*table{t}})
-	}))
+	return named(path, db.View(fn))
 }
 
 // Edit runs an operation on a file that no process has open and that stands alone, durably.

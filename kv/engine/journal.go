@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"go.etcd.io/bbolt"
+
 	"doorward/kv/crash"
 	"doorward/kv/engine/wal"
 )
@@ -131,4 +133,49 @@ func (db *DB) endLog() error {
 	}
 	crash.At(crash.AfterAlone)
 	return db.journal.Remove()
+}
+
+// CheckLog reads from the disk what the log has beyond the file, and returns what of it is damaged.
+func (db *DB) CheckLog() error {
+	db.folding.mu.Lock() // nothing is folded while it reads, so no segment that it needs is used again
+	defer db.folding.mu.Unlock()
+	db.commit.Lock()
+	begun, from, want := db.journal != nil, db.folded, uint64(db.state.Load().sequence)
+	db.commit.Unlock()
+	if !begun {
+		return nil
+	}
+	if tail, err := db.readLog(from); err == nil && tail.Sequence >= want {
+		return nil
+	}
+	db.commit.Lock() // the writer may have begun a segment just then: it waits for another look
+	defer db.commit.Unlock()
+	tail, err := db.readLog(from)
+	if want = uint64(db.state.Load().sequence); err == nil && tail.Sequence < want {
+		err = fmt.Errorf("the log ends with sequence %d, and %d was written", tail.Sequence, want)
+	}
+	return err
+}
+
+func (db *DB) readLog(from mark) (wal.Tail, error) {
+	return wal.Read(logDir(db.path), from.log, from.Position, func(wal.Record) error { return nil })
+}
+
+// Settle folds the log of a file that no process has open into it, so that the file alone is whole. It does nothing to a file that names no log.
+func Settle(path string, s *Schema) error {
+	names := false
+	err := readFile(path, func(tx *bbolt.Tx) error {
+		m, err := readMark(tx)
+		names = !m.log.IsZero()
+		return err
+	})
+	if err != nil || !names {
+		return err
+	}
+	db, err := Open(Config{Path: path, Schema: s})
+	if err != nil {
+		return err
+	}
+	db.Start(Hooks{})
+	return db.Close()
 }
