@@ -170,16 +170,16 @@ func (db *DB) prepare(f *file, c Config) error {
 	if err != nil {
 		return err
 	}
-	missing, err := db.schema.missing(tx)
-	if err == nil {
-		db.folded, err = readMark(tx)
-	}
+	missing, unknown := db.schema.missing(tx)
 	var tail wal.Tail
-	if err == nil {
+	if db.folded, err = readMark(tx); err == nil {
 		tail, err = db.begin(f, tx)
 	}
 	if err == nil && c.Accept != nil {
 		err = named(c.Path, c.Accept(db.view(tx, db.state.Load(), &cache{})))
+	}
+	if err == nil && missing && unknown { // a bucket's name is damaged: to make the bucket again would hide what is in it
+		err = fmt.Errorf("%w: a bucket is missing, and another is there that is not known", ErrCorrupt)
 	}
 	if err = errors.Join(err, tx.Rollback()); err != nil || c.ReadOnly {
 		if err == nil && missing {
@@ -214,22 +214,18 @@ func (db *DB) begin(f *file, tx *bbolt.Tx) (wal.Tail, error) {
 	return tail, nil
 }
 
-// missing tells whether a file lacks buckets of the schema.
-func (s *Schema) missing(tx *bbolt.Tx) (missing bool, err error) {
+// missing tells whether a file lacks buckets of the schema, and whether it has others.
+func (s *Schema) missing(tx *bbolt.Tx) (missing, unknown bool) {
 	missing = tx.Bucket(ownBucket) == nil
 	for _, d := range s {
 		missing = missing || d.Name != "" && tx.Bucket([]byte(d.Name)) == nil
 	}
-	unknown := false
-	err = tx.ForEach(func(name []byte, _ *bbolt.Bucket) error {
+	_ = tx.ForEach(func(name []byte, _ *bbolt.Bucket) error { // it returns what the function does
 		_, known := s.named(name)
 		unknown = unknown || !known && string(name) != string(ownBucket)
 		return nil
 	})
-	if err == nil && missing && unknown { // a bucket's name is damaged: to make the bucket again would hide what is in it
-		err = fmt.Errorf("%w: a bucket is missing, and another is there that is not known", ErrCorrupt)
-	}
-	return missing, err
+	return missing, unknown
 }
 
 // Read calls fn with what a file and its log hold that no process has open: disk.ErrInUse, *BadFile. A file that is broken all the same is

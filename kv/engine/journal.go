@@ -88,6 +88,9 @@ func (db *DB) append(rows [][]byte) error {
 
 func (db *DB) beginLog() error {
 	s := db.state.Load()
+	if err := s.file.stands(db.path); err != nil {
+		return err
+	}
 	m := db.folded
 	m.term++
 	if _, err := rand.Read(m.log[:]); err != nil {
@@ -113,6 +116,9 @@ func (db *DB) endLog() error {
 	}
 	if db.Stopped() != nil {
 		return db.journal.Close() // it has what the file lacks
+	}
+	if err := db.state.Load().file.stands(db.path); err != nil {
+		return db.journal.Close() // the file is another's now, or was wiped
 	}
 	err := db.Fold()
 	if isNoRoom(err) {

@@ -39,7 +39,7 @@ type Log struct {
 // Create begins a log behind a position, in a folder that it makes. No record is in it. Segments that nothing was
 // written to are used.
 func Create(dir string, id ID, behind Position, term uint64) (*Log, error) {
-	if err := disk.MakeFolder(dir); err != nil {
+	if err := makeFolder(dir); err != nil {
 		return nil, err
 	}
 	all, err := list(dir)
@@ -82,6 +82,18 @@ func Resume(dir string, id ID, from uint64, t Tail) (*Log, error) {
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
+}
+
+// makeFolder makes the log's folder, but none above it.
+func makeFolder(dir string) error {
+	err := os.Mkdir(dir, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return disk.SyncDir(filepath.Dir(dir))
 }
 
 // rewrite writes the last record once more, with the same bytes, and syncs it: it may have been read from what the system held of a write that
