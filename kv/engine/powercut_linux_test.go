@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"doorward/kv/engine"
 	"doorward/kv/kvtest/disk"
@@ -32,6 +33,9 @@ const (
 	playImages = 10500
 	playSample = 500
 )
+
+// slowSync is how long the disk takes to sync the file, so that the log is written to while a fold is under way.
+const slowSync = 25 * time.Millisecond
 
 // play is a story: what an engine does on a disk, drawn from a seed.
 type play struct{ seed uint64 }
@@ -85,6 +89,8 @@ func (p play) act(dir string, say io.Writer) error {
 	}
 	db.Start(engine.Hooks{})
 	r := rand.New(rand.NewPCG(p.seed, 0))
+	var beside sync.WaitGroup
+	defer beside.Wait()
 	for n := 1; n <= playOps; n++ {
 		if err := p.write(db, n); err != nil {
 			return err
@@ -92,12 +98,13 @@ func (p play) act(dir string, say io.Writer) error {
 		fmt.Fprintln(say, n)
 		switch r.IntN(24) {
 		case 0, 1, 2:
-			err = db.Fold()
+			beside.Go(func() { _ = db.Fold() }) // what it lacks the log has
 		case 3:
 			if r.IntN(4) == 0 {
 				err = db.Rewrite(context.Background(), func(*engine.Tx) {})
 			}
 		case 4:
+			beside.Wait()
 			if err = db.Close(); err == nil {
 				db, err = engine.Open(playConfig(dir))
 			}
@@ -132,7 +139,12 @@ type story struct {
 // acted has a play acted on a disk.
 func acted(t *testing.T, p play) *story {
 	t.Helper()
-	d := disk.New(disk.Config{})
+	d := disk.New(disk.Config{Sync: func(path string) error {
+		if path == "a.db" {
+			time.Sleep(slowSync)
+		}
+		return nil
+	}})
 	dir, unmount := d.MountFor(t)
 	self, err := os.Executable()
 	if err != nil {
