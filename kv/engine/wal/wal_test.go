@@ -382,3 +382,32 @@ func (w *written) crash(kept wal.Position, ended bool, torn int) {
 	w.must(err)
 	w.log = log
 }
+
+// TestARecordOfAnotherPastIsNotRead: two copies of a log go on apart, and a record of one lies where the other's should. Its sequence, its log and its own
+// checksum fit, and it does not follow.
+func TestARecordOfAnotherPastIsNotRead(t *testing.T) {
+	w := newLog(t)
+	w.append("before they part")
+	w.must(w.log.Close())
+	tail := w.wants(wal.Position{})
+	other := &written{t: t, dir: filepath.Join(proof.Memory(t), "log"), records: slices.Clone(w.records)}
+	w.must(os.CopyFS(other.dir, os.DirFS(w.dir)))
+	for _, one := range []*written{w, other} {
+		log, err := wal.Resume(one.dir, id, 0, tail)
+		w.must(err)
+		one.log = log
+		one.append("one of " + map[bool]string{true: "ours", false: "them"}[one == w])
+		one.append("two of " + map[bool]string{true: "ours", false: "them"}[one == w])
+	}
+	ours, theirs := w.files(), other.files()
+	a, err := os.ReadFile(ours[len(ours)-1])
+	w.must(err)
+	b, err := os.ReadFile(theirs[len(theirs)-1])
+	w.must(err)
+	second := bytes.Index(a, []byte("two of")) - 32
+	w.must(os.WriteFile(ours[len(ours)-1], slices.Concat(a[:second], b[second:]), 0o600))
+	got, _, err := w.read(wal.Position{})
+	if slices.Contains(got, "two of them") || len(got) < 2 {
+		t.Errorf("%q was read, %v", got, err)
+	}
+}
