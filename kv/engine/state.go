@@ -46,9 +46,14 @@ func (s *state) rows() (n int) {
 // was committed before, so the state has it. Where a fold has taken rows out of the tables that the transaction does not show
 // yet, it is done again.
 func (db *DB) snapshot() (*bbolt.Tx, *state, error) {
+	return db.snapshotBy(func(f *file) (*bbolt.Tx, error) { return f.Begin(false) })
+}
+
+// snapshotBy is snapshot with another way to begin a transaction that reads.
+func (db *DB) snapshotBy(begin func(*file) (*bbolt.Tx, error)) (*bbolt.Tx, *state, error) {
 	for {
 		f := db.state.Load().file
-		tx, err := f.Begin(false)
+		tx, err := begin(f)
 		if errors.Is(err, bolterrors.ErrDatabaseNotOpen) && db.state.Load().file != f {
 			continue // another took its place just now
 		}
