@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -83,7 +83,7 @@ func (l *laboratory) growing(t *testing.T) {
 	size := p.trim()
 	p.start()
 	b.admit(l, p, l.codes(0, 160), 8)
-	p.stop() // the log is folded into the file
+	p.end() // the log is folded into the file
 	if info, err := os.Stat(kv.Path(p.dir)); err != nil || info.Size() <= size {
 		t.Errorf("the file has not grown: %v", err)
 	}
@@ -200,9 +200,11 @@ func (l *laboratory) filling(t *testing.T, shown int64) {
 	b.admit(l, p, l.codes(0, 10), 8)
 	p.disk.SetRoom(64<<10, shown)
 	refused := 0
-	codes := slices.Repeat(l.codes(10, 200), 8) // the log has room for some before it needs more of the disk
-	b.bring(l, p, codes, 1, func(_ string, status int) bool {
-		if status != http.StatusNoContent && status != http.StatusOK {
+	for range 200 { // the log has room for a few check-ins before it needs more of the disk
+		p.ask(l, http.MethodPost, "/admin/v1/event/", fmt.Sprintf(`{"start_datetime":"2026-01-01T12:00:00Z","description":%q}`, strings.Repeat("long ", 4000)))
+	}
+	b.bring(l, p, l.codes(10, 200), 1, func(_ string, status int) bool {
+		if status != http.StatusNoContent {
 			refused++
 			l.refuses(p, status)
 		}

@@ -116,7 +116,7 @@ func (l *laboratory) stopping(t *testing.T) {
 		p.start()
 		b.admit(l, p, l.codes(0, 20), 4)
 		f.count(true)
-		p.stop()
+		p.end()
 		_, failed := f.count(false)
 		p.off()
 		l.syncs.Add(int64(failed))
