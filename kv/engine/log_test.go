@@ -400,3 +400,54 @@ func TestSettleFoldsWhatAKillHasLeft(t *testing.T) {
 	s.open()
 	s.holds()
 }
+
+// TestAFolderThatFollowsIsEqual: a second engine is written from the records of the first, beside its folds, and holds the same rows in the end.
+func TestAFolderThatFollowsIsEqual(t *testing.T) {
+	s, second := newSubject(t), newSubject(t)
+	s.write(map[string]string{"first": "begins the log"})
+	f, err := s.Follow(1)
+	s.must(err)
+	const operations = 200
+	copied := make(chan error)
+	go func() {
+		defer close(copied)
+		for n := 2; n < operations+3; n++ {
+			r, err := f.Next(t.Context())
+			if err == nil && r.Sequence != n {
+				err = fmt.Errorf("sequence %d comes after %d", r.Sequence, n-1)
+			}
+			if err == nil {
+				err = second.Do(false, func(tx *engine.Tx) error {
+					return r.Each(func(b engine.Bucket, key, value []byte) {
+						if value == nil {
+							tx.Delete(b, key)
+						} else {
+							tx.Put(b, key, value)
+						}
+					})
+				})
+			}
+			if copied <- err; err != nil {
+				return
+			}
+		}
+	}()
+	s.must(<-copied)
+	for i := range operations {
+		s.write(map[string]string{fmt.Sprintf("k%02d", i%40): strings.Repeat("v", i*100), fmt.Sprintf("k%02d", i*7%40): ""})
+		if i%20 == 0 {
+			s.must(s.Fold())
+		}
+		s.must(<-copied)
+	}
+	s.must(<-copied) // the channel is closed
+	second.rows = s.rows
+	second.holds()
+	s.holds()
+	late, err := s.Follow(operations)
+	s.must(err)
+	s.must(s.Rewrite(t.Context(), func(*engine.Tx) {}))
+	if _, err := late.Next(t.Context()); !errors.Is(err, engine.ErrGone) {
+		t.Errorf("a record that a rewriting has erased: %v", err)
+	}
+}
