@@ -356,8 +356,8 @@ func (w *written) crash(kept wal.Position, ended bool, torn int) {
 		path := paths[len(paths)-1]
 		b, err := os.ReadFile(path)
 		w.must(err)
-		at := bytes.LastIndex(b, []byte("torntorn")) + 8 - 400
-		clear(b[at-min(at, 32)+torn : at+400])
+		at := bytes.Index(b, append(binary.BigEndian.AppendUint64(nil, w.log.Tail().Sequence), "torn"...)) + 8 // its payload; the sequence is before it
+		clear(b[at-32+torn : at+400])
 		w.must(os.WriteFile(path, b, 0o600))
 	}
 	w.must(w.log.Close())
