@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// exclude keeps folds from changing the state, and readers from nothing, until the function that it returns is called. Where there is no log the
-// writer changes the file itself, so no rewriting may either.
+// exclude has the state change by the writer alone until the function that it returns is called. It waits while too much lies above the file. Where there
+// is no log the writer changes the file itself, so no rewriting goes on either.
 func (db *DB) exclude() (end func()) {
 	if db.unlogged {
 		db.folding.mu.Lock()

@@ -14,21 +14,17 @@ import (
 
 // CopyTo folds what is committed and writes the file to f, as a file that stands alone: it names no log. It syncs nothing: that is the caller's part.
 // about is given the View that is copied. CopyTo holds the View while it writes, so pages that are freed are not used again, and no fold can
-// map a larger file: f must lie on a disk that is as fast as the file's own. A file that is only read is copied, and what its log has is written
-// into the copy, for which f must be an *os.File.
+// map a larger file: f must lie on a disk that is as fast as the file's own. Where nothing can be folded, because the file is only read, writing has stopped or
+// the disk is full, what lies above the file is written into the copy, for which f must be an *os.File.
 func (db *DB) CopyTo(f disk.SyncWriter, about func(*View) error) (n int64, err error) {
-	if !db.readOnly {
-		if err := db.Fold(); err != nil {
-			return 0, err
-		}
-	}
+	folds := !db.readOnly && db.Fold() == nil // its error is kept where it matters
 	tx, at, err := db.snapshot()
 	if err != nil {
 		return 0, err
 	}
 	defer func() { _ = tx.Rollback() }() // it was only read
 	v := db.view(tx, at, &cache{})
-	if !db.readOnly {
+	if folds {
 		v.tables = nil // what came after the fold is not copied
 	}
 	if err := about(v); err != nil {

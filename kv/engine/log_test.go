@@ -363,6 +363,29 @@ func TestAReadOnlyFolderIsReplayed(t *testing.T) {
 	s.holds()
 }
 
+// TestAStoreThatHasStoppedIsCopied with all that was answered: what stopped it does not keep a backup from being made.
+func TestAStoreThatHasStoppedIsCopied(t *testing.T) {
+	s := newSubject(t)
+	s.write(map[string]string{"k01": "folded"})
+	s.must(s.Fold())
+	s.write(map[string]string{"k02": "not folded"})
+	away := s.config.Path + ".away"
+	s.must(os.Rename(s.config.Path, away))
+	if err := s.Do(false, func(tx *engine.Tx) error { tx.Put(one, []byte("k03"), nil); return nil }); !errors.Is(err, engine.ErrStopped) {
+		t.Errorf("a write into a file that was moved: %v", err)
+	}
+	path := filepath.Join(proof.Memory(t), "copy.db")
+	f, err := os.Create(path)
+	s.must(err)
+	_, err = s.CopyTo(f, func(*engine.View) error { return nil })
+	s.must(errors.Join(err, f.Close()))
+	s.config.Path = path
+	old := s.DB
+	s.open()
+	_ = old.Close() // it has stopped
+	s.holds()
+}
+
 // TestARewritingErasesTheLog: what was deleted before is neither in the file nor in a segment.
 func TestARewritingErasesTheLog(t *testing.T) {
 	s := newSubject(t)
