@@ -10,11 +10,11 @@ import (
 	"doorward/kv/engine"
 )
 
-// replacedName is the name of a store that was replaced (Replace).
-var replacedName = regexp.MustCompile(`^doorward-[0-9]{8}T[0-9]{6}Z(-[0-9]+)?\.db$`)
+// replacedName is the name of a store that was replaced (Replace), and of a log that was set aside.
+var replacedName = regexp.MustCompile(`^doorward-[0-9]{8}T[0-9]{6}Z(-[0-9]+)?\.(db|log)$`)
 
 // IsOwnName tells whether only a store gives this name to a file in its folder. No other file may have it there.
 func IsOwnName(name string) bool {
-	return name == filepath.Base(Path("")) || name == engine.RewriteName || name == verifyName || slices.Contains(beside[:], name) ||
+	return name == filepath.Base(Path("")) || name == engine.RewriteName || name == engine.LogName || name == verifyName || slices.Contains(beside[:], name) ||
 		replacedName.MatchString(name) || strings.HasPrefix(name, disk.OwnPrefix)
 }
