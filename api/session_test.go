@@ -171,9 +171,14 @@ func TestTheDoorPageIsServedWithAPolicy(t *testing.T) {
 		}
 		w.status(w.do("GET", prefix+"/door/assets/door.js", "", anybody, header("If-None-Match", asset.header.Get("ETag"))), 304)
 		w.status(w.do("GET", prefix+"/door/assets/..%2fweb.go", "", anybody), 404)
-		size := len(page.body)
-		for _, name := range []string{"door.js", "session.js", "words.js", "signal.js", "camera.js", "keys.js", "queue.js", "door.css", "icon.svg"} {
-			size += len(w.status(w.do("GET", prefix+"/door/assets/"+name, "", anybody), 200).body)
+		size, packed := 0, header("Accept-Encoding", "gzip")
+		for _, path := range []string{"/door", "/door/assets/door.js", "/door/assets/session.js", "/door/assets/words.js", "/door/assets/words.en.json", "/door/assets/words.pt-BR.json",
+			"/door/assets/signal.js", "/door/assets/camera.js", "/door/assets/keys.js", "/door/assets/queue.js", "/door/assets/company.js", "/door/assets/sw.js",
+			"/door/assets/door.css", "/door/assets/icon.svg"} {
+			a := w.status(w.do("GET", prefix+path, "", anybody, packed), 200)
+			if size += len(a.body); a.header.Get("Content-Encoding") != "gzip" {
+				t.Errorf("%s: %v", path, a.header)
+			}
 		}
 		if size > 60_000 {
 			t.Errorf("the page takes %d bytes, at most 60,000 are wanted", size)
