@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"encoding/base64"
+	"errors"
 	"math"
 	"net/http"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 
 	"doorward/api/reach"
 	"doorward/kv/auth"
+	"doorward/kv/record"
 	"doorward/kv/table"
 )
 
@@ -34,6 +36,21 @@ func (x *exchange) authenticate(r *http.Request) (err error) {
 	x.caller, err = x.server.Login(r, key, secret)
 	x.known = err == nil
 	return err
+}
+
+// lastWords lets a door's key that is revoked hand in what its phone has kept. It tells whether it does.
+func (x *exchange) lastWords(err error) bool {
+	if !errors.Is(err, table.ErrRevoked) {
+		return false
+	}
+	event, _ := record.Event.ParseID(x.request.PathValue("id")) // every route of a door names its event
+	key, _, ok := credentials(x.request.Header["Authorization"])
+	if !ok {
+		key, _, _, _ = x.fromCookie(x.request) // authenticate has found the pair right
+	}
+	x.caller, err = x.store().Keys.RevokedDoor(key, event.Int())
+	x.known = err == nil
+	return x.known
 }
 
 // failedLogin counts and logs a login that failed. The error says so, or that the client has to wait.

@@ -25,6 +25,8 @@ var messages = map[table.Outcome]string{
 	door.NoLongerValid:   "This ticket is no longer valid.",
 	door.EventClosed:     "The event takes no check-ins.",
 	door.Undone:          "The check-in was undone.",
+	door.Left:            "Left.",
+	door.NotInside:       "This ticket is not inside.",
 }
 
 // checkinForm is the body of a check-in.

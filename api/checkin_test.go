@@ -198,7 +198,7 @@ func TestDoorScan(t *testing.T) {
 	w := newWorld(t)
 	w.ticket(w.event, "A1", `"type":"Adult","order":"family 7"`)
 	v := w.scan(w.event, `{"code":"A1","door":"North"}`)
-	want := fmt.Sprintf(`{"outcome":"admitted","checkin_id":%q,"admitted_at":%q,"door":"North","seconds_ago":0,"label":"Ana S.","type":"Adult","order":"family 7","message":"Admitted."}`,
+	want := fmt.Sprintf(`{"outcome":"admitted","checkin_id":%q,"admitted_at":%q,"door":"North","seconds_ago":0,"label":"Ana S.","type":"Adult","order":"family 7","notice":null,"message":"Admitted."}`,
 		v.text(t, "checkin_id"), v.text(t, "admitted_at"))
 	if v.body != want {
 		t.Errorf("scan = %s\nwant   %s", v.body, want)

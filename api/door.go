@@ -14,6 +14,9 @@ import (
 	"doorward/kv/table"
 )
 
+// directionField says which way a door leads.
+var directionField = record.Field{Name: "direction", Type: record.Choice{string(table.In), string(table.Out), string(table.Reentry)}, Flags: record.Null}
+
 // The bodies of the door's requests.
 var (
 	scanForm = record.Form("scan_form",
@@ -21,6 +24,7 @@ var (
 		record.Field{Name: "ticket_id", Type: record.Integer{Min: 1, Max: record.MaxID}, Flags: record.Null},
 		record.Field{Name: "door", Type: record.Text{Max: maxDoor}, Flags: record.Null},
 		record.Field{Name: "nonce", Type: record.Text{Max: maxIdempotency}, Flags: record.Null},
+		directionField,
 	)
 	undoForm = record.Form("undo_form",
 		record.Field{Name: "checkin_id", Type: record.Text{Min: 1, Max: 26}, Flags: record.Required},
@@ -38,13 +42,14 @@ type ruling struct {
 	Label      *string        `json:"label"`
 	Type       *string        `json:"type"`
 	Order      *string        `json:"order"`
+	Notice     *string        `json:"notice"`
 	Message    string         `json:"message"`
 }
 
 func rulingOf(d door.Decision, message string) ruling {
 	v := ruling{
 		Outcome: d.Outcome, CheckinID: nullable.Text(d.CheckinID), AdmittedAt: nullable.Time(d.AdmittedAt), Door: nullable.Text(d.Door),
-		Label: nullable.Text(d.Label), Type: nullable.Text(d.Type), Order: nullable.Text(d.Order), Message: message,
+		Label: nullable.Text(d.Label), Type: nullable.Text(d.Type), Order: nullable.Text(d.Order), Notice: nullable.Text(d.Notice), Message: message,
 	}
 	if !d.AdmittedAt.IsZero() {
 		v.SecondsAgo = &d.SecondsAgo
@@ -67,7 +72,7 @@ func readScan(x *exchange) (a door.Attempt, err error) {
 	if err != nil {
 		return a, err
 	}
-	a = door.Attempt{Code: form.Text("code"), Door: form.Text("door"), Nonce: form.Text("nonce")}
+	a = door.Attempt{Code: form.Text("code"), Door: form.Text("door"), Nonce: form.Text("nonce"), Way: table.Way(form.Text("direction"))}
 	if id, ok := form.Value("ticket_id"); ok {
 		a.Ticket, _ = strconv.ParseInt(string(id), 10, 64) // the form holds an integer, or null
 	}

@@ -80,8 +80,8 @@ func TestDoorSearchShowsWhatADoorMayKnow(t *testing.T) {
 		bare := w.create(record.Ticket, fmt.Sprintf(`{"event_id":%d,"holder_name":"Ana"}`, w.event))
 		door := w.as(fmt.Sprintf("event:%d", w.event), "checkin:*")
 		a := door.status(door.do("GET", searchPath(w.event, "ana"), ""), 200)
-		want := fmt.Sprintf(`{"results":[{"ticket_id":%d,"label":"Ana","type":null,"order":null,"state":"valid","phone_tail":null,"admitted_at":null,"checkin_id":null},`+
-			`{"ticket_id":%d,"label":"Ana Z.","type":"Adult","order":"H-7","state":"valid","phone_tail":"4321","admitted_at":null,"checkin_id":null}]}`, bare, id)
+		want := fmt.Sprintf(`{"results":[{"ticket_id":%d,"label":"Ana","type":null,"order":null,"state":"valid","phone_tail":null,"admitted_at":null,"checkin_id":null,"notice":null},`+
+			`{"ticket_id":%d,"label":"Ana Z.","type":"Adult","order":"H-7","state":"valid","phone_tail":"4321","admitted_at":null,"checkin_id":null,"notice":null}]}`, bare, id)
 		if a.body != want {
 			t.Errorf("body = %s\nwant   %s", a.body, want)
 		}

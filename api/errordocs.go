@@ -75,7 +75,7 @@ func checkinRefusals() []errorDoc {
 	}
 	for outcome := range messages {
 		switch outcome {
-		case table.Admitted, door.Undone, door.AlreadyAdmitted:
+		case table.Admitted, door.Undone, door.AlreadyAdmitted, door.Left, door.NotInside:
 		default:
 			docs = append(docs, errorDoc{err: &notAdmitted{door.Decision{Outcome: outcome}}})
 		}

@@ -154,14 +154,14 @@ func ownExamples() map[string]any {
 	made := key
 	made.Secret = "shown-this-once"
 	return map[string]any{
-		"session": sessionView{"Bia", []eventView{{7, "Summer conference", at, at, true}}},
+		"session": sessionView{"Bia", steward, 2, []eventView{{7, "Summer conference", at, at, true, false}}},
 		"decoded": decoded{[]barcode.Code{{Text: "K7QP2M9D4RSX1ABC", Format: barcode.QR}}},
 		"ruling":  rulingOf(admitted, messages[table.Admitted]),
 		"new_key": made,
 		"key":     listedKey{key, null},
 		"scans_report": map[string]any{"results": []any{scanned{rulingOf(admitted, messages[table.Admitted]), nil, false, at, &nonce},
 			refusedScan{errorView{"VALIDATION_ERROR", "The given data was invalid.", fault.ByField{"code": {fault.Required}}}, at, nil}}},
-		"status": viewStatus(7, door.Status{Issued: 150, Admitted: 96, Outcomes: map[table.Outcome]int{table.Admitted: 96, door.Unpaid: 2},
+		"status": viewStatus(7, door.Status{Issued: 150, Admitted: 96, Inside: 96, Outcomes: map[table.Outcome]int{table.Admitted: 96, door.Unpaid: 2},
 			Types: map[string]door.TypeCount{kind: {Issued: 150, Admitted: 96}}, Doors: map[string]int{gate: 96},
 			Minutes: []door.MinuteCount{{Minute: exampleTime, Admitted: 12, Refused: 1}}}),
 		"double_entry":       double,
@@ -171,7 +171,7 @@ func ownExamples() map[string]any {
 		"reads":    readsView{at, 2, record.Person.Name, 40},
 		"venue":    overview.Laptop{ID: 1, Name: "North door", Scopes: []string{"event-7"}, LastContact: at, Backlog: &backlog, Offset: &offset, Version: &version},
 		"history":  []any{pastView{record.Person.Name, "2-6f1d0c2b9a8e4753b1d0e6a2c4f8975e", at, &id, &node, []string{"phone"}, false, true, true}},
-		"found":    foundTickets{[]foundTicket{{ticket, &label, &kind, &order, &state, &tail, at, &node}}},
+		"found":    foundTickets{[]foundTicket{{ticket, &label, &kind, &order, &state, &tail, at, &node, nil}}},
 		"health":   map[string]any{"status": "ready", "reasons": []string{sentence(shortage.Error())}, "events": []int64{7}},
 		"document": map[string]any{"openapi": "3.1.0", "info": map[string]any{"title": "Doorward"}, "paths": map[string]any{}},
 		"import_report": load.Report{Created: 2, Unchanged: 1, Rejected: []load.Rejection{{Line: 4, Column: "Code", Reason: fault.Blank}},

@@ -4,34 +4,48 @@ import (
 	"bytes"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"doorward/api/web"
 )
 
 // pageHeaders are what every page and what lies beside it is sent with.
-func pageHeaders(h http.Header, media string, length int) {
+func pageHeaders(h http.Header, media string) {
 	h.Set("Content-Type", media)
-	h.Set("Content-Length", strconv.Itoa(length))
 	h.Set("Content-Security-Policy", web.Policy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Permissions-Policy", "camera=(self), microphone=(), geolocation=()")
 }
 
+// sendPage writes a body, packed where the browser takes it.
+func (x *exchange) sendPage(body []byte, pack func() []byte) error {
+	h := x.Header()
+	h.Add("Vary", "Accept-Encoding")
+	if strings.Contains(x.request.Header.Get("Accept-Encoding"), "gzip") {
+		h.Set("Content-Encoding", "gzip")
+		body = pack()
+	}
+	return sendWhole(x, body)
+}
+
+// sendWhole writes a body and says how long it is.
+func sendWhole(w http.ResponseWriter, body []byte) error {
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	_, err := w.Write(body)
+	return unlessGone(err)
+}
+
 // doorPage answers GET /door: the page for helpers at a door.
 func doorPage(x *exchange) error {
 	var page bytes.Buffer
-	if err := web.Door(&page, web.Page{Base: x.server.Prefix(), Trust: len(x.server.config.Local.Authority) > 0}); err != nil {
+	at := web.Page{Base: x.server.Prefix(), Trust: len(x.server.config.Local.Authority) > 0}
+	if err := x.server.pages.Door(&page, at, x.request.Header.Get("Accept-Language")); err != nil {
 		return err
 	}
-	return x.page(page.Bytes(), "text/html; charset=utf-8")
-}
-
-// page sends a page, or what lies beside it.
-func (x *exchange) page(body []byte, media string) error {
-	pageHeaders(x.Header(), media, len(body))
-	_, err := x.Write(body)
-	return unlessGone(err)
+	pageHeaders(x.Header(), "text/html; charset=utf-8")
+	x.Header().Add("Vary", "Accept-Language")
+	return x.sendPage(page.Bytes(), func() []byte { return web.Pack(page.Bytes()) })
 }
 
 // assetRoute answers the files beside the pages. A browser asks each time whether they are still the same: a laptop may have been given another version.
@@ -49,7 +63,9 @@ func assetRoute() func(*exchange) error {
 			x.WriteHeader(http.StatusNotModified)
 			return nil
 		}
-		return x.page(a.Body, a.Media)
+		pageHeaders(h, a.Media)
+		h.Set("Service-Worker-Allowed", x.server.Prefix()+"/door") // the one that keeps the page lies here
+		return x.sendPage(a.Body, func() []byte { return a.Packed })
 	}
 }
 

@@ -104,7 +104,7 @@ func (rt *route) admit(x *exchange) error {
 	if rt.needs.open {
 		return nil
 	}
-	if err := x.authenticate(x.request); err != nil {
+	if err := x.authenticate(x.request); err != nil && !(rt.needs.revoked && x.lastWords(err)) {
 		return err
 	}
 	if rt.needs.resource != "" {

@@ -26,6 +26,7 @@ type needs struct {
 	open     bool   // nothing: no key either
 	resource string // of the permission; "" = any key
 	whole    bool   // level denomination
+	revoked  bool   // a door's key that is revoked will do
 }
 
 // The collections of /v1.
@@ -61,14 +62,17 @@ func publicRoutes() []route {
 		{http.MethodPost, door + "scan/", atDoor, scan, operation{
 			id: "scan_ticket", tag: "door", summary: "Decide whether a scanned ticket is admitted", form: scanForm, status: 200, reply: "ruling",
 			text: "The ticket is named by its code, or by the ticket_id that a search at the door has found. " +
-				"The door and the nonce of the body count before X-Door and Idempotency-Key.",
+				"The door and the nonce of the body count before X-Door and Idempotency-Key. An event whose list_rule is reentry takes a direction: in, " +
+				"which a scan without one means, out (left, or not_inside), or reentry (in, for guests alone that were inside before). " +
+				"The notice is what the event has doors say of the ticket's type.",
 			reads: []string{"X-Door", "Idempotency-Key"}}},
 		{http.MethodPost, door + "undo/", atDoor, undo, operation{
 			id: "undo_checkin", tag: "door", summary: "Take a check-in back", form: undoForm, status: 200, reply: "ruling",
-			reads: []string{"X-Door", "Idempotency-Key"}}},
-		{http.MethodPost, door + "scans/", atDoor, scans, operation{
+			text: "A key that may not DELETE check-ins takes back its own of the last minute alone.", reads: []string{"X-Door", "Idempotency-Key"}}},
+		{http.MethodPost, door + "scans/", needs{resource: record.Checkin.Resource, revoked: true}, scans, operation{
 			id: "scan_tickets", tag: "door", summary: "Decide what an offline scanner has read", form: scansForm, status: 200,
-			text:  "At most 1,000 scans, decided in the order given. A scan that is wrong is refused alone.",
+			text: "At most 1,000 scans, decided in the order given. A scan that is wrong is refused alone. The page of a revoked key hands in once " +
+				"the scans of guests that it has let in: they are flagged for review, and it is told no label.",
 			reply: "scans_report", reads: []string{"X-Door", "Idempotency-Key"}}},
 		{http.MethodPost, sessionPath, needs{open: true}, beginSession, operation{
 			id: "begin_session", tag: "door", summary: "Begin a page's session", form: sessionForm, status: 200, reply: "session",
@@ -88,7 +92,14 @@ func publicRoutes() []route {
 			id: "list_event_double_entries", tag: "door", summary: "List an event's double entries", status: 200, reply: "double_entry", list: true, query: windowParameters}},
 		{http.MethodGet, door + "search/", atDoor, searchTickets, operation{
 			id: "search_tickets", tag: "door", summary: "Find tickets by what their holders say", status: 200, reply: "found",
-			text: "At most 20, the likeliest first.", query: []parameterDoc{typedParameter}}},
+			text: "At most 20, the likeliest first; at most 5 for a key that may not DELETE check-ins.", query: []parameterDoc{typedParameter}}},
+		{http.MethodGet, door + "family/", atDoor, family, operation{
+			id: "find_family", tag: "door", summary: "Find the other tickets of an order", status: 200, reply: "found",
+			text: "Those of the order of a check-in's ticket, at most 20, those that are not in first.", query: []parameterDoc{checkinParameter}}},
+		{http.MethodGet, door + "stream/", atDoor, streamDoor, operation{
+			id: "follow_door", tag: "door", summary: "Follow an event's doors as server-sent events", status: 200, media: typeEvents, page: streamExample(),
+			text: "An event named status comes at once, with each change, and every ten seconds. The name of the door that listens makes it one of the doors. " +
+				"Revoking the key ends the stream.", query: []parameterDoc{doorParameter}}},
 	}
 }
 

@@ -26,6 +26,7 @@ var (
 		record.Field{Name: "nonce", Type: record.Text{Max: maxIdempotency}, Flags: record.Null},
 		record.Field{Name: "door", Type: record.Text{Max: maxDoor}, Flags: record.Null},
 		record.Field{Name: "let_in", Type: record.Bool{}, Flags: record.Null},
+		directionField,
 	)
 	scanItems = record.Items{Of: offlineForm, Max: maxScans}
 	scansForm = record.Form("scans_form", record.Field{Name: "scans", Type: scanItems, Flags: record.Required})
@@ -127,7 +128,7 @@ func readScanItem(item jsontext.Value, zone *time.Location) (o offlineScan) {
 		return o
 	}
 	letIn, _ := form.Value("let_in")
-	o.Attempt = door.Attempt{Code: form.Text("code"), Door: form.Text("door"), Nonce: form.Text("nonce"), LetIn: string(letIn) == "true"}
+	o.Attempt = door.Attempt{Code: form.Text("code"), Door: form.Text("door"), Nonce: form.Text("nonce"), LetIn: string(letIn) == "true", Way: table.Way(form.Text("direction"))}
 	o.At, _ = value.ParseDateTime(form.Text("at"), zone) // its faults are the form's
 	o.nonce, o.err = o.Nonce, sound(form)
 	return o

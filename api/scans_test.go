@@ -205,8 +205,8 @@ func TestStatusCounts(t *testing.T) {
 	batch := `{"code":"K1",` + seenAt + `,"door":"North"},{"code":"C1",` + seenAt + `,"door":"South"},{"code":"C1",` + seenAt + `,"let_in":true},{"code":"GONE",` + seenAt + `}`
 	w.status(w.do("POST", doorPath(w.event, "scans"), `{"scans":[`+batch+`]}`), 200)
 	w.status(w.do("POST", doorPath(w.event, "undo"), fmt.Sprintf(`{"checkin_id":%q}`, undone)), 200)
-	want := fmt.Sprintf(`{"event_id":%d,"issued":5,"admitted":2,"double_entries":1,"outcomes":{"admitted":2,"already_admitted":1,"blocked":1,"cancelled":0,`+
-		`"event_closed":0,"no_longer_valid":0,"not_yet_valid":0,"refunded":0,"undone":1,"unknown_code":0,"unpaid":0,"wrong_event":0},`+
+	want := fmt.Sprintf(`{"event_id":%d,"issued":5,"admitted":2,"double_entries":1,"inside":2,"outcomes":{"admitted":2,"already_admitted":1,"blocked":1,"cancelled":0,`+
+		`"event_closed":0,"left":0,"no_longer_valid":0,"not_inside":0,"not_yet_valid":0,"refunded":0,"undone":1,"unknown_code":0,"unpaid":0,"wrong_event":0},`+
 		`"types":{"Adult":{"issued":4,"admitted":1},"Child":{"issued":1,"admitted":1}},"types_more":{"issued":0,"admitted":0},`+
 		`"doors":{"North":1,"South":1},"doors_more":0,"minutes":[{"minute":"2026-05-01T18:01:00Z","admitted":2,"refused":1}]}`, w.event)
 	if a := got(); !same(a.body, want) {

@@ -11,6 +11,7 @@ import (
 	"doorward/api/nullable"
 	"doorward/api/query"
 	"doorward/kv/desk"
+	"doorward/kv/door"
 	"doorward/kv/fault"
 	"doorward/kv/record"
 	"doorward/kv/search"
@@ -79,6 +80,7 @@ type foundTicket struct {
 	PhoneTail  *string        `json:"phone_tail"`
 	AdmittedAt jsontext.Value `json:"admitted_at"`
 	CheckinID  *string        `json:"checkin_id"`
+	Notice     *string        `json:"notice"`
 }
 
 // foundTickets are the tickets that a door's search finds, the likeliest first.
@@ -100,14 +102,48 @@ func searchTickets(x *exchange) error {
 	if err != nil {
 		return err
 	}
+	if !x.caller.Supervises() {
+		hits = hits[:min(len(hits), stewardHits)]
+	}
+	return x.answer(http.StatusOK, viewFound(hits))
+}
+
+// stewardHits is how many tickets a steward's search shows: a list is not to be browsed at a door.
+const stewardHits = 5
+
+func viewFound(hits []door.TicketHit) foundTickets {
 	list := foundTickets{make([]foundTicket, len(hits))}
 	for i, h := range hits {
 		list.Results[i] = foundTicket{
 			TicketID: h.Ticket.Int(), Label: nullable.Text(h.Label), Type: nullable.Text(h.Type), Order: nullable.Text(h.Order), State: nullable.Text(h.State),
-			PhoneTail: nullable.Text(h.PhoneTail), AdmittedAt: nullable.Time(h.AdmittedAt), CheckinID: nullable.Text(h.CheckinID),
+			PhoneTail: nullable.Text(h.PhoneTail), AdmittedAt: nullable.Time(h.AdmittedAt), CheckinID: nullable.Text(h.CheckinID), Notice: nullable.Text(h.Notice),
 		}
 	}
-	return x.answer(http.StatusOK, list)
+	return list
+}
+
+// family answers GET /door/v1/event/{id}/family/.
+func family(x *exchange) error {
+	id, err := event(x)
+	if err != nil {
+		return err
+	}
+	checkin, given := query.Parse(x.request.URL.RawQuery).Last("checkin_id")
+	if !given {
+		var faults fault.ByField
+		faults.Add("checkin_id", fault.Required)
+		return unlessMissing(x, record.Event, id, faults)
+	}
+	hits, err := x.store().Door.Family(x.caller, id.Int(), checkin)
+	if err != nil {
+		return err
+	}
+	return x.answer(http.StatusOK, viewFound(hits))
+}
+
+// checkinParameter is what the document says of whose family is asked for.
+var checkinParameter = parameterDoc{
+	name: "checkin_id", required: true, schema: map[string]any{"type": "string"}, text: "A check-in of one ticket of the order.",
 }
 
 // readTyped reads what was typed at a door. What only parts words is nothing.

@@ -17,6 +17,7 @@ import (
 	"doorward/api/barcode"
 	"doorward/api/reach"
 	"doorward/api/throttle"
+	"doorward/api/web"
 	"doorward/kv"
 	"doorward/kv/desk"
 )
@@ -66,6 +67,8 @@ type Server struct {
 	traces   *traces
 	photos   *barcode.Reader
 	tickets  tickets
+	company  *company
+	pages    *web.Pages
 	origins  *http.CrossOriginProtection
 	document func() ([]byte, error) // renders the OpenAPI document, once
 }
@@ -99,7 +102,10 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{
 		config: c, base: base, metrics: m, hosts: reach.NewHosts(base, append(slices.Clone(c.AllowedHosts), c.Local.Name)), proxies: trusted,
-		limits: throttle.NewLimits(c.AuthFailures, time.Now, c.Logger), traces: newTraces(), photos: barcode.NewReader(photosAtOnce), origins: http.NewCrossOriginProtection(),
+		limits: throttle.NewLimits(c.AuthFailures, time.Now, c.Logger), traces: newTraces(), photos: barcode.NewReader(photosAtOnce), company: newCompany(), origins: http.NewCrossOriginProtection(),
+	}
+	if s.pages, err = web.New(); err != nil {
+		return nil, fmt.Errorf("api: pages: %w", err)
 	}
 	table := slices.Concat(siteRoutes(s.Prefix()), publicRoutes(), adminRoutes())
 	s.router = newRouter(s.Prefix(), table)
@@ -120,8 +126,14 @@ func parsePublicURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// Close tells the log what it has not been told yet. Requests may be answered still.
-func (s *Server) Close() { s.limits.Close() }
+// Close ends open streams, and tells the log what it has not been told yet. Requests may be answered still.
+func (s *Server) Close() {
+	s.EndStreams()
+	s.limits.Close()
+}
+
+// EndStreams ends the streams of pages, so that a server that ends need not wait for them.
+func (s *Server) EndStreams() { s.company.end() }
 
 // Prefix is the path that everything is mounted below: "" or "/doorward".
 func (s *Server) Prefix() string {

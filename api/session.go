@@ -95,6 +95,8 @@ var sessionForm = record.Form("session_form",
 // sessionView is what a page knows of its session.
 type sessionView struct {
 	Name   string      `json:"name"`
+	Role   role        `json:"role"`
+	KeyID  int64       `json:"key_id"`
 	Events []eventView `json:"events"`
 }
 
@@ -105,6 +107,32 @@ type eventView struct {
 	Start jsontext.Value `json:"start_datetime"`
 	End   jsontext.Value `json:"end_datetime"`
 	Open  bool           `json:"open"`
+
+	Reentry bool `json:"reentry"` // its doors may be set to a direction
+}
+
+// role is what a helper is at a door.
+type role string
+
+// The roles: a steward takes back the own check-ins of the last minute and finds five tickets at most; a supervisor any, and twenty.
+const (
+	steward    role = "steward"
+	supervisor role = "supervisor"
+)
+
+// permissions are those of a helper's key.
+func (r role) permissions() []auth.Permission {
+	if r == supervisor {
+		return []auth.Permission{{Resource: record.Checkin.Resource, Method: "*"}}
+	}
+	return []auth.Permission{{Resource: record.Checkin.Resource, Method: "GET"}, {Resource: record.Checkin.Resource, Method: "POST"}}
+}
+
+func roleOf(p auth.Principal) role {
+	if p.Supervises() {
+		return supervisor
+	}
+	return steward
 }
 
 // beginSession answers POST /door/v1/session/.
@@ -150,9 +178,9 @@ func showSession(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	v := sessionView{Name: x.caller.Name(), Events: []eventView{}}
+	v := sessionView{Name: x.caller.Name(), Role: roleOf(x.caller), KeyID: x.caller.Key(), Events: []eventView{}}
 	for _, e := range events {
-		v.Events = append(v.Events, eventView{e.ID, e.Name, nullable.Time(e.Start), nullable.Time(e.End), e.Open})
+		v.Events = append(v.Events, eventView{e.ID, e.Name, nullable.Time(e.Start), nullable.Time(e.End), e.Open, e.Reentry})
 	}
 	return x.answer(http.StatusOK, v)
 }
@@ -175,6 +203,7 @@ type tickets struct {
 // ticket is good once, for a key of one event.
 type ticket struct {
 	event int64
+	role  role
 	ends  time.Time
 }
 
@@ -184,7 +213,7 @@ const (
 )
 
 // show makes a ticket for an event. The text is told this once.
-func (t *tickets) show(event int64, now time.Time) (text string, ends time.Time) {
+func (t *tickets) show(event int64, as role, now time.Time) (text string, ends time.Time) {
 	text, ends = rand.Text(), now.Add(ticketLasts)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -196,31 +225,31 @@ func (t *tickets) show(event int64, now time.Time) (text string, ends time.Time)
 	if t.open == nil {
 		t.open = map[[sha256.Size]byte]ticket{}
 	}
-	t.open[sha256.Sum256([]byte(text))] = ticket{event, ends}
+	t.open[sha256.Sum256([]byte(text))] = ticket{event, as, ends}
 	return text, ends
 }
 
 // take uses a ticket up. ok is false for one that is unknown, used or too old.
-func (t *tickets) take(text string, now time.Time) (event int64, ok bool) {
+func (t *tickets) take(text string, now time.Time) (found ticket, ok bool) {
 	hash := sha256.Sum256([]byte(text))
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	found, ok := t.open[hash]
+	found, ok = t.open[hash]
 	delete(t.open, hash)
-	return found.event, ok && now.Before(found.ends)
+	return found, ok && now.Before(found.ends)
 }
 
 // redeem gives a helper's phone a key of its own for a ticket. A wrong ticket counts as a failed login.
 func redeem(x *exchange, text, name string) (k auth.Key, secret string, err error) {
 	store := x.store()
-	event, ok := x.server.tickets.take(text, store.Tables.Now())
+	shown, ok := x.server.tickets.take(text, store.Tables.Now())
 	if !ok {
 		if err := x.server.failedLogin(x.request, ""); !errors.Is(err, table.ErrBadLogin) {
 			return k, "", err
 		}
 		return k, "", errTicket
 	}
-	e, err := store.Door.DoorEvent(auth.Operator(), event)
+	e, err := store.Door.DoorEvent(auth.Operator(), shown.event)
 	if err != nil {
 		return k, "", err
 	}
@@ -229,7 +258,7 @@ func redeem(x *exchange, text, name string) (k auth.Key, secret string, err erro
 		ends = least
 	}
 	return store.Keys.AddKey(auth.Operator(), keys.KeySpec{Name: name, Expires: ends,
-		Level: auth.Level{Name: auth.EventOf, IDs: []int64{event}}, Permissions: []auth.Permission{{Resource: record.Checkin.Resource, Method: "*"}}})
+		Level: auth.Level{Name: auth.EventOf, IDs: []int64{shown.event}}, Permissions: shown.role.permissions()})
 }
 
 // errNotServing is returned for a ticket of a door where no server runs that could take it.
@@ -308,6 +337,10 @@ func controlTicket(x *exchange, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	text, ends := x.server.tickets.show(e.ID, x.store().Tables.Now())
+	as := steward
+	if r.URL.Query().Get("role") == string(supervisor) {
+		as = supervisor
+	}
+	text, ends := x.server.tickets.show(e.ID, as, x.store().Tables.Now())
 	return x.answer(http.StatusOK, ticketView{text, e.ID, e.Name, value.Time(ends), x.server.siteView()})
 }

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"bufio"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -127,13 +128,25 @@ func (s *site) send(c *call, body string) answer {
 		s.Fatalf("%s %s: %v", c.Method, c.URL.Path, err)
 	}
 	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
+	b, err := bodyOf(resp)
 	if err != nil {
 		s.Fatalf("%s %s: read: %v", c.Method, c.URL.Path, err)
 	}
 	a := answer{resp.StatusCode, resp.Header, string(b)}
 	s.conforms(c, input, a)
 	return a
+}
+
+// bodyOf reads an answer; of a stream, its first event.
+func bodyOf(resp *http.Response) (b []byte, err error) {
+	if resp.Header.Get("Content-Type") != "text/event-stream" {
+		return io.ReadAll(resp.Body)
+	}
+	lines := bufio.NewScanner(resp.Body)
+	for lines.Scan() && lines.Text() != "" {
+		b = append(append(b, lines.Bytes()...), '\n')
+	}
+	return b, lines.Err()
 }
 
 // The accessors of an answer fail the test where the body is something else.

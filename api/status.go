@@ -23,6 +23,7 @@ type statusView struct {
 	Issued    int                   `json:"issued"`
 	Admitted  int                   `json:"admitted"`
 	Doubles   int                   `json:"double_entries"`
+	Inside    int                   `json:"inside"`
 	Outcomes  map[table.Outcome]int `json:"outcomes"`
 	Types     map[string]typeCount  `json:"types"`
 	TypesMore typeCount             `json:"types_more"`
@@ -56,7 +57,7 @@ func status(x *exchange) error {
 }
 
 func viewStatus(event int64, st door.Status) statusView {
-	v := statusView{EventID: event, Issued: st.Issued, Admitted: st.Admitted, Doubles: st.Doubles, Outcomes: st.Outcomes,
+	v := statusView{EventID: event, Issued: st.Issued, Admitted: st.Admitted, Doubles: st.Doubles, Inside: st.Inside, Outcomes: st.Outcomes,
 		Types: map[string]typeCount{}, Doors: map[string]int{}, Minutes: make([]minuteView, len(st.Minutes))}
 	types := most(st.Types, func(a, b door.TypeCount) int { return cmp.Or(b.Admitted-a.Admitted, b.Issued-a.Issued) })
 	for i, name := range types {

@@ -37,8 +37,9 @@ func trustPage(x *exchange) error {
 		return err
 	}
 	x.Header().Set("Content-Language", t.Language)
-	x.Header().Set("Vary", "Accept-Language")
-	return x.page(page.Bytes(), "text/html; charset=utf-8")
+	x.Header().Add("Vary", "Accept-Language")
+	pageHeaders(x.Header(), "text/html; charset=utf-8")
+	return x.sendPage(page.Bytes(), func() []byte { return web.Pack(page.Bytes()) })
 }
 
 // trustFile answers GET /door/trust/doorward.crt: the authority's certificate, which is no secret.
@@ -49,7 +50,8 @@ func trustFile(x *exchange) error {
 	}
 	x.Header().Set("Content-Disposition", `attachment; filename="`+authorityFile+`"`)
 	x.Header().Set("Cache-Control", "no-cache")
-	return x.page(der, authorityMedia)
+	pageHeaders(x.Header(), authorityMedia)
+	return sendWhole(x, der)
 }
 
 // fingerprint is the SHA-256 of a certificate as phones show it: 32 pairs of digits.

@@ -1,9 +1,7 @@
 package kv_test
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime/pprof"
@@ -132,25 +130,11 @@ func (b *bench) admit(i int) error {
 	return err
 }
 
-// copyFile copies the store's file as it is on disk, which no commit may change meanwhile.
+// copyFile copies the store, as a file that stands alone.
 func (b *bench) copyFile(t testing.TB, to string) string {
 	t.Helper()
-	if err := copyFile(table.Path(b.dir), to); err != nil {
+	if _, err := b.store.Files.CopyTo(auth.Operator(), to); err != nil {
 		t.Fatal(err)
 	}
 	return to
-}
-
-func copyFile(from, to string) (err error) {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, in.Close()) }()
-	out, err := os.Create(to)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Sync(), out.Close())
 }

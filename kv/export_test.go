@@ -143,16 +143,23 @@ func TwinTicket(s *Store, form *record.Patch) (id record.ID, err error) {
 	return id, err
 }
 
-// boltOf is the file as bbolt has it.
+// boltOf is the file as bbolt has it, with all that was committed folded into it.
 func boltOf(s *Store) *bbolt.DB {
-	file := reflect.ValueOf(s.Tables.Engine).Elem().FieldByName("file").FieldByName("v").UnsafePointer()
-	return *(**bbolt.DB)(file) // the first field of engine's file
+	_ = s.Tables.Engine.Fold() // a store that has stopped has what it has
+	state := reflect.ValueOf(s.Tables.Engine).Elem().FieldByName("state").FieldByName("v").UnsafePointer()
+	return **(***bbolt.DB)(state) // the first field of engine's state is its file, and the file's is this
 }
 
-// BreakFile closes the file under bbolt: reads go on from the map, the next commit fails.
+// BreakFile closes the file under bbolt and the log's: reads go on from the map, the next commit fails.
 func BreakFile(s *Store) error {
 	file := (*os.File)(reflect.ValueOf(boltOf(s)).Elem().FieldByName("file").UnsafePointer())
-	return file.Close()
+	err := file.Close()
+	if log := reflect.ValueOf(s.Tables.Engine).Elem().FieldByName("journal"); !log.IsNil() {
+		live := log.Elem().FieldByName("live")
+		segment := live.Index(live.Len() - 1).Elem().FieldByName("file")
+		err = errors.Join(err, (*os.File)(segment.UnsafePointer()).Close())
+	}
+	return err
 }
 
 // FormatNumber is the format that this version writes.

@@ -206,7 +206,7 @@ func TestARevokedPhoneHandsInOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Keys.RevokedDoor(k.Key); !errors.Is(err, table.ErrRevoked) {
+	if _, err := s.Keys.RevokedDoor(k.Key, event); !errors.Is(err, table.ErrRevoked) {
 		t.Errorf("a key that is good: %v", err)
 	}
 	if err := s.Keys.RevokeKey(auth.Operator(), k.ID); err != nil {
@@ -215,7 +215,7 @@ func TestARevokedPhoneHandsInOnce(t *testing.T) {
 	if _, err := s.Keys.Login(k.Key, secret); !errors.Is(err, table.ErrRevoked) {
 		t.Fatal(err)
 	}
-	p, err := s.Keys.RevokedDoor(k.Key)
+	p, err := s.Keys.RevokedDoor(k.Key, event)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,11 +241,11 @@ func TestARevokedPhoneHandsInOnce(t *testing.T) {
 		}
 	}
 	clock.Move(9 * time.Minute)
-	if _, err := s.Keys.RevokedDoor(k.Key); err != nil {
+	if _, err := s.Keys.RevokedDoor(k.Key, event); err != nil {
 		t.Errorf("the answer was lost: %v", err)
 	}
 	clock.Move(2 * time.Minute)
-	if _, err := s.Keys.RevokedDoor(k.Key); !errors.Is(err, table.ErrRevoked) {
+	if _, err := s.Keys.RevokedDoor(k.Key, event); !errors.Is(err, table.ErrRevoked) {
 		t.Errorf("a second time: %v", err)
 	}
 }

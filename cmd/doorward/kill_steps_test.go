@@ -33,6 +33,8 @@ func cutSteps() []cutStep {
 		{points: []crash.Point{crash.BeforeFile, crash.AfterFile, crash.BeforeCommit, crash.AfterCommit, crash.BeforeReplace, crash.AfterReplace},
 			args: []string{"restore", "--replace", "BACKUP"}, whole: true, prepare: func(k *killing) { k.command("", "backup", "BACKUP") }},
 		{points: []crash.Point{crash.BeforeFile, crash.AfterFile}, args: []string{"backup", "BACKUP"}, whole: true},
+		{points: []crash.Point{crash.BeforeLog, crash.AfterLog, crash.BeforeFold, crash.AfterFold, crash.BeforeAlone, crash.AfterAlone},
+			args: []string{"keys", "add", "--name", "y", "--level", "denomination"}, whole: true, prepare: func(k *killing) { k.command("", "keys", "list") }},
 		{points: []crash.Point{crash.BeforeCompacted, crash.AfterCompacted}, args: []string{"compact"}, whole: true},
 		{points: []crash.Point{crash.BeforeAside, crash.AfterAside}, args: []string{"serve", "--listen", "127.0.0.1:0"},
 			prepare: (*killing).breakIndex, again: []string{"keys", "list"}},

@@ -36,7 +36,7 @@ func (l *laboratory) backingUp(t *testing.T) {
 func (l *laboratory) restoringUnsynced(t *testing.T) {
 	var broken atomic.Bool
 	p, b := l.power(t, l.base.Disk(disk.Config{Sync: func(path string) error {
-		if broken.Load() && path == filepath.Dir(storeFile) {
+		if broken.Load() && path == "data" {
 			return syscall.EIO
 		}
 		return nil

@@ -99,6 +99,7 @@ func (l *laboratory) plays() map[string]func(*testing.T) {
 		"failed syncs, odd":   func(t *testing.T) { l.failing(t, 0, 2) },
 		"failed syncs, even":  func(t *testing.T) { l.failing(t, 1, 2) },
 		"failed start":        l.notStarting,
+		"failed stop":         l.stopping,
 	}
 }
 

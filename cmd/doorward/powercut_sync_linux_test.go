@@ -12,13 +12,15 @@ import (
 	"doorward/kv/kvtest/disk"
 )
 
-// storeFile is the store's file on a disk of the laboratory.
-const storeFile = "data/doorward.db"
+// isStores tells the store's file and those of its log on a disk of the laboratory.
+func isStores(path string) bool {
+	return path == "data/doorward.db" || strings.HasPrefix(path, "data/log/")
+}
 
 // commits is how many check-ins, one after the other, each have every sync fail.
 const commits = 60
 
-// failingSync has one sync of the store's file fail, of those that are counted, or it and all after it.
+// failingSync has one sync of the store's files fail, of those that are counted, or it and all after it.
 type failingSync struct {
 	mu      sync.Mutex
 	counts  bool
@@ -31,7 +33,7 @@ type failingSync struct {
 func (f *failingSync) sync(path string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.counts || path != storeFile {
+	if !f.counts || !isStores(path) {
 		return nil
 	}
 	f.seen++
@@ -53,7 +55,7 @@ func (f *failingSync) count(from bool) (seen, failed int) {
 // failing has every sync of a run of commits fail, once and for ever, each in a run of its own.
 func (l *laboratory) failing(t *testing.T, part, parts int) {
 	syncs := l.syncsOf(t)
-	if syncs < 2*commits {
+	if syncs < commits {
 		t.Fatalf("%d syncs of %d commits", syncs, commits)
 	}
 	for nth := 1 + part; nth <= syncs && !t.Failed(); nth += parts * l.stride {
@@ -106,7 +108,30 @@ func (l *laboratory) failAt(t *testing.T, f *failingSync) {
 	}}, 3)
 }
 
-// notStarting has the syncs of a start fail: the server says so in one line and ends.
+// stopping has every sync of a stop fail, in which the log is folded into the file and ends: what was answered is there.
+func (l *laboratory) stopping(t *testing.T) {
+	for nth := 1; !t.Failed(); nth++ {
+		f := &failingSync{nth: nth, forever: nth%2 == 0}
+		p, b := l.power(t, l.base.Disk(disk.Config{Sync: f.sync})), newDoorbook()
+		p.start()
+		b.admit(l, p, l.codes(0, 20), 4)
+		f.count(true)
+		p.end()
+		_, failed := f.count(false)
+		p.off()
+		l.syncs.Add(int64(failed))
+		m := p.disk.Medium()
+		l.cuts(t, story{fmt.Sprintf("%s: sync %d", t.Name(), nth), m, m.Length(), func(cut int) []cutWants { return []cutWants{b.wants(l, 0, cut)} }}, 10)
+		if failed == 0 {
+			if nth < 5 {
+				t.Errorf("a stop has %d syncs", nth-1)
+			}
+			return
+		}
+	}
+}
+
+// notStarting has the syncs of a start and of its end fail: the program says so and ends.
 func (l *laboratory) notStarting(t *testing.T) {
 	for nth := 1; ; nth++ {
 		f := &failingSync{nth: nth, counts: true}
@@ -123,7 +148,7 @@ func (l *laboratory) notStarting(t *testing.T) {
 			return
 		}
 		l.syncs.Add(int64(failed))
-		if cmd.ProcessState.ExitCode() != 1 || strings.Count(strings.TrimSpace(string(out)), "\n") > 0 {
+		if said := strings.TrimSpace(string(out)); cmd.ProcessState.ExitCode() != 1 || !strings.HasSuffix(said, "input/output error") {
 			t.Errorf("sync %d of a start fails: %v\n%s", nth, err, out)
 		}
 	}

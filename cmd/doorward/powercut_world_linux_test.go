@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -44,6 +45,17 @@ func (p *powered) stop() {
 		p.http.CloseIdleConnections()
 		p.server = nil
 	}
+}
+
+// end has the server stop in order.
+func (p *powered) end() {
+	p.Helper()
+	if err := p.server.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		p.Fatal(err)
+	}
+	<-p.server.exited
+	p.http.CloseIdleConnections()
+	p.server = nil
 }
 
 // ask sends a request; status 0 where no answer came. An answer's body is for fetch.

@@ -39,7 +39,7 @@ func (f *Forbidden) Is(target error) bool { return target == ErrForbidden }
 type Principal struct {
 	key      Key
 	operator bool
-	revoked  bool   // a laptop that is revoked, and may bring its facts all the same
+	revoked  bool   // a laptop or a helper's phone that is revoked, and may bring its facts all the same
 	rights   rights // of these
 }
 
@@ -51,17 +51,15 @@ func Operator() Principal {
 // Principal is who logs in by the key.
 func (k Key) Principal() Principal { return Principal{key: k, rights: rightsOf(k)} }
 
-// Revoked is a laptop's principal once its key is revoked: it reads nothing and may only bring its facts.
+// Revoked is a principal once its key is revoked: it reads nothing and may only bring its facts. A laptop brings them by replication, the
+// phone of a helper hands them in as check-ins.
 func (p Principal) Revoked() Principal {
-	p.revoked, p.rights.class = true, revokedLaptop
-	p.key.Permissions = []Permission{{"sync", "POST"}}
-	return p
-}
-
-// RevokedDoor is the principal of a phone at a door once its key is revoked: it may only hand in what it has kept.
-func (p Principal) RevokedDoor() Principal {
 	p.revoked = true
 	p.key.Permissions = []Permission{{record.Checkin.Resource, "POST"}}
+	if p.IsLaptop() {
+		p.rights.class = revokedLaptop
+		p.key.Permissions = []Permission{{"sync", "POST"}}
+	}
 	return p
 }
 
@@ -95,7 +93,7 @@ func (p Principal) IsLaptop() bool { return p.key.Node.Node != "" }
 // IsOperator reports whether it is the operator, as who this store's own replicator writes too.
 func (p Principal) IsOperator() bool { return p.operator }
 
-// IsRevoked reports whether it is a revoked laptop, or a phone at a door with a revoked key.
+// IsRevoked reports whether it is a revoked laptop or a revoked phone.
 func (p Principal) IsRevoked() bool { return p.revoked }
 
 // IsWhole reports whether it sees everything.
@@ -141,14 +139,6 @@ func (p Principal) Check(resource, method string) error {
 	if p.operator || grants(p, want) {
 		return nil
 	}
-	return Lacks(p, want)
-}
-
-// Supervises reports whether it may take back any check-in of an event.
-func (p Principal) Supervises() bool { return p.Check(record.Undo.Resource, "DELETE") == nil }
-
-// Lacks is the *Forbidden of a permission that p does not have.
-func Lacks(p Principal, want Permission) *Forbidden {
 	current := make([]string, 0, len(p.key.Permissions))
 	for _, g := range p.key.Permissions {
 		current = append(current, g.String())
@@ -189,6 +179,9 @@ func (p Principal) CheckKind(s record.Surface, k *record.Kind, method string) er
 	}
 	return p.Check("admin", method)
 }
+
+// Supervises reports whether it may take back any check-in.
+func (p Principal) Supervises() bool { return p.Check(record.Undo.Resource, "DELETE") == nil }
 
 // LacksLevel is the error of a level that p does not have.
 func (p Principal) LacksLevel(need LevelName) error {

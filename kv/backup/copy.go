@@ -88,6 +88,9 @@ func ReplaceSeen(dir, file string, seen fs.FileInfo, now time.Time, log *slog.Lo
 		return "", err
 	}
 	defer func() { err = errors.Join(err, old.Close()) }() // this releases the lock
+	if seen, err = foldLog(path, seen, log); err != nil {
+		return "", err
+	}
 	if err := merge.Outdo(path, file, now, log); err != nil {
 		return "", err
 	}
@@ -108,6 +111,23 @@ func ReplaceSeen(dir, file string, seen fs.FileInfo, now time.Time, log *slog.Lo
 	err = os.Rename(file, path)
 	crash.At(crash.AfterReplace)
 	return kept, errors.Join(err, disk.SyncDir(dir))
+}
+
+// foldLog folds what the log of a store has that was not stopped, so that its file alone is whole, and returns the file as it is then. Where the log is
+// damaged the file stays as it is; the next store that is opened in the folder sets that log aside.
+func foldLog(path string, seen fs.FileInfo, log *slog.Logger) (fs.FileInfo, error) {
+	now, err := os.Stat(path)
+	if err != nil || !isUntouched(seen, now) {
+		return nil, errors.Join(disk.ErrInUse, err) // as below
+	}
+	err = engine.Settle(path, &table.Schema)
+	switch {
+	case errors.Is(err, disk.ErrInUse):
+		return nil, err
+	case err != nil:
+		log.Warn("the store that is replaced cannot be opened: its latest changes stay in its log", slog.Any("cause", err))
+	}
+	return os.Stat(path)
 }
 
 // isUntouched tells whether a file is the same that was seen, and was not written since.

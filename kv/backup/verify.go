@@ -53,10 +53,20 @@ func (r *Report) add(o Report) {
 //
 // First the rows that records must have are summed up against those that are there, on all processors, which is a quarter of the work
 // of looking for each of them. That is only done where something is wrong, to say what it is, or that a writer has moved it meanwhile.
+//
+// What the log has beyond the file is read from the disk too.
 func (kp *Keeper) Verify(p auth.Principal, progress func(done, total int)) (Report, error) {
 	if err := p.CheckWhole(); err != nil {
 		return Report{}, err
 	}
+	found, err := kp.verifyRows(progress)
+	if damage := kp.tables.Engine.CheckLog(); damage != nil {
+		found.AddDamage(table.Damage{Reason: damage.Error()})
+	}
+	return found, err
+}
+
+func (kp *Keeper) verifyRows(progress func(done, total int)) (Report, error) {
 	total, err := kp.countRows()
 	if err != nil {
 		return Report{}, err

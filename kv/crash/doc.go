@@ -14,6 +14,12 @@ const (
 	BeforeCommit    Point = "before commit"    // a group is whole, and not written
 	AfterCommit     Point = "after commit"     // it is on disk, and no caller was told
 	AmongAnswers    Point = "among answers"    // one of its callers was told
+	BeforeLog       Point = "before log"       // a log is begun, and the file does not name it
+	AfterLog        Point = "after log"        // the file names it, and nothing is in it
+	BeforeFold      Point = "before fold"      // rows are in the log, and not in the file
+	AfterFold       Point = "after fold"       // they are in the file, and the log still has them
+	BeforeAlone     Point = "before alone"     // the log has ended, and the file names it
+	AfterAlone      Point = "after alone"      // the file names it no more, and it is there
 	BeforeReply     Point = "before reply"     // a request is done, its answer not begun
 	AfterReply      Point = "after reply"      // its answer is written, perhaps not sent
 	AfterChunk      Point = "after chunk"      // a part of a blob is on disk, others are missing
@@ -32,7 +38,8 @@ const (
 
 // Points are all there are.
 func Points() []Point {
-	return []Point{BeforeLogRow, BeforeRecord, BeforeCommit, AfterCommit, AmongAnswers, BeforeReply, AfterReply, AfterChunk, AfterBlob,
+	return []Point{BeforeLogRow, BeforeRecord, BeforeCommit, AfterCommit, AmongAnswers, BeforeLog, AfterLog,
+		BeforeFold, AfterFold, BeforeAlone, AfterAlone, BeforeReply, AfterReply, AfterChunk, AfterBlob,
 		BeforeCreate, AfterCreate, BeforeReplace, AfterReplace, BeforeCompacted, AfterCompacted,
 		BeforeFile, AfterFile, BeforeAside, AfterAside}
 }

@@ -59,6 +59,7 @@ type Room struct {
 	limits  [numUses]int64
 	log     *slog.Logger
 	refuses [numUses]atomic.Bool // as when it was looked at last
+	promise atomic.Int64         // see Reserve
 }
 
 // RoomConfig says where the folder is and what must be free there.
@@ -88,6 +89,18 @@ func NewRoom(c RoomConfig) *Room {
 	return r
 }
 
+// Reserve keeps so many bytes for what has to be written later, out of what is kept for commits, and more where that is not enough. It takes the place
+// of what was kept before.
+func (r *Room) Reserve(bytes int64) { r.promise.Store(bytes) }
+
+// limit is how much must be free for a use now.
+func (r *Room) limit(u Use) int64 {
+	if promise := r.promise.Load(); promise > 0 {
+		return max(r.limits[u], promise+commitReserve/4)
+	}
+	return r.limits[u]
+}
+
 // Check returns nil, or a *Full where a use is refused. Where the system does not say what is free nothing is refused.
 func (r *Room) Check(u Use) error {
 	free, err := r.free()
@@ -95,10 +108,10 @@ func (r *Room) Check(u Use) error {
 		return nil
 	}
 	r.note(free)
-	if free >= r.limits[u] {
+	if free >= r.limit(u) {
 		return nil
 	}
-	return &Full{What: useNames[u], Need: r.limits[u], Free: free}
+	return &Full{What: useNames[u], Need: r.limit(u), Free: free}
 }
 
 // CheckFile returns nil, or a *Full where there is no room for a file of so many bytes besides what people go on making.
@@ -113,7 +126,8 @@ func (r *Room) CheckFile(what string, bytes int64) error {
 
 // note tells the log what is refused from now on, and what goes on.
 func (r *Room) note(free int64) {
-	for use, limit := range r.limits {
+	for use := range numUses {
+		limit := r.limit(use)
 		low := free < limit
 		if r.refuses[use].Swap(low) == low {
 			continue

@@ -18,6 +18,7 @@ type DoorEvent struct {
 	Name       string
 	Start, End time.Time
 	Open       bool // it takes check-ins: it is active and enabled
+	Reentry    bool // its doors lead out, too
 }
 
 // maxDoorEvents is how many events a door chooses from, and doorEventLasts how long after its end an event is still offered.
@@ -60,7 +61,8 @@ func doorEvent(v *table.View, p auth.Principal, id record.ID) (e DoorEvent, ok b
 		return e, false, err
 	}
 	e = DoorEvent{ID: id.Int(), Name: value.Unquote(st.Body.Member("name")),
-		Open: isTrue(st.Body.Member("active")) && isTrue(st.Body.Member("enabled"))}
+		Open:    isTrue(st.Body.Member("active")) && isTrue(st.Body.Member("enabled")),
+		Reentry: value.Unquote(st.Body.Member("list_rule")) == reentry}
 	e.Start, _ = table.TimeOf(st.Body.Member("start_datetime"))
 	e.End, _ = table.TimeOf(st.Body.Member("end_datetime"))
 	return e, true, nil

@@ -19,7 +19,7 @@ const (
 	maxFamilyRows = 200
 )
 
-// Family returns the other tickets of the order of a check-in's ticket, those that are not in first, at most twenty. Only who has a
+// Family returns the other tickets of the order of a check-in's ticket, those that are not in first, at most twenty. Only a caller that has a
 // check-in of the order can ask: an order's name can be guessed, a check-in's id cannot. It returns *Forbidden, and ErrNotFound if the
 // event is not the principal's or has no such check-in.
 func (dk *Desk) Family(p auth.Principal, event int64, checkin string) (hits []TicketHit, err error) {

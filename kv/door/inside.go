@@ -125,7 +125,7 @@ func (e *stand) lastOut(v *table.View, before *admission) (last *admission, err 
 	return last, nil
 }
 
-// letOut lets a guest out. The state of the ticket and of the event does not matter: nobody is kept inside.
+// letOut lets a guest out. The state of the ticket and of the event does not matter: no guest is kept inside.
 func letOut(o *table.Tx, a *attempt, f *fact) (Decision, error) {
 	first, err := firstAdmission(o.View, f.event, f.codeHash, f.ticket, f.list)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 type Status struct {
 	Issued   int                   // tickets in state valid or unpaid
 	Admitted int                   // check-ins in that count
-	Inside   int                   // of them, those whose guests have not left
+	Inside   int                   // of them, those of guests that have not left
 	Doubles  int                   // what DoubleEntries lists
 	Outcomes map[table.Outcome]int // of check-ins and refusals
 	Types    map[string]TypeCount

@@ -1,6 +1,7 @@
 package door
 
 import (
+	"errors"
 	"time"
 
 	"doorward/kv/auth"
@@ -14,7 +15,7 @@ import (
 // undoLasts is how long a steward may take a check-in back.
 const undoLasts = time.Minute
 
-// mayUndo returns a *Forbidden for a steward who takes back a check-in of another key, or one that is too old.
+// mayUndo returns a *Forbidden for a steward that takes back a check-in of another key, or one that is too old.
 func mayUndo(o *table.Tx, p auth.Principal, checkin *table.Stored) error {
 	if p.IsRevoked() {
 		return table.ErrRevoked
@@ -23,7 +24,9 @@ func mayUndo(o *table.Tx, p auth.Principal, checkin *table.Stored) error {
 	if own := p.Key() != 0 && table.IntOf(checkin.Body.Member("key_id")) == p.Key(); p.Supervises() || own && o.Now.Sub(at) <= undoLasts {
 		return nil
 	}
-	f := auth.Lacks(p, auth.Permission{Resource: record.Undo.Resource, Method: "DELETE"})
-	f.Reason = "a steward takes back only the own check-ins of the last minute: ask a supervisor"
-	return f
+	err := p.Check(record.Undo.Resource, "DELETE")
+	if f, ok := errors.AsType[*auth.Forbidden](err); ok {
+		f.Reason = "a steward takes back only the own check-ins of the last minute: ask a supervisor"
+	}
+	return err
 }

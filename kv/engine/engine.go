@@ -13,10 +13,9 @@ import (
 	"time"
 
 	"doorward/kv/disk"
+	"doorward/kv/engine/wal"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"go.etcd.io/bbolt"
-	bolterrors "go.etcd.io/bbolt/errors"
 )
 
 // Config says where a file lies, what is in it, and what it is told of. Path and Schema are needed.
@@ -29,6 +28,7 @@ type Config struct {
 	Registerer prometheus.Registerer
 	Room       *disk.Room // on the disk of the file; nil = that of disk.NewRoom
 	ReadOnly   bool       // every write fails with ErrReadOnly
+	Unlogged   bool       // a commit goes into the file at once, and there is no log: what tests and benchmarks compare with
 }
 
 // Hooks tell the layer above of each group that the writer commits. The writer's goroutine calls them.
@@ -40,17 +40,29 @@ type Hooks struct {
 
 // DB is an open file with its writer.
 type DB struct {
-	path    string
-	schema  *Schema
-	file    atomic.Pointer[file]
-	log     *slog.Logger
-	room    *disk.Room
+	*setup
+	state   atomic.Pointer[state]
+	commit  sync.Mutex // the writer's while it forms a group, and of whoever sets the state
+	journal *wal.Log   // nil until the first record; guarded by commit
+	folded  mark       // what the file says of the log; as above
 	turn    disk.Turn
 	writer  *writer
 	caches  sync.Pool // of *cache, for Views
 	metrics *metrics
 	rewrite rewriting
+	folding folding
 	ended   chan struct{} // closed when the writer has; nil until Start
+	closed  sync.Once
+}
+
+// setup is what a DB is opened with.
+type setup struct {
+	path     string
+	schema   *Schema
+	log      *slog.Logger
+	room     *disk.Room
+	readOnly bool
+	unlogged bool
 }
 
 // Open opens a file, or makes it where there is none: disk.ErrInUse, *BadFile, or what Config.Accept returns. Nothing can be written before Start.
@@ -71,12 +83,14 @@ func Open(c Config) (db *DB, err error) {
 	if err != nil {
 		return nil, err
 	}
-	db = &DB{path: c.Path, schema: c.Schema, log: c.Logger, room: c.Room, turn: disk.NewTurn()}
-	db.file.Store(f)
+	db = &DB{
+		setup: &setup{c.Path, c.Schema, c.Logger, c.Room, c.ReadOnly, c.Unlogged}, turn: disk.NewTurn(),
+	}
+	db.folding = newFolding(&db.commit)
 	db.rewrite.closing, db.rewrite.close = context.WithCancel(context.Background())
 	db.caches.New = func() any { return new(cache) }
 	db.writer = &writer{db: db, queue: newQueue()}
-	if err := prepare(f.DB, c); err != nil {
+	if err := db.prepare(f, c); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	if c.ReadOnly {
@@ -96,17 +110,30 @@ func (db *DB) Start(h Hooks) {
 		defer close(db.ended)
 		db.writer.loop()
 	}()
+	db.folding.ended = make(chan struct{})
+	go db.foldBeside()
 }
 
-// Close ends a rewriting, ends the writer after what it has begun, and closes the file.
-func (db *DB) Close() error {
+// Close ends a rewriting, ends the writer after what it has begun, folds what is in the log, and closes the file. Afterwards the file alone
+// is whole. A store that has stopped taking writes keeps its log, which has what the file lacks.
+func (db *DB) Close() (err error) {
+	db.closed.Do(func() { err = db.close() })
+	return err
+}
+
+func (db *DB) close() (err error) {
 	db.rewrite.end()
 	db.writer.queue.close()
 	if db.ended != nil {
 		<-db.ended
+		close(db.folding.end)
+		<-db.folding.ended
+		err = db.endLog()
+	} else if db.journal != nil {
+		err = db.journal.Close()
 	}
 	db.metrics.unregister()
-	return db.file.Load().Close()
+	return errors.Join(err, db.state.Load().file.Close())
 }
 
 // View calls fn with the latest committed state. What fn finds damaged is its error to return.
@@ -116,16 +143,12 @@ func (db *DB) View(fn func(*View) error) error {
 		*c = cache{}
 		db.caches.Put(c)
 	}()
-	for {
-		f := db.file.Load()
-		err := f.View(func(tx *bbolt.Tx) error {
-			return fn(&View{tx: tx, schema: db.schema, cache: c, version: f.version(tx)})
-		})
-		if errors.Is(err, bolterrors.ErrDatabaseNotOpen) && db.file.Load() != f {
-			continue // another took its place before the View began
-		}
+	tx, at, err := db.snapshot()
+	if err != nil {
 		return err
 	}
+	defer func() { _ = tx.Rollback() }() // it was only read
+	return fn(db.view(tx, at, c))
 }
 
 // Do hands an operation to the writer and waits for its commit: the operation's own error, ErrBusy when the writer did not begin it in time,
@@ -161,7 +184,7 @@ func (db *DB) Writable() error {
 	if err := db.Stopped(); err != nil {
 		return err
 	}
-	if err := db.file.Load().stands(db.path); err != nil {
+	if err := db.state.Load().file.stands(db.path); err != nil {
 		return err
 	}
 	return db.room.Check(disk.Checkins)
@@ -173,20 +196,6 @@ func (db *DB) Stopped() error {
 		return cause.err
 	}
 	return nil
-}
-
-// CopyTo writes the file as it is now to f, and then syncs nothing: that is the caller's part. about is given the View that is copied. It holds
-// the View while it does, so pages that are freed are not used again, and no commit can map a larger file: f must lie on a disk that is as
-// fast as the file's own.
-func (db *DB) CopyTo(f disk.SyncWriter, about func(*View) error) (n int64, err error) {
-	err = db.View(func(v *View) error {
-		if err := about(v); err != nil {
-			return err
-		}
-		n, err = v.tx.WriteTo(db.turn.Throttle(f))
-		return err
-	})
-	return n, err
 }
 
 // rewritten is the path of the file that takes this one's place when it is whole.

@@ -4,13 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"time"
 
 	"doorward/kv/crash"
 	"doorward/kv/disk"
+	"doorward/kv/engine/wal"
 
 	"go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
@@ -23,9 +26,21 @@ const lockPatience = 2 * time.Second
 func Options(size int64) *bbolt.Options {
 	return &bbolt.Options{
 		Timeout: lockPatience, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType, PageSize: pageSize,
-		InitialMmapSize: int(max(1<<30, 2*size)),
+		InitialMmapSize: mapped(size),
 	}
 }
+
+// mapped is how much of the address space a file of some size takes: while it grows beyond that, neither reads nor folds go on. Where
+// addresses are many that never happens. Windows makes the file as large as what is mapped.
+func mapped(size int64) int {
+	if math.MaxInt == math.MaxInt32 || runtime.GOOS == "windows" {
+		return int(min(max(1<<30, 2*size), math.MaxInt32))
+	}
+	return int(max(plenty, 4*size))
+}
+
+// plenty is what is mapped where there are 64 bits for an address.
+const plenty int64 = 64 << 30
 
 // access is how a file of some size is opened, to be written or only to be read.
 func access(readOnly bool, size int64) (flag int, o *bbolt.Options) {
@@ -35,10 +50,9 @@ func access(readOnly bool, size int64) (flag int, o *bbolt.Options) {
 	return os.O_RDONLY, &bbolt.Options{ReadOnly: true, Timeout: lockPatience, PageSize: pageSize}
 }
 
-// file is the file as it lies open. Rewrite puts another in its place, and its own transactions begin at 1 again: versions go on.
+// file is the file as it lies open.
 type file struct {
 	*bbolt.DB
-	base   int // what is added to bbolt's number of a transaction
 	itself os.FileInfo
 }
 
@@ -51,9 +65,6 @@ func (f *file) stands(path string) error {
 	}
 	return nil // what cannot be looked at just now shows itself when it is written to
 }
-
-// version is a transaction's: each commit's is larger than all before it.
-func (f *file) version(tx *bbolt.Tx) int { return f.base + tx.ID() }
 
 // openFile opens the file, and makes it if it is not there and can be.
 func openFile(c Config) (*file, error) {
@@ -128,7 +139,7 @@ func (c Config) fill(tx *bbolt.Tx) error {
 	if err := c.Schema.create(tx); err != nil {
 		return err
 	}
-	first := alone(tx, c.Schema)
+	first := operation(tx, c.Schema)
 	if c.Fill != nil {
 		c.Fill(first)
 	}
@@ -145,39 +156,96 @@ func (s *Schema) create(tx *bbolt.Tx) error {
 			return err
 		}
 	}
-	return nil
+	if tx.Bucket(ownBucket) != nil {
+		return nil
+	}
+	_, err := tx.CreateBucket(ownBucket)
+	return errors.Join(err, firstMark.put(tx))
 }
 
-// prepare looks at a file, and adds the buckets that it lacks: a version that does not know a kind has made it.
-func prepare(db *bbolt.DB, c Config) error {
-	missing, unknown := false, false
-	err := db.View(func(tx *bbolt.Tx) error {
-		for _, d := range c.Schema {
-			missing = missing || d.Name != "" && tx.Bucket([]byte(d.Name)) == nil
+// prepare reads what lies in a file's log, and has the file looked at before anything is changed. Then it adds the buckets that the file lacks: a
+// version that does not know a kind has made it.
+func (db *DB) prepare(f *file, c Config) error {
+	tx, err := f.Begin(false)
+	if err != nil {
+		return err
+	}
+	missing, unknown := db.schema.missing(tx)
+	var tail wal.Tail
+	if db.folded, err = readMark(tx); err == nil {
+		tail, err = db.begin(f, tx)
+	}
+	if err == nil && c.Accept != nil {
+		err = named(c.Path, c.Accept(db.view(tx, db.state.Load(), &cache{})))
+	}
+	if err == nil && missing && unknown { // a bucket's name is damaged: to make the bucket again would hide what is in it
+		err = fmt.Errorf("%w: a bucket is missing, and another is there that is not known", ErrCorrupt)
+	}
+	if err = errors.Join(err, tx.Rollback()); err != nil || c.ReadOnly {
+		if err == nil && missing {
+			err = fmt.Errorf("%w, and an older version has written the store: copy the folder to a disk that can be written", ErrReadOnly)
 		}
-		err := tx.ForEach(func(name []byte, _ *bbolt.Bucket) error {
-			_, known := c.Schema.named(name)
-			unknown = unknown || !known
-			return nil
-		})
-		if err != nil || c.Accept == nil {
+		return err
+	}
+	if missing {
+		var number int
+		err := f.Update(func(tx *bbolt.Tx) error { number = tx.ID(); return c.Schema.create(tx) })
+		if err != nil {
 			return err
 		}
-		return named(c.Path, c.Accept(&View{tx: tx, schema: c.Schema, cache: &cache{}}))
-	})
-	switch {
-	case err != nil || !missing:
-		return err
-	case unknown: // a bucket's name is damaged: to make the bucket again would hide what is in it
-		return fmt.Errorf("%w: a bucket is missing, and another is there that is not known", ErrCorrupt)
-	case c.ReadOnly:
-		return fmt.Errorf("%w, and an older version has written the store: copy the folder to a disk that can be written", ErrReadOnly)
+		s := *db.state.Load()
+		s.tx = number
+		db.set(&s)
 	}
-	return db.Update(c.Schema.create)
+	if db.unlogged {
+		return nil
+	}
+	return db.takeUp(db.folded, tail)
 }
 
-// Read calls fn with what a file holds that no process has open: disk.ErrInUse, *BadFile. A file that is broken all the same is ErrCorrupt.
+// begin makes the first state: the file, and above it what its log has.
+func (db *DB) begin(f *file, tx *bbolt.Tx) (wal.Tail, error) {
+	t, tail, err := replay(db.path, db.folded)
+	if err != nil {
+		return tail, err
+	}
+	db.set(&state{file: f, tx: tx.ID(), tables: []*table{t}, sequence: int(tail.Sequence)})
+	db.folding.since = time.Now()
+	return tail, nil
+}
+
+// missing tells whether a file lacks buckets of the schema, and whether it has others.
+func (s *Schema) missing(tx *bbolt.Tx) (missing, unknown bool) {
+	missing = tx.Bucket(ownBucket) == nil
+	for _, d := range s {
+		missing = missing || d.Name != "" && tx.Bucket([]byte(d.Name)) == nil
+	}
+	_ = tx.ForEach(func(name []byte, _ *bbolt.Bucket) error { // it returns what the function does
+		_, known := s.named(name)
+		unknown = unknown || !known && string(name) != string(ownBucket)
+		return nil
+	})
+	return missing, unknown
+}
+
+// Read calls fn with what a file and its log hold that no process has open: disk.ErrInUse, *BadFile. A file that is broken all the same is
+// ErrCorrupt.
 func Read(path string, s *Schema, fn func(*View) error) (err error) {
+	return readFile(path, func(tx *bbolt.Tx) error {
+		m, err := readMark(tx)
+		if err != nil {
+			return err
+		}
+		t, _, err := replay(path, m)
+		if err != nil {
+			return err
+		}
+		return fn(&View{tx: tx, schema: s, cache: &cache{}, tables: []*table{t}})
+	})
+}
+
+// readFile calls fn with a transaction of a file that no process has open.
+func readFile(path string, fn func(*bbolt.Tx) error) (err error) {
 	if err := guard(path, os.O_RDWR); err != nil {
 		return err
 	}
@@ -203,17 +271,17 @@ func Read(path string, s *Schema, fn func(*View) error) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	return named(path, db.View(func(tx *bbolt.Tx) error { return fn(&View{tx: tx, schema: s, cache: &cache{}}) }))
+	return named(path, db.View(fn))
 }
 
-// Edit runs an operation on a file that no process has open, durably.
+// Edit runs an operation on a file that no process has open and that stands alone, durably.
 func Edit(path string, s *Schema, fn func(*Tx) error) error {
 	db, err := bbolt.Open(path, 0o600, Options(disk.Size(path)))
 	if err != nil {
 		return err
 	}
 	err = db.Update(func(tx *bbolt.Tx) error {
-		t := alone(tx, s)
+		t := operation(tx, s)
 		if err := fn(t); err != nil {
 			return err
 		}

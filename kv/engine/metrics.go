@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"doorward/kv/disk"
+	"doorward/kv/engine/wal"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -15,6 +16,10 @@ type metrics struct {
 	writable   prometheus.Gauge
 	commits    prometheus.Histogram
 	group      prometheus.Histogram
+	append     prometheus.Histogram
+	sync       prometheus.Histogram
+	fold       prometheus.Histogram
+	foldBytes  prometheus.Counter
 }
 
 func newMetrics(db *DB, reg prometheus.Registerer) *metrics {
@@ -24,15 +29,49 @@ func newMetrics(db *DB, reg prometheus.Registerer) *metrics {
 		commits:    prometheus.NewHistogram(prometheus.HistogramOpts{Name: "doorward_store_commit_seconds", Help: "Time to make one group durable.", Buckets: prometheus.ExponentialBuckets(0.0001, 2.5, 12)}),
 		group:      prometheus.NewHistogram(prometheus.HistogramOpts{Name: "doorward_store_group_jobs", Help: "Operations committed together.", Buckets: prometheus.ExponentialBuckets(1, 2, 10)}),
 	}
+	m.log()
 	m.writable.Set(1)
 	size := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_store_file_bytes", Help: "Size of the store's file."}, func() float64 {
 		return float64(disk.Size(db.path))
 	})
-	m.collectors = append([]prometheus.Collector{m.writable, m.commits, m.group, size}, db.room.Collectors()...)
+	m.collectors = append([]prometheus.Collector{m.writable, m.commits, m.group, size, m.append, m.sync, m.fold, m.foldBytes}, db.room.Collectors()...)
+	m.collectors = append(m.collectors, backlog(db)...)
 	if reg != nil {
 		reg.MustRegister(m.collectors...)
 	}
 	return m
+}
+
+// log makes the figures of the log and of its folds.
+func (m *metrics) log() {
+	seconds := prometheus.ExponentialBuckets(0.00005, 2.5, 12)
+	m.append = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "doorward_store_log_append_seconds", Help: "Time to write one record of the log, before its sync.", Buckets: seconds})
+	m.sync = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "doorward_store_log_sync_seconds", Help: "Time to sync one record of the log.", Buckets: seconds})
+	m.fold = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "doorward_store_fold_seconds", Help: "Time to fold what is in the log into the store's file.", Buckets: prometheus.ExponentialBuckets(0.001, 2.5, 12)})
+	m.foldBytes = prometheus.NewCounter(prometheus.CounterOpts{Name: "doorward_store_fold_bytes_total", Help: "Bytes of rows that were folded into the store's file."})
+}
+
+// backlog are the gauges of what is in the log and not in the file.
+func backlog(db *DB) []prometheus.Collector {
+	gauge := func(name, help string, of func() int) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(of()) })
+	}
+	return []prometheus.Collector{
+		gauge("doorward_store_unfolded_rows", "Rows that are in the log and not folded into the store's file yet.", func() int { return db.state.Load().rows() }),
+		gauge("doorward_store_unfolded_bytes", "Memory of the rows that are not folded yet.", func() int { return db.state.Load().bytes() }),
+		gauge("doorward_store_unfolded_records", "Records of the log that are not folded yet.", db.unfolded),
+		gauge("doorward_store_log_segments", "Files of the log, those that are spare too.", db.segments),
+	}
+}
+
+func (m *metrics) appended(t wal.Took) {
+	m.append.Observe(t.Write.Seconds())
+	m.sync.Observe(t.Sync.Seconds())
+}
+
+func (m *metrics) folded(t *table, took time.Duration) {
+	m.fold.Observe(took.Seconds())
+	m.foldBytes.Add(float64(t.bytes))
 }
 
 func (m *metrics) committed(jobs int, took time.Duration) {

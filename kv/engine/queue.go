@@ -50,6 +50,7 @@ type queue struct {
 	others   []*job
 	lastDoor time.Time
 	closed   bool
+	held     bool // others wait until the file has taken in more of the log
 }
 
 func newQueue() *queue {
@@ -98,7 +99,7 @@ func (q *queue) take(others bool) *job {
 		q.lastDoor = time.Now()
 		return j
 	}
-	if others {
+	if others && (!q.held || q.closed) {
 		return shift(&q.others)
 	}
 	return nil
@@ -151,6 +152,14 @@ func (q *queue) doorWithin(d time.Duration) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return time.Since(q.lastDoor) < d
+}
+
+// hold has jobs other than doors' wait, or lets them go on.
+func (q *queue) hold(held bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.held = held
+	q.arrived.Broadcast()
 }
 
 func (q *queue) close() {

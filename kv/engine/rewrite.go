@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 
 	"go.etcd.io/bbolt"
 
@@ -26,9 +27,11 @@ const (
 
 // rewriting is what a file knows of being rewritten.
 type rewriting struct {
-	mu      sync.Mutex // one at a time
-	closing context.Context
-	close   context.CancelFunc
+	mu       sync.Mutex // one at a time
+	underWay atomic.Bool
+	touched  touched // what was written into the file since the copy began; nil = there is none. Guarded by folding.mu
+	closing  context.Context
+	close    context.CancelFunc
 }
 
 // end ends what is under way, for good.
@@ -50,10 +53,40 @@ func (db *DB) Rewrite(ctx context.Context, first func(*Tx)) error {
 	if err := db.room.CheckFile("a file written anew", disk.Size(db.path)); err != nil {
 		return err
 	}
-	old := db.file.Load()
+	defer db.rewrite.underWay.Store(false)
+	if err := db.beginRewrite(); err != nil {
+		return err
+	}
+	old := db.state.Load().file
 	err := db.rewriteFile(ctx, old, first)
-	if db.file.Load() != old {
+	if db.state.Load().file != old {
 		err = errors.Join(err, old.Close()) // which waits for its readers
+	}
+	return err
+}
+
+// beginRewrite writes over what the log has of the time before: all of it is in the file. What is deleted from now on may be in the next file.
+func (db *DB) beginRewrite() error {
+	if err := db.cutLog(); err != nil {
+		return err
+	}
+	if err := db.Fold(); err != nil || db.journal == nil {
+		return err
+	}
+	return db.journal.Erase()
+}
+
+// cutLog begins a segment of the log, so that no other is needed once all is folded.
+func (db *DB) cutLog() error {
+	db.commit.Lock()
+	defer db.commit.Unlock()
+	db.rewrite.underWay.Store(true)
+	if err := db.Stopped(); err != nil || db.journal == nil {
+		return err
+	}
+	err := db.journal.Rotate()
+	if err != nil {
+		db.writer.stop(err, nil)
 	}
 	return err
 }
@@ -75,10 +108,12 @@ func (db *DB) rewriteFile(ctx context.Context, old *file, first func(*Tx)) (err 
 	}
 	next.AllocSize = spare(disk.Size(db.path), old.AllocSize)
 	defer func() {
-		if db.file.Load().DB == next {
+		if db.state.Load().file.DB == next {
 			return
 		}
-		_ = db.writer.between(func() error { db.writer.touched = nil; return nil }) // a file that is closed is written no more
+		db.folding.mu.Lock()
+		db.rewrite.touched = nil // a file that is closed is written no more
+		db.folding.mu.Unlock()
 		err = errors.Join(err, next.Close(), os.Remove(path))
 	}()
 	if err := db.copyAll(ctx, old, next, first); err != nil {
@@ -93,7 +128,7 @@ func (db *DB) rewriteFile(ctx context.Context, old *file, first func(*Tx)) (err 
 			break
 		}
 	}
-	return db.writer.between(func() error { return db.takeOver(old, next) })
+	return db.takeOver(old, next)
 }
 
 // copyAll copies what the file holds now. From now on the writer notes what it touches. A damaged file may end its reader by a panic.
@@ -104,12 +139,7 @@ func (db *DB) copyAll(ctx context.Context, old *file, next *bbolt.DB, first func
 			err = fmt.Errorf("%w: the structure of the file is broken: %v", ErrCorrupt, found)
 		}
 	}()
-	var tx *bbolt.Tx
-	err = db.writer.between(func() (err error) {
-		db.writer.touched = touched{}
-		tx, err = old.Begin(false)
-		return err
-	})
+	tx, _, err := db.beginCopy(old)
 	if err != nil {
 		return err
 	}
@@ -119,7 +149,7 @@ func (db *DB) copyAll(ctx context.Context, old *file, next *bbolt.DB, first func
 		return err
 	}
 	return next.Update(func(tx *bbolt.Tx) error {
-		t := alone(tx, db.schema)
+		t := operation(tx, db.schema)
 		first(t)
 		return t.flush()
 	})
@@ -158,15 +188,22 @@ func (db *DB) copyBucket(ctx context.Context, next *bbolt.DB, name []byte, from 
 	return nil
 }
 
+// beginCopy folds what is committed and begins a transaction that shows it. It returns the rows that were written since the last one began.
+func (db *DB) beginCopy(old *file) (tx *bbolt.Tx, written touched, err error) {
+	if err := db.Fold(); err != nil {
+		return nil, nil, err
+	}
+	db.folding.mu.Lock()
+	defer db.folding.mu.Unlock()
+	if tx, err = old.Begin(false); err == nil {
+		written, db.rewrite.touched = db.rewrite.touched, touched{}
+	}
+	return tx, written, err
+}
+
 // catchUp copies what was written since the last look, and returns how much that was.
 func (db *DB) catchUp(old *file, next *bbolt.DB) (n int, err error) {
-	var tx *bbolt.Tx
-	var written touched
-	err = db.writer.between(func() (err error) {
-		written, db.writer.touched = db.writer.touched, touched{}
-		tx, err = old.Begin(false)
-		return err
-	})
+	tx, written, err := db.beginCopy(old)
 	if err != nil {
 		return 0, err
 	}
@@ -174,14 +211,19 @@ func (db *DB) catchUp(old *file, next *bbolt.DB) (n int, err error) {
 	return len(written), db.schema.carryOver(tx, next, written)
 }
 
-// takeOver carries over what is left and puts the next file in the old one's place. The writer runs it, so nothing is written until it returns.
+// takeOver carries over what is left and puts the next file in the old one's place. Nothing is folded until it returns, so nothing changes the old
+// file; the log goes on, and the writer waits for the change of names alone.
 func (db *DB) takeOver(old *file, next *bbolt.DB) error {
+	db.folding.mu.Lock()
+	defer db.folding.mu.Unlock()
+	if err := db.Stopped(); err != nil {
+		return err
+	}
 	tx, err := old.Begin(false)
 	if err != nil {
 		return err
 	}
-	version := old.version(tx)
-	err = db.schema.carryOver(tx, next, db.writer.touched)
+	err = db.schema.carryOver(tx, next, db.rewrite.touched)
 	if err = errors.Join(err, tx.Rollback()); err != nil {
 		return err
 	}
@@ -189,21 +231,31 @@ func (db *DB) takeOver(old *file, next *bbolt.DB) error {
 	if err != nil {
 		return err
 	}
-	crash.At(crash.BeforeCompacted)
-	if err := os.Rename(db.rewritten(), db.path); err != nil {
+	if err := db.rename(next, itself); err != nil {
 		return errors.Join(err, folder.Close())
 	}
-	crash.At(crash.AfterCompacted)
-	db.writer.touched = nil
-	err = next.View(func(tx *bbolt.Tx) error { // both files show the same rows now, so both have the same version
-		db.file.Store(&file{DB: next, itself: itself, base: version - tx.ID()})
-		next.AllocSize = old.AllocSize
-		return nil
-	})
+	next.AllocSize = old.AllocSize
 	if err = errors.Join(err, folder.Sync(), folder.Close()); err != nil { // which of the two the disk holds is not known
 		db.writer.stop(err, nil)
 	}
 	return err
+}
+
+// rename gives the next file its name, and has readers and the writer use it. Both files show the same rows now.
+func (db *DB) rename(next *bbolt.DB, itself os.FileInfo) error {
+	db.commit.Lock()
+	defer db.commit.Unlock()
+	crash.At(crash.BeforeCompacted)
+	if err := os.Rename(db.rewritten(), db.path); err != nil {
+		return err
+	}
+	crash.At(crash.AfterCompacted)
+	db.rewrite.touched = nil
+	return next.View(func(tx *bbolt.Tx) error {
+		s := db.state.Load()
+		db.set(&state{file: &file{DB: next, itself: itself}, tx: tx.ID(), tables: s.tables, sequence: s.sequence})
+		return nil
+	})
 }
 
 // placeOf looks at the next file, and whether the old one is still where the next is to be put. The folder is opened before anything is

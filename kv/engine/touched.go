@@ -2,17 +2,28 @@ package engine
 
 import "go.etcd.io/bbolt"
 
-// touched are the rows that were written while the file is rewritten: bucket 1, key.
+// touched are the rows that were written into the file while it is rewritten: bucket 1, key.
 type touched map[string]struct{}
 
-func (t touched) note(entries []entry) {
-	for i := range entries {
-		t[string(append([]byte{byte(entries[i].bucket)}, entries[i].key...))] = struct{}{}
+// note notes the rows of a table that goes into the file.
+func (t touched) note(from *table) {
+	for b, tr := range from.trees {
+		if tr == nil {
+			continue
+		}
+		tr.Scan(func(it item) bool {
+			t[string(append([]byte{byte(b)}, it.name()...))] = struct{}{}
+			return true
+		})
 	}
 }
 
-// carryOver makes rows in the next file what they are in the old one.
+// carryOver makes rows in the next file what they are in the old one, and its mark.
 func (s *Schema) carryOver(old *bbolt.Tx, next *bbolt.DB, written touched) error {
+	m, err := readMark(old)
+	if err != nil {
+		return err
+	}
 	return next.Update(func(tx *bbolt.Tx) error {
 		from, to := View{tx: old, schema: s, cache: &cache{}}, View{tx: tx, schema: s, cache: &cache{}}
 		for row := range written {
@@ -27,6 +38,6 @@ func (s *Schema) carryOver(old *bbolt.Tx, next *bbolt.DB, written touched) error
 				return err
 			}
 		}
-		return nil
+		return m.put(tx)
 	})
 }

@@ -28,7 +28,7 @@ func (tx *Tx) OnCommitted(fn func()) { tx.after = append(tx.after, fn) }
 func (tx *Tx) Full() error { return tx.full }
 
 // Rewriting tells whether Rewrite copies the file just now, so that the new file may hold what the operation deletes.
-func (tx *Tx) Rewriting() bool { return tx.db != nil && tx.db.writer.touched != nil }
+func (tx *Tx) Rewriting() bool { return tx.db != nil && tx.db.rewrite.underWay.Load() }
 
 // flush moves an operation's rows into the transaction of bbolt.
 func (v *View) flush() error {
@@ -47,7 +47,7 @@ func (v *View) flush() error {
 	return nil
 }
 
-// alone is an operation in a transaction of its own, of a file that no writer serves.
-func alone(tx *bbolt.Tx, schema *Schema) *Tx {
+// operation is one in a transaction of its own, of a file that no writer serves.
+func operation(tx *bbolt.Tx, schema *Schema) *Tx {
 	return &Tx{View: View{tx: tx, schema: schema, cache: &cache{}, over: &overlay{arena: &arena{}}}}
 }

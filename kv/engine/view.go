@@ -6,12 +6,13 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// View is one committed state of the rows; within an operation also what the operation and those before it have written. It is valid until
+// View is one committed state of the rows: those of the file, under those that are not folded into it yet; within an operation also what the operation and those before it have written. It is valid until
 // the function that was given it returns, and so are the slices that it returns, which must not be changed.
 type View struct {
 	tx      *bbolt.Tx
 	schema  *Schema
 	cache   *cache
+	tables  []*table // above the file, newest first; within an operation the first has what the group has written
 	over    *overlay // what an operation has written; nil = a View of the committed state
 	version int
 }
@@ -60,6 +61,11 @@ func (v *View) Get(b Bucket, key []byte) ([]byte, error) {
 			return e.plain(), nil
 		}
 	}
+	for _, t := range v.tables {
+		if it, found := t.get(b, key); found {
+			return it.plain(), nil
+		}
+	}
 	c := v.lend(b)
 	defer func() { v.cache[b].cursor = c }()
 	after, sealed := c.Seek(key)
@@ -97,10 +103,7 @@ func (v *View) Scan(b Bucket, prefix, from []byte, fn func(key, value []byte) (b
 	if err != nil {
 		return err
 	}
-	var written []entry
-	if v.over != nil {
-		written = v.over.from(b, from)
-	}
+	above := v.above(b, prefix, from)
 	for {
 		if key != nil && !bytes.HasPrefix(key, prefix) {
 			if err := v.schema.checkAfter(b, from, key, sealed); err != nil {
@@ -108,22 +111,19 @@ func (v *View) Scan(b Bucket, prefix, from []byte, fn func(key, value []byte) (b
 			}
 			key = nil
 		}
-		if len(written) > 0 && (written[0].bucket != b || !bytes.HasPrefix(written[0].key, prefix)) {
-			written = nil
-		}
+		written, value, deleted := above.peek()
 		switch {
-		case key == nil && len(written) == 0:
+		case key == nil && written == nil:
 			return nil
-		case len(written) > 0 && (key == nil || bytes.Compare(written[0].key, key) <= 0):
-			e := written[0]
-			written = written[1:]
-			if bytes.Equal(e.key, key) {
+		case written != nil && (key == nil || bytes.Compare(written, key) <= 0):
+			if bytes.Equal(written, key) {
 				key, sealed = c.Next()
 			}
-			if e.deleted {
+			above.step(written)
+			if deleted {
 				continue
 			}
-			if more, err := fn(e.key, e.plain()); err != nil || !more {
+			if more, err := fn(written, value); err != nil || !more {
 				return err
 			}
 		default:
@@ -136,6 +136,51 @@ func (v *View) Scan(b Bucket, prefix, from []byte, fn func(key, value []byte) (b
 			}
 			key, sealed = c.Next()
 		}
+	}
+}
+
+// above are the rows of a bucket under a prefix that lie above the file, in key order: an operation's own, and those of the tables.
+type above struct {
+	bucket Bucket
+	prefix []byte
+	over   []entry
+	walk   *rowWalk
+}
+
+func (v *View) above(b Bucket, prefix, from []byte) above {
+	a := above{bucket: b, prefix: prefix, walk: walkTables(v.tables, b, from, false)}
+	if v.over != nil {
+		a.over = v.over.from(b, from)
+	}
+	return a
+}
+
+// peek is the next row; its key is nil at the end.
+func (a *above) peek() (key, value []byte, deleted bool) {
+	if len(a.over) > 0 && (a.over[0].bucket != a.bucket || !bytes.HasPrefix(a.over[0].key, a.prefix)) {
+		a.over = nil
+	}
+	it := a.walk.peek()
+	if it != nil && !bytes.HasPrefix(it.name(), a.prefix) {
+		a.walk, it = nil, nil
+	}
+	if len(a.over) > 0 && (it == nil || bytes.Compare(a.over[0].key, it.name()) <= 0) {
+		e := &a.over[0]
+		return e.key, e.plain(), e.deleted
+	}
+	if it == nil {
+		return nil, nil, false
+	}
+	return it.name(), it.plain(), it.deleted()
+}
+
+// step leaves the row with a key.
+func (a *above) step(key []byte) {
+	if len(a.over) > 0 && bytes.Equal(a.over[0].key, key) {
+		a.over = a.over[1:]
+	}
+	if a.walk != nil {
+		a.walk.step(key)
 	}
 }
 
@@ -161,48 +206,138 @@ func (v *View) seek(c *bbolt.Cursor, b Bucket, prefix, from []byte) (key, sealed
 	return key, sealed, nil
 }
 
-// ScanDown is Scan in falling order of the keys, from the key `from` or the last before it on. It reads the committed rows alone.
+// ScanDown is Scan in falling order of the keys, from the key `from` or the last before it on. It does not read what the operation itself has
+// written.
 func (v *View) ScanDown(b Bucket, prefix, from []byte, fn func(key, value []byte) (bool, error)) error {
 	c := v.in(b).Cursor()
 	key, sealed := c.Seek(from)
 	if key == nil {
 		key, sealed = c.Last()
 	}
-	for ; key != nil; key, sealed = c.Prev() {
+	walk := walkTables(v.tables, b, from, true)
+	for {
+		it := walk.peek()
+		if it != nil && (key == nil || bytes.Compare(it.name(), key) >= 0) {
+			name, value, deleted := it.name(), it.plain(), it.deleted()
+			if bytes.Equal(name, key) {
+				key, sealed = c.Prev()
+			}
+			walk.step(name)
+			switch {
+			case bytes.Compare(name, prefix) < 0:
+				walk = nil // what is below it in the file is looked at once more, for damage
+				continue
+			case deleted || !bytes.HasPrefix(name, prefix):
+				continue
+			}
+			if more, err := fn(name, value); err != nil || !more {
+				return err
+			}
+			continue
+		}
+		if key == nil {
+			return nil
+		}
 		value, err := v.schema.unseal(b, key, sealed) // also on either side: the key of a row that seems to be another's may be damaged
 		switch {
 		case err != nil:
 			return err
 		case bytes.Compare(key, prefix) < 0:
 			return nil
-		case bytes.Compare(key, from) > 0 || !bytes.HasPrefix(key, prefix):
-			continue
+		case bytes.Compare(key, from) <= 0 && bytes.HasPrefix(key, prefix):
+			if more, err := fn(key, value); err != nil || !more {
+				return err
+			}
 		}
-		if more, err := fn(key, value); err != nil || !more {
-			return err
-		}
+		key, sealed = c.Prev()
 	}
-	return nil
 }
 
 // Count is how many committed rows a bucket has. It reads all pages of the bucket.
-func (v *View) Count(b Bucket) int { return v.in(b).Stats().KeyN }
+func (v *View) Count(b Bucket) int {
+	n := v.in(b).Stats().KeyN
+	c := v.in(b).Cursor()
+	walk := walkTables(v.tables, b, nil, false)
+	for it := walk.peek(); it != nil; it = walk.peek() {
+		key, _ := c.Seek(it.name())
+		switch below := bytes.Equal(key, it.name()); {
+		case below && it.deleted():
+			n--
+		case !below && !it.deleted():
+			n++
+		}
+		walk.step(it.name())
+	}
+	return n
+}
 
 // Cursor walks the committed rows of a bucket, the damaged ones too.
 type Cursor struct {
 	bucket Bucket
 	schema *Schema
 	at     *bbolt.Cursor
+	merge  *merge // nil = no row of the bucket lies above the file
+}
+
+// merge is a cursor's place in the file and in the tables.
+type merge struct {
+	tables      []*table
+	walk        *rowWalk
+	key, sealed []byte // where it is in the file
 }
 
 // Cursor makes a cursor of a bucket.
-func (v *View) Cursor(b Bucket) Cursor { return Cursor{b, v.schema, v.in(b).Cursor()} }
+func (v *View) Cursor(b Bucket) Cursor {
+	c := Cursor{bucket: b, schema: v.schema, at: v.in(b).Cursor()}
+	for _, t := range v.tables {
+		if t.trees[b] != nil {
+			c.merge = &merge{tables: v.tables}
+		}
+	}
+	return c
+}
 
 // Seek goes to the first row from a key on.
-func (c Cursor) Seek(from []byte) Row { return c.row(c.at.Seek(from)) }
+func (c Cursor) Seek(from []byte) Row {
+	key, sealed := c.at.Seek(from)
+	if c.merge == nil {
+		return c.row(key, sealed)
+	}
+	c.merge.key, c.merge.sealed = key, sealed
+	c.merge.walk = walkTables(c.merge.tables, c.bucket, from, false)
+	return c.next()
+}
 
 // Next goes to the next row.
-func (c Cursor) Next() Row { return c.row(c.at.Next()) }
+func (c Cursor) Next() Row {
+	if c.merge == nil {
+		return c.row(c.at.Next())
+	}
+	return c.next()
+}
+
+// next is the first row of the file and the tables that was not given out yet.
+func (c Cursor) next() Row {
+	m := c.merge
+	for {
+		it := m.walk.peek()
+		if it == nil || m.key != nil && bytes.Compare(m.key, it.name()) < 0 {
+			row := c.row(m.key, m.sealed)
+			if m.key != nil {
+				m.key, m.sealed = c.at.Next()
+			}
+			return row
+		}
+		name, sealed := it.name(), it.sealed()
+		if bytes.Equal(name, m.key) {
+			m.key, m.sealed = c.at.Next()
+		}
+		m.walk.step(name)
+		if len(sealed) > 0 {
+			return c.row(name, sealed)
+		}
+	}
+}
 
 func (c Cursor) row(key, sealed []byte) Row { return Row{key, sealed, c.bucket, c.schema} }
 

@@ -19,7 +19,7 @@ const doorsAbout = time.Second
 
 // A group closes at this many bytes of rows, or after this much bulk work while doors are about.
 const (
-	groupBytes   = 4 << 20
+	groupBytes   = 1 << 20
 	bulkPatience = time.Millisecond
 )
 
@@ -27,8 +27,8 @@ const (
 // nobody wants to run, all of it takes about a tenth of a millisecond.
 const groupYields = 500
 
-// writer is the one goroutine that writes: it takes what waits, runs each operation on an overlay of its own, commits them together and
-// answers after the commit. The first error of a commit stops it for good.
+// writer is the one goroutine that writes: it takes what waits, runs each operation on an overlay of its own, appends them to the log together
+// and answers after the sync. The first error of a commit stops it for good.
 type writer struct {
 	db       *DB
 	hooks    Hooks
@@ -37,18 +37,21 @@ type writer struct {
 	arena    arena
 	over     overlay
 	cache    cache
-	tx       Tx      // of the operation that runs; reused
-	owed     bool    // the group before had doors alone
-	together int     // how many jobs the group before had
-	touched  touched // since Rewrite began; nil = it is not under way
+	tx       Tx       // of the operation that runs; reused
+	owed     bool     // the group before had doors alone
+	together int      // how many jobs the group before had
+	tables   []*table // that an operation sees; reused
 }
 
 type stopCause struct{ err error }
 
 // group is what one commit will hold.
 type group struct {
-	tx     *bbolt.Tx
-	base   int // the version before it
+	tx     *bbolt.Tx // of the file, to read
+	table  *table    // what the writer has committed and not folded, and the group's own rows
+	record [][]byte  // the group's rows, as the log has them
+	base   int       // the version before it
+	folded int       // the transaction of bbolt that has written it into the file; 0 = none has
 	jobs   []*job
 	bytes  int
 	rows   int
@@ -66,24 +69,9 @@ func (w *writer) loop() {
 
 // serve forms a group that begins with first, commits it and answers its jobs.
 func (w *writer) serve(first *job) {
-	if cause := w.stopped.Load(); cause != nil {
-		first.done <- cause.err
-		return
-	}
-	g := &group{}
-	if err := w.begin(g); err != nil {
-		g.jobs = append(g.jobs, first)
-		w.stop(err, g.jobs)
-		return
-	}
-	if err := w.fill(g, first); err != nil {
-		_ = g.tx.Rollback() // its error could say no more than err
-		w.stop(err, g.jobs)
-		return
-	}
-	if err := w.commit(g); err != nil {
-		w.stop(err, g.jobs)
-		return
+	g := w.group(first)
+	if g == nil {
+		return // it is answered
 	}
 	crash.At(crash.AfterCommit)
 	for _, j := range g.jobs {
@@ -98,12 +86,38 @@ func (w *writer) serve(first *job) {
 	}
 }
 
-func (w *writer) begin(g *group) (err error) {
-	f := w.db.file.Load()
-	if g.tx, err = f.Begin(true); err != nil {
+// group forms a group that begins with first and commits it. It returns nil where it could not, and the group's jobs have that error.
+func (w *writer) group(first *job) *group {
+	defer w.db.exclude()()
+	if cause := w.stopped.Load(); cause != nil {
+		first.done <- cause.err
+		return nil
+	}
+	g := &group{}
+	if err := w.begin(g); err != nil {
+		g.jobs = append(g.jobs, first)
+		w.stop(err, g.jobs)
+		return nil
+	}
+	defer func() { _ = g.tx.Rollback() }() // it was only read
+	err := w.fill(g, first)
+	if err == nil {
+		err = w.commit(g)
+	}
+	if err != nil {
+		w.stop(err, g.jobs)
+		return nil
+	}
+	return g
+}
+
+func (w *writer) begin(g *group) error {
+	tx, at, err := w.db.snapshot()
+	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	g.base = f.version(g.tx) - 1
+	g.tx, g.base, g.table = tx, at.sequence, at.active().copy()
+	w.tables = append(append(w.tables[:0], g.table), at.tables[1:]...)
 	w.arena.reset()
 	w.over.arena, w.cache = &w.arena, cache{}
 	g.full = w.db.room.Check(disk.Checkins)
@@ -189,8 +203,8 @@ func (w *writer) run(g *group, j *job, o *Op) error {
 		o.Err = ErrTooLong
 		return nil
 	}
-	if err := w.flush(tx); err != nil {
-		return fmt.Errorf("write: %w", err)
+	if err := w.keep(g); err != nil {
+		return err
 	}
 	g.bytes += w.over.bytes
 	g.rows += len(w.over.entries)
@@ -205,7 +219,7 @@ func (w *writer) run(g *group, j *job, o *Op) error {
 func (w *writer) begun(g *group) *Tx {
 	w.over.reset()
 	w.tx = Tx{
-		View: View{tx: g.tx, schema: w.db.schema, cache: &w.cache, over: &w.over, version: g.base},
+		View: View{tx: g.tx, schema: w.db.schema, cache: &w.cache, tables: w.tables, over: &w.over, version: g.base},
 		db:   w.db, full: g.full, kept: w.tx.kept[:0], after: w.tx.after[:0],
 	}
 	return &w.tx
@@ -222,40 +236,39 @@ func (w *writer) shield(tx *Tx, run func(*Tx) error) (err error) {
 	return run(tx)
 }
 
-// commit makes the group durable.
+// keep makes an operation's rows part of the group.
+func (w *writer) keep(g *group) error {
+	rows := appendRows(make([]byte, 0, rowsSize(w.over.entries)), w.over.entries)
+	g.record = append(g.record, rows)
+	return g.table.add(rows)
+}
+
+// commit makes the group durable, and then shows it to readers.
 func (w *writer) commit(g *group) error {
 	if g.rows == 0 {
-		return g.tx.Rollback()
+		return nil
 	}
 	tx := w.begun(g)
 	if w.hooks.Seal != nil {
 		w.hooks.Seal(tx, g.base+1)
 	}
-	if err := w.flush(tx); err != nil {
-		_ = g.tx.Rollback() // its error could say no more than err
-		return fmt.Errorf("write the last rows: %w", err)
+	if err := w.keep(g); err != nil {
+		return err
 	}
 	crash.At(crash.BeforeCommit)
 	start := time.Now()
-	if err := w.db.turn.During(g.tx.Commit); err != nil {
-		return fmt.Errorf("commit: %w", err)
-	}
-	if err := w.db.file.Load().stands(w.db.path); err != nil {
+	if err := w.db.turn.During(func() error { return w.db.write(g) }); err != nil {
 		return err
 	}
+	if err := w.db.state.Load().file.stands(w.db.path); err != nil {
+		return err
+	}
+	w.db.publish(g)
 	w.db.metrics.committed(len(g.jobs), time.Since(start))
 	if w.hooks.Committed != nil {
 		w.hooks.Committed()
 	}
 	return nil
-}
-
-// flush moves an operation's rows into the transaction, and notes them for a file that is to take this one's place.
-func (w *writer) flush(tx *Tx) error {
-	if w.touched != nil {
-		w.touched.note(w.over.entries)
-	}
-	return tx.flush()
 }
 
 // stop ends writing for good: after a failed commit what the disk holds is not known, so nothing is tried again.
@@ -267,16 +280,4 @@ func (w *writer) stop(err error, jobs []*job) {
 	for _, j := range jobs {
 		j.done <- cause
 	}
-}
-
-// between has the writer run fn between two commits.
-func (w *writer) between(fn func() error) (err error) {
-	j := &job{after: []func(){func() { err = fn() }}, done: make(chan error, 1)}
-	if !w.queue.push(j) {
-		return ErrStopped
-	}
-	if failed := j.wait(); failed != nil {
-		return failed
-	}
-	return err
 }

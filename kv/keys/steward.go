@@ -10,7 +10,7 @@ import (
 	"doorward/kv/table"
 )
 
-// A phone whose key is revoked hands in what it has kept once more, within a window that its first request opens, so that an answer that
+// The phone of a revoked key hands in what it has kept once more, within a window that its first request opens, so that an answer that
 // is lost can be asked for again. Its facts are flagged for review.
 const handInLasts = 10 * time.Minute
 
@@ -18,13 +18,13 @@ func handedIn(key int64) []byte { return []byte("handed_in/" + strconv.FormatInt
 
 // RevokedDoor returns the principal of a phone for which Login returned ErrRevoked. It may hand in scans of guests that it has let in, and
 // is told nothing of them. It returns ErrRevoked for a key that is not a door's, and when the phone has handed in before.
-func (kr *Ring) RevokedDoor(key string) (p auth.Principal, err error) {
+func (kr *Ring) RevokedDoor(key string, event int64) (p auth.Principal, err error) {
 	l := (*kr.logins.Load())[key]
 	p = l.principal
-	if !l.revoked || p.IsLaptop() || !p.IsOf(auth.EventOf) || p.Check(record.Checkin.Resource, "POST") != nil {
+	if !l.revoked || p.IsLaptop() || !p.IsOf(auth.EventOf) || !p.Level().Has(event) || p.Check(record.Checkin.Resource, "POST") != nil {
 		return auth.Principal{}, table.ErrRevoked
 	}
-	p = p.RevokedDoor()
+	p = p.Revoked()
 	return p, kr.tables.Do(true, func(o *table.Tx) error {
 		row, err := o.Get(table.MetaBucket, handedIn(p.Key()))
 		if err != nil {

@@ -9,7 +9,7 @@ type Way string
 
 // The ways. The empty Way is In.
 const (
-	In      Way = "in"      // whoever is not inside
-	Out     Way = "out"     // whoever is inside
+	In      Way = "in"      // guests that are not inside
+	Out     Way = "out"     // guests that are inside
 	Reentry Way = "reentry" // in, but for guests alone that were inside before
 )

@@ -118,14 +118,14 @@ func Backups(v *View) (all []Backup, err error) {
 }
 
 // OlderFiles returns the files known to this store that still hold its data from before a moment. They are stores that were
-// replaced, backups, and copies in folders within its own, as a copy that was cut short leaves them. Files at work are left
+// replaced, logs that were set aside, backups, and copies in folders within its own, as a copy that was cut short leaves them. Files at work are left
 // out. The operator may delete the rest.
 func (s *Set) OlderFiles(p auth.Principal, before time.Time) (files []string, err error) {
 	if err := p.CheckRule(); err != nil {
 		return nil, err
 	}
 	stem := strings.TrimSuffix(filepath.Base(Path(s.Dir())), ".db")
-	for _, pattern := range []string{stem + "-*.db", Path("*")} {
+	for _, pattern := range []string{stem + "-*.db", stem + "-*.log", Path("*")} {
 		found, err := filepath.Glob(filepath.Join(globQuoted(s.Dir()), pattern))
 		if err != nil {
 			return nil, err

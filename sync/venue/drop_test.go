@@ -3,7 +3,6 @@ package venue_test
 import (
 	"errors"
 	"net/http"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -131,17 +130,13 @@ func TestAnEventComesBackWhereverItsDropWasCutOff(t *testing.T) {
 	w := newTown(t)
 	var dropping atomic.Bool
 	var asked gosync.Mutex
-	var disks [][]byte // as each commit has found it
+	var disks []map[string][]byte // as each commit has found it
 	dir := t.TempDir()
 	w.laptop = kvtest.OpenConfig(t, kv.Config{Dir: dir, Clock: w.now, Free: func() (int64, error) { // the writer asks before each commit
 		asked.Lock() // replication asks, too
 		defer asked.Unlock()
 		if dropping.Load() {
-			disk, err := os.ReadFile(table.Path(dir))
-			if err != nil {
-				t.Error(err)
-			}
-			disks = append(disks, disk)
+			disks = append(disks, diskOf(t, dir))
 		}
 		return 1 << 40, nil
 	}})
@@ -159,9 +154,7 @@ func TestAnEventComesBackWhereverItsDropWasCutOff(t *testing.T) {
 	w.ends(time.Now().Add(90 * time.Hour))
 	for i, disk := range disks {
 		c := kv.Config{Dir: t.TempDir(), Aside: true, Clock: w.now}
-		if err := os.WriteFile(table.Path(c.Dir), disk, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		putDisk(t, c.Dir, disk)
 		s := kvtest.OpenConfig(t, c)
 		w.visits(s)
 		if _, err := s.Desk.Retrieve(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Ticket, ID: record.Int(first)}); err != nil {

@@ -1,6 +1,7 @@
 package venue_test
 
 import (
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -23,9 +24,9 @@ type node struct {
 	store   *kv.Store
 	server  *sync.Server // the centre's
 	own     *memory
-	offset  time.Duration // of its clock
-	persons bool          // it has the people of church 1
-	crashed []byte        // the disk at the moment of a crash; nil: none
+	offset  time.Duration     // of its clock
+	persons bool              // it has the people of church 1
+	crashed map[string][]byte // the disk at the moment of a crash; nil: none
 	copies  []spare
 	made    int  // of them
 	muted   bool // it, or what it is an image of, makes no records before it was told of the other
@@ -80,23 +81,49 @@ func (n *node) close() {
 	}
 }
 
-// disk is what the file holds at this moment.
-func (n *node) disk() []byte {
+// disk is what the store's file and its log hold at this moment, by their names.
+func (n *node) disk() map[string][]byte {
 	n.Helper()
-	file, err := os.ReadFile(table.Path(n.config.Dir))
+	return diskOf(n, n.config.Dir)
+}
+
+// diskOf reads a store's file and its log.
+func diskOf(t testing.TB, dir string) map[string][]byte {
+	t.Helper()
+	log, err := filepath.Glob(filepath.Join(dir, "log", "*"))
 	if err != nil {
-		n.Fatal(err)
+		t.Fatal(err)
 	}
-	return file
+	disk := map[string][]byte{}
+	for _, path := range append(log, table.Path(dir)) {
+		name, err := filepath.Rel(dir, path)
+		if err == nil {
+			disk[name], err = os.ReadFile(path)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return disk
+}
+
+// putDisk writes a store's file and its log into a folder, in the place of those that are there.
+func putDisk(t testing.TB, dir string, disk map[string][]byte) {
+	t.Helper()
+	err := errors.Join(os.RemoveAll(filepath.Join(dir, "log")), os.MkdirAll(filepath.Join(dir, "log"), 0o700))
+	for name, bytes := range disk {
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), bytes, 0o600))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // kill ends the node without anything more, and starts it from what was on its disk.
-func (n *node) kill(file []byte) {
+func (n *node) kill(disk map[string][]byte) {
 	n.Helper()
 	n.close()
-	if err := os.WriteFile(table.Path(n.config.Dir), file, 0o600); err != nil {
-		n.Fatal(err)
-	}
+	putDisk(n, n.config.Dir, disk)
 	n.crashed = nil
 	n.open()
 }
@@ -153,9 +180,7 @@ func (n *node) clone(name string, image bool) *node {
 	if err := os.Mkdir(c.config.Dir, 0o700); err != nil {
 		n.Fatal(err)
 	}
-	if err := copyBytes(table.Path(n.config.Dir), table.Path(c.config.Dir)); err != nil {
-		n.Fatal(err)
-	}
+	putDisk(n, c.config.Dir, n.disk())
 	if image {
 		c.muted, n.muted = true, true
 	}

@@ -1,10 +1,11 @@
 // The page for helpers at a door: sign in, choose the event and the door, then scan.
-import {ask, nonce, Unreachable} from './session.js';
+import {ask, base, nonce, Unreachable} from './session.js';
 import {speak, say, ago, clock, preferred} from './words.js';
 import {signal, wake} from './signal.js';
 import {fromPhoto, watch, why} from './camera.js';
 import {trusts, upgrade} from './secure.js';
 import {listen} from './keys.js';
+import {follow} from './company.js';
 import * as queue from './queue.js';
 
 const $ = id => document.getElementById(id);
@@ -12,7 +13,8 @@ const store = localStorage;
 const settings = {
   language: store.language ?? preferred(), theme: store.theme ?? 'auto', time: Number(store.time ?? 2), sound: store.sound !== 'off',
 };
-let event = null, door = store.door ?? '', me = '', timer = 0, stopCamera = null;
+let event = null, door = store.door ?? '', way = 'in', me = {}, timer = 0, stopCamera = null;
+let finding = null; // ends the stream that is followed
 const undoable = 60_000, entries = [];
 
 // make builds an element with text and classes; text is never read as HTML.
@@ -39,13 +41,15 @@ const ticket = decodeURIComponent(location.hash.slice(1));
 if (ticket) history.replaceState(null, '', location.pathname); // it is good once, and not for the history
 
 async function start() {
-  speak(settings.language);
   dress();
+  await speak(settings.language);
+  navigator.serviceWorker?.register(base + '/door/assets/sw.js', {scope: base + '/door'}).catch(() => null); // on http there is none
   if (ticket) return await upgrade(ticket) || enter('');
   try {
     const {status, data} = await ask('GET', '/door/v1/session/');
     if (status === 200) return signedIn(data);
-    enter(status === 401 && store.event ? 'enter.ended' : '');
+    if (status === 401 && store.event) return ended();
+    enter('');
   } catch {
     const known = store.session && JSON.parse(store.session);
     if (!known) return setTimeout(start, 2000);
@@ -55,12 +59,30 @@ async function start() {
 }
 
 function enter(fault) {
+  $('enter-kept').textContent = '';
   $('enter-ticket').hidden = !ticket;
   $('enter-how').hidden = Boolean(ticket);
   $('enter-by-key').hidden = Boolean(ticket);
   $('enter-fault').textContent = fault ? say(fault) : '';
   $('helper').value = store.helper ?? '';
   show('enter');
+}
+
+// ended is for a session that is no longer good. What the phone has kept is handed in once more, for review.
+async function ended() {
+  finding?.abort();
+  closeCamera();
+  close();
+  enter('enter.ended');
+  const handed = await handIn().catch(() => 0);
+  const left = (await queue.all()).filter(scan => scan.let_in).length;
+  $('enter-kept').textContent = [handed > 0 && say('enter.handed', {n: handed}), left > 0 && say('enter.kept', {n: left})].filter(Boolean).join(' ');
+}
+
+async function handIn() {
+  let handed = 0;
+  for (const of of new Set((await queue.all()).map(scan => scan.event))) handed += await send(of);
+  return handed;
 }
 
 async function signIn(body) {
@@ -89,7 +111,7 @@ $('enter-key').addEventListener('submit', e => {
 // --- choose ------------------------------------------------------------------------------------------------------------------
 
 function signedIn(session) {
-  me = session.name;
+  me = session;
   store.session = JSON.stringify(session);
   $('secret').value = '';
   const before = session.events.find(e => String(e.id) === store.event);
@@ -112,15 +134,25 @@ function pick(events) {
   box.hidden = events.length === 0;
   $('pick-none').hidden = events.length > 0;
   $('door').value = door || say('door.first');
+  for (const input of $('pick-ways').querySelectorAll('input')) input.checked = input.value === (store.way ?? 'in');
+  offerWays();
   show('pick');
 }
+
+const chosenEvent = () => me.events.find(e => String(e.id) === new FormData($('pick-form')).get('event'));
+
+// offerWays asks which way the door leads, where the event has guests go out and in again.
+function offerWays() {
+  $('pick-ways').hidden = !chosenEvent()?.reentry;
+}
+$('pick-events').addEventListener('change', offerWays);
 
 $('pick-form').addEventListener('submit', e => {
   e.preventDefault();
   wake();
-  const {events} = JSON.parse(store.session);
-  const chosen = events.find(e => String(e.id) === new FormData($('pick-form')).get('event'));
+  const chosen = chosenEvent();
   door = $('door').value.trim();
+  store.way = new FormData($('pick-form')).get('way');
   if (chosen && door) work(chosen);
 });
 
@@ -128,16 +160,28 @@ function work(chosen) {
   event = chosen;
   Object.assign(store, {event: String(event.id), door});
   $('where-event').textContent = event.name || '#' + event.id;
-  $('where-door').textContent = door;
-  $('settings-who').textContent = say('settings.who', {name: me});
+  way = chosen.reentry ? store.way ?? 'in' : 'in';
+  entries.length = 0;
+  label();
   show('work');
   reached(near); // what waits in the phone since before
-  follow();
+  listenToDoors();
+  drawLast();
   drawWaiting();
+  drawDiffers();
   stayAwake();
 }
 
-$('where').addEventListener('click', () => pick(JSON.parse(store.session).events));
+// label writes what depends on the language, the door and the helper.
+function label() {
+  if (!event) return;
+  $('where-door').textContent = event.reentry ? `${door} · ${say('way.' + way)}` : door;
+  $('work').dataset.way = way;
+  $('count-in-word').textContent = say(event.reentry ? 'count.inside' : 'count.in');
+  $('settings-who').textContent = say('settings.who', {name: me.name, role: say('role.' + me.role)});
+}
+
+$('where').addEventListener('click', () => pick(me.events));
 
 // --- scan --------------------------------------------------------------------------------------------------------------------
 
@@ -159,20 +203,26 @@ async function decideNext(scan) {
   deciding = false;
 }
 
+// scanNow asks about one ticket.
+function scanNow(scan) {
+  const of = 'code' in scan ? {code: scan.code} : {ticket_id: scan.ticket_id};
+  return ask('POST', path('scan'), {...of, door, nonce: scan.nonce, ...(event.reentry && {direction: way})});
+}
+
 async function decide(scan) {
   const here = event;
   try {
-    const {status, data} = await ask('POST', path('scan'), {...('code' in scan ? {code: scan.code} : {ticket_id: scan.ticket_id}), door, nonce: scan.nonce});
+    const {status, data} = await scanNow(scan);
     reached(true);
-    if (status === 401) return enter('enter.ended');
+    if (status === 401) return ended();
     if (scan.held) await forget(scan);
     if (status !== 200) return present({outcome: 'refused', why: data?.error?.message ?? status});
-    present(data);
+    await present(data);
   } catch (fault) {
     if (!(fault instanceof Unreachable)) throw fault;
     reached(false);
     if (!('code' in scan)) return present({outcome: 'unreachable'});
-    const kept = {nonce: scan.nonce, event: here.id, code: scan.code, at: scan.at, door, let_in: false};
+    const kept = {nonce: scan.nonce, event: here.id, code: scan.code, at: scan.at, door, direction: event.reentry ? way : undefined, let_in: false};
     await queue.keep(kept);
     drawWaiting();
     present({outcome: 'unreachable', kept});
@@ -193,32 +243,44 @@ listen($('code'), $('scan'), free);
 // --- result ------------------------------------------------------------------------------------------------------------------
 
 const looks = { // outcome → colour, sign and tune
-  admitted: ['good', '✓', 'good'], undone: ['plain', '↶', 'twice'], already_admitted: ['twice', '↺', 'twice'], unreachable: ['ask', '?', 'bad'], refused: ['ask', '!', 'bad'],
+  admitted: ['good', '✓', 'good'], left: ['out', '→', 'out'], undone: ['plain', '↶', 'twice'], already_admitted: ['twice', '↺', 'twice'],
+  unreachable: ['ask', '?', 'bad'], refused: ['ask', '!', 'bad'], notice: ['ask', '!', 'look'],
 };
+let settled = () => {}; // called when a result that must be tapped is
 
+// present shows a ruling. A guest with a notice waits for a tap: what is scanned meanwhile is decided after it.
 function present(ruling) {
-  const [colour, sign, tune] = looks[ruling.outcome] ?? ['bad', '✕', 'bad'];
+  const notice = ruling.outcome === 'admitted' && ruling.notice;
+  const [colour, sign, tune] = looks[notice ? 'notice' : ruling.outcome] ?? ['bad', '✕', 'bad'];
   const result = $('result');
   result.className = 'result ' + colour;
   result.dataset.outcome = ruling.outcome;
+  result.dataset.must = notice || ruling.kept ? 'tap' : '';
   $('result-icon').textContent = sign;
-  $('result-word').textContent = say(ruling.outcome);
+  $('result-word').textContent = say(notice ? 'notice.title' : ruling.outcome);
   $('result-label').textContent = ruling.label ?? '';
   $('result-type').textContent = ruling.type ?? '';
+  $('result-notice').textContent = ruling.notice ?? '';
   $('result-more').textContent = more(ruling);
+  $('family').hidden = true;
   acts(ruling);
   result.hidden = false;
   signal(tune, settings.sound);
-  if (ruling.outcome !== 'unreachable') remember(ruling, colour, sign);
-  const seconds = ruling.outcome === 'admitted' ? settings.time : ruling.outcome === 'unreachable' ? 0 : settings.time * 4;
-  closeAfter(seconds);
+  if (ruling.outcome !== 'unreachable' && !ruling.family) remember(ruling, colour, sign);
+  if (ruling.order && ['admitted', 'already_admitted'].includes(ruling.outcome) && way !== 'out') offerFamily(ruling);
+  closeAfter(notice || ruling.kept ? 0 : ['admitted', 'left'].includes(ruling.outcome) ? settings.time : settings.time * 4);
+  if (!notice) return;
+  $('result-acts').firstElementChild.focus({preventScroll: true});
+  return new Promise(done => settled = done);
 }
 
 // more is what a helper does next.
 function more(ruling) {
+  const came = {ago: ago(ruling.seconds_ago ?? 0), door: ruling.door ?? '?', time: ruling.admitted_at ? clock(ruling.admitted_at) : '?'};
   switch (ruling.outcome) {
-    case 'admitted': return '';
-    case 'already_admitted': return say(ruling.door === door ? 'say.already_here' : 'say.already_admitted', {ago: ago(ruling.seconds_ago ?? 0), door: ruling.door ?? '?'});
+    case 'admitted': return ruling.more ?? '';
+    case 'left': return say('say.left', came);
+    case 'already_admitted': return say(ruling.door === door ? 'say.already_here' : 'say.already_admitted', came);
     case 'refused': return say('say.refused', {why: ruling.why});
   }
   return say('say.' + ruling.outcome);
@@ -228,11 +290,18 @@ function acts(ruling) {
   const box = $('result-acts');
   box.replaceChildren();
   if (ruling.kept) {
-    box.append(make('button', say('letin'), 'primary', () => keepLetIn(ruling.kept)), make('button', say('hold'), '', close));
+    box.append(make('button', say(ruling.kept.direction === 'out' ? 'letout' : 'letin'), 'primary', () => keepLetIn(ruling.kept)), make('button', say('hold'), '', close));
     return;
   }
-  box.append(make('button', say('next'), 'primary', close));
-  if (ruling.outcome === 'admitted') box.append(make('button', say('undo'), '', () => undo(ruling)));
+  box.append(make('button', say(ruling.notice && ruling.outcome === 'admitted' ? 'notice.next' : 'next'), 'primary', close));
+  if (mayUndo(ruling)) box.append(make('button', say('undo'), '', () => undo(ruling)));
+}
+
+// mayUndo tells whether this helper takes a check-in back: a supervisor any, a steward the own ones of a minute.
+function mayUndo(ruling, at = Date.now()) {
+  if (!ruling.checkin_id) return false;
+  if (me.role === 'supervisor') return ['admitted', 'left', 'already_admitted'].includes(ruling.outcome);
+  return ['admitted', 'left'].includes(ruling.outcome) && Date.now() - at < undoable;
 }
 
 function closeAfter(seconds) {
@@ -252,25 +321,34 @@ function closeAfter(seconds) {
 function close() {
   cancelAnimationFrame(timer);
   $('result').hidden = true;
+  settled();
   focusCode();
 }
 
 $('result').addEventListener('click', e => { // a tap holds it, another lets it go
   if (e.target.closest('button')) return;
-  if ($('result-time').hidden) return $('result').dataset.outcome === 'unreachable' || close();
+  if (e.target.closest('.family')) return hold();
+  if ($('result-time').hidden) return $('result').dataset.must === 'tap' || close();
+  hold();
+});
+
+// hold keeps a result on the screen until it is closed.
+function hold() {
   cancelAnimationFrame(timer);
   $('result-time').hidden = true;
-});
+}
 document.addEventListener('keydown', e => {
-  if (e.key === 'Escape' && !$('result').hidden && !document.querySelector('dialog[open]')) close();
+  if (e.key === 'Escape' && !$('result').hidden && $('result').dataset.must !== 'tap' && !document.querySelector('dialog[open]')) close();
 });
 
 async function undo(ruling) {
   try {
     const {status, data} = await ask('POST', path('undo'), {checkin_id: ruling.checkin_id});
+    if (status === 401) return ended();
+    if (status === 403) return present({outcome: 'refused', why: say('undo.old')});
     if (status !== 200) return present({outcome: 'refused', why: data?.error?.message ?? status});
     for (const entry of entries) if (entry.ruling.checkin_id === ruling.checkin_id) entry.undone = true;
-    present({...data, label: data.label ?? ruling.label});
+    present({...data, outcome: 'undone', label: data.label ?? ruling.label});
   } catch {
     reached(false);
     present({outcome: 'refused', why: say('away')});
@@ -291,14 +369,81 @@ function drawLast() {
     text.append(make('strong', entry.ruling.label || say(entry.ruling.outcome)),
       make('span', [clock(entry.at), entry.ruling.label && say(entry.ruling.outcome), entry.ruling.type, entry.undone && say('undone.short')].filter(Boolean).join(' · '), 'quiet'));
     row.append(make('span', entry.sign, 'sign'), text);
-    if (entry.ruling.outcome === 'admitted' && !entry.undone && Date.now() - entry.at < undoable) row.append(make('button', say('undo'), '', () => undo(entry.ruling)));
+    if (!entry.undone && mayUndo(entry.ruling, entry.at)) row.append(make('button', say('undo'), '', () => undo(entry.ruling)));
     return row;
   }));
 }
 
+// --- family ------------------------------------------------------------------------------------------------------------------
+
+// offerFamily shows the other tickets of the order: one tap lets in those that are ticked.
+async function offerFamily(ruling) {
+  const {status, data} = await ask('GET', `${path('family')}?checkin_id=${ruling.checkin_id}`).catch(() => ({}));
+  const shown = $('result');
+  if (status !== 200 || shown.hidden || shown.dataset.outcome !== ruling.outcome || $('result-label').textContent !== (ruling.label ?? '')) return; // another is shown
+  if (!data.results.some(mayEnter)) return;
+  $('family-list').replaceChildren(...data.results.map(familyRow));
+  $('family').hidden = false;
+  const go = make('button', '', 'primary', () => letInFamily(ruling, data.results.filter(t => $('kin-' + t.ticket_id).checked)));
+  const count = () => {
+    const n = $('family-list').querySelectorAll('input:checked').length;
+    go.textContent = n > 0 ? say('family.go', {n}) : say('family.none');
+    go.disabled = n === 0;
+  };
+  $('family-list').onchange = count;
+  count();
+  const [next, ...others] = $('result-acts').children;
+  next.className = '';
+  next.textContent = say('family.only');
+  $('result-acts').replaceChildren(go, next, ...others);
+  hold();
+  go.focus({preventScroll: true});
+}
+
+const mayEnter = ticket => ticket.state === 'valid' && !ticket.admitted_at;
+
+function familyRow(ticket) {
+  const row = make('label', '', 'kin'), box = make('input'), text = make('span', '', 'scan-text');
+  Object.assign(box, {type: 'checkbox', id: 'kin-' + ticket.ticket_id, checked: mayEnter(ticket), disabled: !mayEnter(ticket)});
+  const state = ticket.state === 'valid' ? ticket.admitted_at && say('find.in', {time: clock(ticket.admitted_at)}) : say(ticket.state);
+  text.append(make('strong', ticket.label || ticket.type || '#' + ticket.ticket_id),
+    make('span', [ticket.label && ticket.type, state, ticket.notice].filter(Boolean).join(' · ')));
+  row.append(box, text);
+  return row;
+}
+
+async function letInFamily(first, tickets) {
+  const labels = first.outcome === 'admitted' ? [first.label || first.type] : [], refused = [], notices = new Set(first.outcome === 'admitted' && first.notice ? [first.notice] : []);
+  let let_in = labels.length;
+  for (const button of $('result-acts').children) button.disabled = true;
+  for (const ticket of tickets) {
+    const name = ticket.label || ticket.type || '#' + ticket.ticket_id;
+    const {status, data} = await scanNow({ticket_id: ticket.ticket_id, nonce: nonce()}).catch(() => ({}));
+    if (status === 401) return ended();
+    if (status !== 200) {
+      refused.push(`${name} (${say('unreachable')})`);
+      continue;
+    }
+    const [colour, sign] = looks[data.outcome] ?? ['bad', '✕'];
+    remember(data, colour, sign);
+    if (data.outcome !== 'admitted') {
+      refused.push(`${name} (${say(data.outcome)})`);
+      continue;
+    }
+    let_in++;
+    labels.push(name);
+    if (data.notice) notices.add(data.notice);
+  }
+  settled();
+  const not = refused.length > 0 && say('family.not', {names: refused.join(', ')});
+  const told = {label: labels.filter(Boolean).join(', '), notice: [...notices, not].filter(Boolean).join(' · '), family: true};
+  if (let_in > 0) return present({outcome: 'admitted', ...told, more: say('family.done', {n: let_in})});
+  present({outcome: 'refused', why: not, family: true});
+}
+
 // --- out of reach ------------------------------------------------------------------------------------------------------------
 
-let near = true, sending = false;
+let near = true, sending = null;
 
 async function reached(yes) {
   near = yes;
@@ -306,7 +451,7 @@ async function reached(yes) {
   const kept = event ? (await queue.all(event.id)).filter(s => s.let_in).length : 0;
   $('away').hidden = yes && kept === 0;
   $('away').textContent = [!yes && say('away'), kept > 0 && say('away.kept', {n: kept})].filter(Boolean).join(' ');
-  if (yes && kept > 0) send();
+  if (yes && kept > 0) deliver();
 }
 
 async function keepLetIn(scan) {
@@ -316,43 +461,54 @@ async function keepLetIn(scan) {
   reached(near);
 }
 
-// send hands over who was let in. Who was held is not sent: that would let in a guest who may have gone.
-async function send() {
+// deliver sends what waits of this event, once at a time.
+async function deliver() {
   if (sending) return;
-  sending = true;
+  sending = send(event.id);
   try {
-    for (;;) {
-      const scans = (await queue.all(event.id)).filter(s => s.let_in).slice(0, 50);
-      if (scans.length === 0) break;
-      const {status, data} = await ask('POST', path('scans'), {scans: scans.map(({code, at, nonce, door}) => ({code, at, nonce, door, let_in: true}))});
-      if (status === 401) return enter('enter.ended'); // they stay here, for the next session
-      if (status !== 200) throw new Unreachable('status ' + status);
-      for (const [i, result] of data.results.entries()) {
-        await queue.drop(scans[i].nonce);
-        if (result.outcome !== 'admitted') differs(scans[i], result);
-      }
-    }
+    await sending;
     $('away').hidden = true;
   } catch (fault) {
     if (!(fault instanceof Unreachable)) throw fault;
     near = false;
   } finally {
-    sending = false;
+    sending = null;
   }
 }
 
-function differs(scan, result) {
-  const why = result.outcome ? say(result.outcome) : result.error?.message;
-  const row = make('li', '', 'scan ' + (looks[result.outcome]?.[0] ?? 'bad'));
-  const text = make('span', '', 'scan-text');
-  text.append(make('strong', result.label || scan.code), make('span', `${clock(scan.at)} · ${why}`, 'quiet'));
-  row.append(make('span', '!', 'sign'), text);
-  $('differs-list').append(row);
-  $('differs').hidden = false;
+// send hands over who was let in at an event, and returns how many it took. Who was held is not sent: that would let in a guest who may have gone.
+async function send(of) {
+  for (let sent = 0; ;) {
+    const scans = (await queue.all(of)).filter(s => s.let_in).slice(0, 50);
+    if (scans.length === 0) return sent;
+    const {status, data} = await ask('POST', `/door/v1/event/${of}/scans/`, {scans: scans.map(({code, at, nonce, door, direction}) => ({code, at, nonce, door, direction, let_in: true}))});
+    if (status === 401) { // they stay here, for the next session
+      if (!$('work').hidden) ended();
+      return sent;
+    }
+    if (status !== 200) throw new Unreachable('status ' + status);
+    for (const [i, result] of data.results.entries()) {
+      const {code, at, nonce} = scans[i], fine = ['admitted', 'left'].includes(result.outcome);
+      await queue.settle(nonce, fine ? null : {nonce, event: of, label: result.label || code, at, outcome: result.outcome, why: result.error?.message});
+      sent++;
+    }
+    drawDiffers();
+  }
 }
-$('differs-seen').addEventListener('click', () => {
-  $('differs-list').replaceChildren();
-  $('differs').hidden = true;
+
+async function drawDiffers() {
+  const all = event ? await queue.differences(event.id) : [];
+  $('differs').hidden = all.length === 0;
+  $('differs-list').replaceChildren(...all.map(one => {
+    const row = make('li', '', 'scan ' + (looks[one.outcome]?.[0] ?? 'bad')), text = make('span', '', 'scan-text');
+    text.append(make('strong', one.label), make('span', `${clock(one.at)} · ${one.outcome ? say(one.outcome) : one.why}`, 'quiet'));
+    row.append(make('span', '!', 'sign'), text);
+    return row;
+  }));
+}
+$('differs-seen').addEventListener('click', async () => {
+  await queue.seen();
+  drawDiffers();
 });
 
 async function drawWaiting() {
@@ -373,51 +529,48 @@ async function forget(scan) {
   drawWaiting();
 }
 
-// --- counts ------------------------------------------------------------------------------------------------------------------
+// --- the other doors ---------------------------------------------------------------------------------------------------------
 
-let following = false;
-
-async function follow() {
-  if (following) return;
-  following = true;
-  for (;;) {
-    if (!$('work').hidden && !document.hidden) await count();
-    await new Promise(done => setTimeout(done, near ? 1000 : 2000));
+// listenToDoors follows the event's doors, and notices by it whether the laptop is in reach.
+async function listenToDoors() {
+  finding?.abort();
+  const mine = finding = new AbortController();
+  while (!mine.signal.aborted) {
+    try {
+      const status = await follow(`${path('stream')}?door=${encodeURIComponent(door)}`, drawBoard, mine.signal);
+      if (mine.signal.aborted) return;
+      if (status === 401) return ended();
+    } catch (fault) {
+      if (!(fault instanceof Unreachable)) throw fault;
+      if (mine.signal.aborted) return;
+      reached(false);
+    }
+    await new Promise(done => setTimeout(done, 1000));
   }
 }
 
-async function count() {
-  const here = event;
-  try {
-    const {status, data} = await ask('GET', path('status'));
-    if (here !== event) return;
-    if (status === 401) return enter('enter.ended');
-    if (!near) reached(true);
-    else if (!$('away').hidden) send();
-    if (status !== 200) return;
-    $('count-in').textContent = data.admitted;
-    $('count-expected').textContent = data.issued;
-    $('count-minute').textContent = lastMinute(data.minutes);
-    drawDoors(data.doors);
-    drawLast();
-  } catch (fault) {
-    if (!(fault instanceof Unreachable)) throw fault;
-    reached(false);
-  }
+function drawBoard(board) {
+  if (board.event_id !== event?.id) return;
+  if (!near || !$('away').hidden) reached(true);
+  $('count-in').textContent = event.reentry ? board.inside : board.admitted;
+  $('count-expected').textContent = board.issued;
+  $('count-minute').textContent = board.per_minute;
+  $('doors').replaceChildren(...board.doors.map(one => doorRow(one, board.recent.find(scan => scan.door === one.name))));
+  drawLast();
 }
 
-function lastMinute(minutes) {
-  const since = Date.now() - 120_000; // a minute's row begins with the minute
-  return minutes.filter(m => new Date(m.minute) > since).reduce((most, m) => Math.max(most, m.admitted), 0);
-}
-
-function drawDoors(doors) {
-  const rows = Object.entries(doors).sort((a, b) => b[1] - a[1]).slice(0, 20);
-  $('doors').replaceChildren(...rows.map(([name, n]) => {
-    const row = make('li', '', name === door ? 'own' : '');
-    row.append(make('span', name || '–'), make('span', say('doors.in', {n}), 'quiet'));
-    return row;
-  }));
+// doorRow is a door with its last scan. A door without a page that is open is silent.
+function doorRow(one, last) {
+  const silent = one.pages === 0, row = make('li', '', [one.name === door && 'own', silent && 'silent'].filter(Boolean).join(' '));
+  const seconds = one.scanned_at && Math.max(0, (Date.now() - new Date(one.scanned_at)) / 1000);
+  const tell = [one.name === door && say('doors.you'), silent && say('doors.silent'), one.scanned_at ? say('doors.last', {ago: ago(seconds)}) : !silent && say('doors.never')];
+  const [colour, sign] = looks[last?.outcome] ?? ['bad', '✕'], text = make('span', '', 'scan-text');
+  const mark = make('span', last ? sign : '', 'mark ' + (last ? colour : ''));
+  if (last) mark.title = say(last.outcome);
+  mark.setAttribute('aria-hidden', 'true');
+  text.append(make('strong', one.name), make('span', tell.filter(Boolean).join(' · '), 'quiet'));
+  row.append(mark, text, make('span', say('doors.in', {n: one.admitted}), 'number'));
+  return row;
 }
 
 // --- camera and photo --------------------------------------------------------------------------------------------------------
@@ -429,7 +582,7 @@ $('way-camera').addEventListener('click', async () => {
   $('video').hidden = false;
   $('eye-says').textContent = say('eye.looking');
   try {
-    stopCamera = await watch($('video'), code => { if ($('result').hidden) read(code); });
+    stopCamera = await watch($('video'), code => { if ($('result').hidden || !$('family').hidden) read(code); });
   } catch (fault) {
     $('video').hidden = true;
     const reason = why(fault), curable = reason === 'http' && trusts;
@@ -475,7 +628,7 @@ $('photo').addEventListener('change', async () => {
 
 // --- find --------------------------------------------------------------------------------------------------------------------
 
-const shown = 5; // nobody can browse the list
+const shown = 5; // no list is browsed at a door
 let typing = 0;
 
 $('way-search').addEventListener('click', () => {
@@ -496,7 +649,7 @@ async function find() {
   try {
     const {status, data} = await ask('GET', path('search') + '?q=' + encodeURIComponent(words));
     if (words !== $('find-words').value.trim()) return; // more was typed meanwhile
-    if (status === 401) return $('find').close(), enter('enter.ended');
+    if (status === 401) return $('find').close(), ended();
     const results = data.results ?? [];
     $('find-says').textContent = results.length === 0 ? say('find.none') : results.length > shown ? say('find.many') : '';
     $('find-list').replaceChildren(...results.slice(0, shown).map(foundRow));
@@ -510,10 +663,16 @@ function foundRow(ticket) {
   const state = ticket.state === 'valid' ? '' : say(ticket.state);
   const tail = ticket.phone_tail && '… ' + ticket.phone_tail;
   text.append(make('strong', ticket.label || ticket.type || '#' + ticket.ticket_id),
-    make('span', [ticket.type, ticket.order, tail, state, ticket.admitted_at && say('find.in', {time: clock(ticket.admitted_at)})].filter(Boolean).join(' · '), 'quiet'));
-  row.append(text, make('button', say('letin'), ticket.admitted_at || state ? '' : 'primary', () => {
+    make('span', [ticket.type, ticket.order, tail, state, ticket.notice, ticket.admitted_at && say('find.in', {time: clock(ticket.admitted_at)})].filter(Boolean).join(' · '), 'quiet'));
+  const inside = Boolean(ticket.admitted_at), wanted = state ? false : way === 'out' ? inside : !inside;
+  row.append(text);
+  if (!inside || way === 'out') row.append(make('button', say(way === 'out' ? 'letout' : 'letin'), wanted ? 'primary' : '', () => {
     $('find').close();
     decideNext({ticket_id: ticket.ticket_id});
+  }));
+  if (inside && me.role === 'supervisor') row.append(make('button', say('undo'), '', () => {
+    $('find').close();
+    undo({checkin_id: ticket.checkin_id, label: ticket.label});
   }));
   return row;
 }
@@ -529,19 +688,20 @@ function dress() {
 }
 
 for (const [id, name, value] of [['set-language', 'language', e => e.value], ['set-theme', 'theme', e => e.value], ['set-time', 'time', e => Number(e.value)], ['set-sound', 'sound', e => e.checked]]) {
-  $(id).addEventListener('change', () => {
+  $(id).addEventListener('change', async () => {
     settings[name] = value($(id));
     store[name] = name === 'sound' ? (settings.sound ? 'on' : 'off') : settings[name];
     dress();
-    speak(settings.language);
+    await speak(settings.language);
+    label();
     drawLast();
-    $('settings-who').textContent = say('settings.who', {name: me});
   });
 }
 $('menu').addEventListener('click', () => $('settings').showModal());
 $('leave').addEventListener('click', async () => {
   await ask('DELETE', '/door/v1/session/').catch(() => null);
   for (const name of ['session', 'event']) delete store[name];
+  finding?.abort();
   $('settings').close();
   enter('');
 });

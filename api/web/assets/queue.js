@@ -1,29 +1,45 @@
-// Scans that could not be decided lie in the phone, over reloads and closed tabs, until the server has taken them.
+// Scans that could not be decided lie in the phone, over reloads and closed tabs, until the server has taken them. What the server says otherwise lies
+// beside them until it is seen.
 const open = new Promise((done, failed) => {
-  const request = indexedDB.open('doorward', 1);
-  request.onupgradeneeded = () => request.result.createObjectStore('scans', {keyPath: 'nonce'});
+  const request = indexedDB.open('doorward', 2);
+  request.onupgradeneeded = () => {
+    for (const name of ['scans', 'differences']) {
+      if (!request.result.objectStoreNames.contains(name)) request.result.createObjectStore(name, {keyPath: 'nonce'});
+    }
+  };
   request.onsuccess = () => done(request.result);
   request.onerror = () => failed(request.error);
 });
 
-async function run(mode, act) {
+async function run(names, mode, act) {
   const db = await open;
   return new Promise((done, failed) => {
-    const transaction = db.transaction('scans', mode, {durability: 'strict'});
-    const request = act(transaction.objectStore('scans'));
-    transaction.oncomplete = () => done(request.result);
+    const transaction = db.transaction(names, mode, {durability: 'strict'});
+    const request = act(...names.map(name => transaction.objectStore(name)));
+    transaction.oncomplete = () => done(request?.result);
     transaction.onerror = transaction.onabort = () => failed(transaction.error);
   });
 }
 
-// keep stores a scan, or what has changed of it: {nonce, event, code, at, door, let_in}.
-export const keep = scan => run('readwrite', scans => scans.put(scan));
+// keep stores a scan, or what has changed of it: {nonce, event, code, at, door, direction, let_in}.
+export const keep = scan => run(['scans'], 'readwrite', scans => scans.put(scan));
 
 // drop forgets a scan.
-export const drop = nonce => run('readwrite', scans => scans.delete(nonce));
+export const drop = nonce => run(['scans'], 'readwrite', scans => scans.delete(nonce));
 
-// all are the scans of an event, the oldest first.
-export async function all(event) {
-  const scans = await run('readonly', scans => scans.getAll());
-  return scans.filter(scan => scan.event === event).sort((a, b) => a.at < b.at ? -1 : 1);
-}
+// settle forgets a scan, and keeps what the server says otherwise, if it does: {nonce, event, label, at, outcome, why}.
+export const settle = (nonce, difference) => run(['scans', 'differences'], 'readwrite', (scans, differences) => {
+  if (difference) differences.put(difference);
+  return scans.delete(nonce);
+});
+
+const oldest = (all, event) => all.filter(one => event === undefined || one.event === event).sort((a, b) => a.at < b.at ? -1 : 1);
+
+// all are the scans of an event, or of all events, the oldest first.
+export const all = async event => oldest(await run(['scans'], 'readonly', scans => scans.getAll()), event);
+
+// differences are what the server said otherwise of an event's scans.
+export const differences = async event => oldest(await run(['differences'], 'readonly', kept => kept.getAll()), event);
+
+// seen forgets them.
+export const seen = () => run(['differences'], 'readwrite', kept => kept.clear());

@@ -299,11 +299,12 @@ func checkPlace(dir string, next Restored) (seen fs.FileInfo, err error) {
 	case err != nil:
 		return seen, nil
 	}
-	defer func() { _ = store.Close() }() // its faults go with it
-	if err := CheckReplace(store, next.Realm, next.Node); err != nil {
+	err = CheckReplace(store, next.Realm, next.Node)
+	_ = store.Close() // its faults go with it
+	if err != nil {
 		return seen, err
 	}
-	return os.Stat(path)
+	return os.Stat(path) // to close it may change it
 }
 
 // unsent is how many changes of a laptop's store file its centre lacks, as far as is known; 0 for a store without a centre.

@@ -106,16 +106,25 @@ type Door struct {
 	local   bool      // only this machine reaches the server
 }
 
-// AskDoor asks a server for a ticket of an event's door, and makes the addresses that open the door's page with it. Without the number
-// of an event it is the only event that is near.
-func AskDoor(ctx context.Context, l *control.Line, event string) (Door, error) {
+// Wanted says which ticket of a door is asked for.
+type Wanted struct {
+	Event      string // the number of the event; "" = the only one that is near
+	Supervisor bool   // the helper may take back any check-in
+}
+
+// AskDoor asks a server for a ticket of an event's door, and makes the addresses that open the door's page with it.
+func AskDoor(ctx context.Context, l *control.Line, w Wanted) (Door, error) {
+	asked := url.Values{"event": {w.Event}}
+	if w.Supervisor {
+		asked.Set("role", "supervisor")
+	}
 	t, err := control.Ask[struct {
 		Ticket  string    `json:"ticket"`
 		Event   int64     `json:"event"`
 		Name    string    `json:"name"`
 		Expires time.Time `json:"expires_at"`
 		Site
-	}](ctx, l, control.Post("/control/door", url.Values{"event": {event}}))
+	}](ctx, l, control.Post("/control/door", asked))
 	if err != nil {
 		return Door{}, err
 	}

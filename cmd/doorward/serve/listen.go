@@ -46,6 +46,7 @@ func (f *faces) answer(server *api.Server, peers *sync.Server, c *certificates) 
 	first.TLSConfig = c.files.Config()
 	f.add(plain, first)
 	f.servers[0].RegisterOnShutdown(peers.Close)
+	f.servers[0].RegisterOnShutdown(server.EndStreams)
 	if len(public) > 1 {
 		f.add(public[1], api.HTTPServer(server.Metrics()))
 		f.log.Info("metrics", "address", public[1].Addr().String())

@@ -40,7 +40,7 @@ func (s *server) showDoor(event string) {
 	defer cancel()
 	l := control.ViaSocket(control.Opening{Folder: s.Folder, Console: s.Console})
 	defer func() { _ = l.Close() }() // the answer was read
-	door, err := invite.AskDoor(ctx, l, event)
+	door, err := invite.AskDoor(ctx, l, invite.Wanted{Event: event})
 	out := s.Console.Out
 	if err != nil {
 		fmt.Fprintf(out, "No code for a phone: %s\n", console.Printable(err.Error()))

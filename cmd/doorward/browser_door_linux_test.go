@@ -1,0 +1,251 @@
+package main
+
+import (
+	"fmt"
+	"os/exec"
+	"testing"
+
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// What doors do beyond a scan: families, notices, ways out, roles, languages, and a laptop that is out of reach.
+
+const familyTickets = `code,type,holder_name,state,order
+SOLO,Adult,Ana Souza,valid,
+DAD,Adult,Caio Lima,valid,PEDIDO-7
+MUM,Adult,Dora Lima,valid,PEDIDO-7
+TEEN,Youth,Eva Lima,valid,PEDIDO-7
+KID,Child,Gil Rocha,valid,
+BABY,Child,Fabio Lima,valid,PEDIDO-7
+AUNT,Adult,Helena Lima,unpaid,PEDIDO-7
+UNPAID,Adult,Iris Melo,unpaid,
+`
+
+// newFamilyTown is a server with an event that marks children and lets its guests out and in again.
+func newFamilyTown(t *testing.T) *doorTown {
+	t.Helper()
+	return newTown(t, "name,list_rule,notices\nAcampamento de verão 2026,reentry,\"{\"\"Child\"\":\"\"Ask for the guardian's slip\"\"}\"\n", familyTickets)
+}
+
+// awaited has an expression's promise awaited.
+func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
+
+// fits wants nothing that can be tapped to lie beside the screen, and the page not to be wider than it.
+func (p *phone) fits() {
+	p.Helper()
+	var beside []string
+	p.do(chromedp.Evaluate(`(() => {
+		const cover = document.querySelector('dialog[open]') ?? (document.getElementById('result').hidden ? document.body : document.getElementById('result'));
+		const out = [...cover.querySelectorAll('button, input, label, a, select')].filter(e => {
+			const r = e.getBoundingClientRect();
+			return r.width > 1 && e.checkVisibility() && (r.left < 0 || r.right > visualViewport.width + 0.5);
+		}).map(e => e.id + ' ' + e.textContent.trim());
+		if (document.documentElement.scrollWidth > visualViewport.width + 0.5) out.push('the page is ' + document.documentElement.scrollWidth + ' of ' + visualViewport.width);
+		if (cover.id === 'result') for (const b of cover.querySelectorAll('.acts button')) {
+			const r = b.getBoundingClientRect();
+			if (r.bottom > visualViewport.height + 0.5) out.push(b.textContent + ' ends at ' + r.bottom + ' of ' + visualViewport.height + ', ' + innerWidth + 'x' + innerHeight + ' ' + cover.getBoundingClientRect().width + ' ' + document.body.getBoundingClientRect().width);
+		}
+		return out;
+	})()`, &beside))
+	for _, b := range beside {
+		p.Errorf("beside the screen: %s", b)
+	}
+}
+
+// paints wants the result to have a colour and a tune.
+func (p *phone) paints(colour, tune string) {
+	p.Helper()
+	if c, s := p.looks(); c != colour || s != tune {
+		p.Errorf("the result looks %s and sounds %s, want %s and %s", c, s, colour, tune)
+	}
+}
+
+const (
+	green, purple, red, orange, blue = "rgb(31, 122, 61)", "rgb(107, 47, 160)", "rgb(180, 35, 24)", "rgb(180, 83, 9)", "rgb(29, 79, 145)"
+)
+
+// stands goes to a door that leads a way.
+func (p *phone) stands(door, way string) {
+	p.Helper()
+	p.do(chromedp.Click("#where"), chromedp.WaitVisible("#pick-ways"), chromedp.Click(fmt.Sprintf("#pick-ways input[value=%s]", way)),
+		chromedp.SetValue("#door", door), chromedp.Click("#pick-form > button"), chromedp.WaitVisible("#code"))
+}
+
+func TestAFamilyComesInWithOneTap(t *testing.T) {
+	t.Parallel()
+	w := newFamilyTown(t)
+	p := browse(t)
+	p.signIn(w.link(), "Bia")
+	p.fits()
+	p.types("DAD", kb.Enter)
+	p.sees("admitted", "Welcome", "Caio L.")
+	p.paints(green, "good")
+	p.do(chromedp.WaitVisible("#family"))
+	p.until(`document.activeElement.textContent === 'Let in 3 more' && document.querySelectorAll('#family input:disabled').length === 1`)
+	p.fits()
+	p.do(chromedp.Click(`//label[contains(., 'Eva L.')]/input`, chromedp.BySearch))
+	p.until(`document.activeElement && document.querySelector('#result-acts .primary').textContent === 'Let in 2 more'`)
+	p.do(chromedp.Click("#result-acts .primary"))
+	p.until(`document.getElementById('result-more').textContent === '3 guests let in'`)
+	p.sees("admitted", "Caio L., Dora L., Fabio L.", "Ask for the guardian's slip")
+	p.paints(purple, "look") // for the child among them
+	p.next()
+	if n := w.admissions(); n != 3 {
+		t.Errorf("the store has %d check-ins, want 3", n)
+	}
+	p.types("TEEN", kb.Enter) // the rest are in: nothing is offered
+	p.sees("admitted", "Eva L.")
+	p.until(`document.getElementById('count-in').textContent === '4' && document.getElementById('family').hidden`)
+	p.clean()
+}
+
+func TestANoticeWaitsForATap(t *testing.T) {
+	t.Parallel()
+	w := newFamilyTown(t)
+	p := browse(t)
+	p.signIn(w.link(), "Bia")
+	p.types("KID", kb.Enter)
+	p.sees("admitted", "look first", "Gil R.", "Child", "Ask for the guardian's slip")
+	p.paints(purple, "look")
+	p.types("SOLO", kb.Enter) // scanned meanwhile: it waits
+	p.do(chromedp.KeyEvent(kb.Escape))
+	p.until(`document.getElementById('result-label').textContent === 'Gil R.' && document.getElementById('result-time').hidden`)
+	p.fits()
+	p.do(chromedp.Click("#result-acts .primary"))
+	p.until(`document.getElementById('result-label').textContent === 'Ana S.'`)
+	p.sees("admitted", "Welcome")
+	p.paints(green, "good")
+	p.clean()
+}
+
+func TestGuestsLeaveAndComeBackThroughTheirDoors(t *testing.T) {
+	t.Parallel()
+	w := newFamilyTown(t)
+	p := browse(t)
+	p.signIn(w.link(), "Bia")
+	p.stands("Exit", "out")
+	p.fits()
+	p.types("SOLO", kb.Enter)
+	p.sees("not_inside", "Not inside", "door that leads in")
+	p.paints(red, "bad")
+	p.next()
+	p.stands("North", "in")
+	p.types("SOLO", kb.Enter)
+	p.sees("admitted", "Welcome")
+	p.next()
+	p.stands("Exit", "out")
+	p.types("SOLO", kb.Enter)
+	p.sees("left", "Goodbye", "Ana S.", "by North")
+	p.paints(blue, "out")
+	p.next()
+	p.until(`document.getElementById('count-in').textContent === '0' && document.getElementById('where-door').textContent === 'Exit · out'`)
+	p.stands("Back", "reentry")
+	p.types("UNPAID", kb.Enter)
+	p.sees("unpaid")
+	p.next()
+	p.types("TEEN", kb.Enter)
+	p.sees("not_inside")
+	p.next()
+	p.types("SOLO", kb.Enter)
+	p.sees("admitted")
+	p.next()
+	p.types("SOLO", kb.Enter)
+	p.sees("already_admitted", "Already in", "In since", "just now", "this door")
+	p.paints(orange, "twice")
+	p.clean()
+}
+
+func TestStewardsAndSupervisorsTakeBack(t *testing.T) {
+	t.Parallel()
+	w := newFamilyTown(t)
+	bia, boss := browse(t), browse(t)
+	bia.signIn(w.link(), "Bia")
+	bia.types("SOLO", kb.Enter)
+	bia.sees("admitted", "Undo")
+	boss.signIn(w.link("--supervisor"), "Caio")
+	boss.stands("South", "in")
+	boss.types("SOLO", kb.Enter)
+	boss.sees("already_admitted", "by another door: Entrance", "Undo") // whoever let the guest in
+	bia.do(chromedp.WaitNotVisible("#result"))
+	bia.types("SOLO", kb.Enter)
+	bia.sees("already_admitted")
+	bia.until(`!document.getElementById('result-acts').textContent.includes('Undo')`)
+	boss.do(chromedp.Click("#result-acts button:last-child"))
+	boss.sees("undone", "The guest is not in")
+	bia.until(`document.getElementById('count-in').textContent === '0'`)
+	bia.do(chromedp.Click("#result-acts .primary"), chromedp.Click("#menu"))
+	bia.until(`document.getElementById('settings-who').textContent === 'Signed in as Bia (Steward).'`)
+	bia.until(`document.getElementById('doors').innerText.includes('South') && document.getElementById('doors').innerText.includes('this door')`)
+	boss.do(chromedp.Navigate("about:blank"))
+	bia.until(`[...document.querySelectorAll('#doors .silent')].some(li => li.innerText.includes('South'))`)
+	bia.clean()
+	boss.clean()
+}
+
+func TestThePageOpensWhileTheLaptopIsAway(t *testing.T) {
+	t.Parallel()
+	w := newFamilyTown(t)
+	p := browse(t)
+	p.signIn(w.link(), "Bia")
+	p.do(chromedp.Evaluate(`navigator.serviceWorker.ready.then(() => true)`, nil, awaited))
+	w.down()
+	p.do(chromedp.Reload(), chromedp.WaitVisible("#code"))
+	p.types("SOLO", kb.Enter)
+	p.sees("unreachable", "Not decided", "nothing is checked")
+	p.paints(purple, "bad")
+	p.next()                                                                                                       // let in
+	p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(w.served.url+"/door"), chromedp.WaitVisible("#code")) // the tab was closed
+	p.until(`document.getElementById('away').innerText.includes('1 scan waits')`)
+	w.up()
+	p.until(`document.getElementById('away').hidden && document.getElementById('count-in').textContent === '1'`)
+	if n := w.admissions(); n != 1 {
+		t.Errorf("the store has %d check-ins, want one", n)
+	}
+}
+
+func TestARevokedPhoneHandsInItsQueue(t *testing.T) {
+	t.Parallel()
+	w := newFamilyTown(t)
+	p := browse(t)
+	p.signIn(w.link(), "Bia")
+	w.down()
+	p.types("SOLO", kb.Enter)
+	p.sees("unreachable")
+	p.next() // let in
+	var keys struct{ Results []key }
+	w.run(&keys, "keys", "list")
+	if out, err := exec.Command(w.path, "keys", "revoke", fmt.Sprint(keys.Results[len(keys.Results)-1].ID), "--data", w.dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	w.up()
+	p.until(`document.getElementById('enter-fault').innerText.includes('may not scan any more')`)
+	p.until(`document.getElementById('enter-kept').innerText === '1 kept scan was handed in for review.'`)
+	if n := w.admissions(); n != 1 {
+		t.Errorf("the store has %d check-ins, want that of the guest who was let in", n)
+	}
+}
+
+func TestThePageSpeaksItsReadersLanguage(t *testing.T) {
+	t.Parallel()
+	w := newFamilyTown(t)
+	p := browse(t)
+	p.do(network.SetExtraHTTPHeaders(network.Headers{"Accept-Language": "pt-BR,pt;q=0.9,en;q=0.8"}))
+	p.do(chromedp.Navigate(w.link()), chromedp.WaitVisible("#helper"))
+	p.until(`document.documentElement.lang === 'pt-BR' && document.querySelector('#enter h1').textContent === 'Quem está nesta porta?'`)
+	p.do(chromedp.SendKeys("#helper", "Bia"), chromedp.Click("#enter-ticket button"), chromedp.WaitVisible("#pick-form"), chromedp.Click("#pick-form > button"), chromedp.WaitVisible("#code"))
+	p.types("SOLO", kb.Enter)
+	p.sees("admitted", "Pode entrar")
+	p.next()
+	p.do(chromedp.Click("#menu"), chromedp.SetValue("#set-language", "en"), chromedp.Evaluate(`document.getElementById('set-language').dispatchEvent(new Event('change'))`, nil))
+	p.until(`document.documentElement.lang === 'en' && document.getElementById('last-title').textContent === 'Last scans'`)
+	var bytes int
+	p.do(chromedp.Evaluate(`performance.getEntriesByType('navigation').concat(performance.getEntriesByType('resource').filter(e => e.name.includes('/door/assets/') && e.name.indexOf('sw.js') < 0)).reduce((n, e) => n + e.transferSize, 0)`, &bytes))
+	if bytes == 0 || bytes > 60<<10 {
+		t.Errorf("the page takes %d bytes", bytes)
+	}
+	t.Logf("the page takes %d bytes, with both catalogues", bytes)
+	p.clean()
+}

@@ -1,0 +1,476 @@
+package engine_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"doorward/kv/engine"
+	"doorward/kv/engine/enginetest"
+	"doorward/kv/kvtest/proof"
+
+	"pgregory.net/rapid"
+)
+
+// TestMain acts a play of the laboratory where it is called for that.
+func TestMain(m *testing.M) {
+	if said, ok := os.LookupEnv(playVariable); ok {
+		if err := acts(said); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	proof.Draws(30, 600)
+	os.Exit(m.Run())
+}
+
+// TestContractWithoutLog: each commit goes into the file at once.
+func TestContractWithoutLog(t *testing.T) {
+	enginetest.Run(t, func(c engine.Config) (enginetest.Engine, error) {
+		c.Unlogged = true
+		return engine.Open(c)
+	})
+}
+
+// TestContractFolding folds after each operation.
+func TestContractFolding(t *testing.T) {
+	enginetest.Run(t, func(c engine.Config) (enginetest.Engine, error) {
+		db, err := engine.Open(c)
+		return folding{db}, err
+	})
+}
+
+type folding struct{ *engine.DB }
+
+func (f folding) Do(door bool, run func(*engine.Tx) error) error {
+	if err := f.DB.Do(door, run); err != nil {
+		return err
+	}
+	return f.DB.Fold()
+}
+
+const (
+	one engine.Bucket = iota + 1
+	two
+)
+
+// subject is an open engine and what it must hold.
+type subject struct {
+	testing.TB
+	*engine.DB
+	config engine.Config
+	rows   map[string]string
+}
+
+func newSubject(t testing.TB) *subject {
+	t.Helper()
+	s := &subject{TB: t, rows: map[string]string{}, config: engine.Config{
+		Path: filepath.Join(proof.Memory(t), "a.db"), Schema: &engine.Schema{one: {Name: "one"}, two: {Name: "two"}},
+	}}
+	s.open()
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func (s *subject) must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *subject) open() {
+	s.Helper()
+	db, err := engine.Open(s.config)
+	s.must(err)
+	s.DB = db
+	s.Start(engine.Hooks{})
+}
+
+// write puts rows in one operation; a value of "" deletes the row.
+func (s *subject) write(rows map[string]string) {
+	s.Helper()
+	s.must(s.Do(false, func(tx *engine.Tx) error {
+		for key, value := range rows {
+			if value == "" {
+				tx.Delete(one, []byte(key))
+			} else {
+				tx.Put(one, []byte(key), []byte(value))
+			}
+		}
+		return nil
+	}))
+	for key, value := range rows {
+		if s.rows[key] = value; value == "" {
+			delete(s.rows, key)
+		}
+	}
+}
+
+// holds wants a View to show what was written: upwards, downwards, by a cursor, by key, and counted.
+func (s *subject) holds() {
+	s.Helper()
+	want := slices.Sorted(maps.Keys(s.rows))
+	s.must(s.View(func(v *engine.View) error {
+		var up, down, met []string
+		take := func(to *[]string) func(key, value []byte) (bool, error) {
+			return func(key, value []byte) (bool, error) {
+				*to = append(*to, string(key))
+				if s.rows[string(key)] != string(value) {
+					s.Errorf("%s = %q, want %q", key, value, s.rows[string(key)])
+				}
+				return true, nil
+			}
+		}
+		if err := errors.Join(v.Scan(one, nil, nil, take(&up)), v.ScanDown(one, nil, []byte("\xff"), take(&down))); err != nil {
+			return err
+		}
+		c := v.Cursor(one)
+		for row := c.Seek(nil); row.Key != nil; row = c.Next() {
+			value, err := row.Value()
+			if err != nil || string(value) != s.rows[string(row.Key)] {
+				s.Errorf("the cursor meets %s = %q, %v", row.Key, value, err)
+			}
+			met = append(met, string(row.Key))
+		}
+		slices.Reverse(down)
+		for how, got := range map[string][]string{"upwards": up, "downwards": down, "by a cursor": met} {
+			if !slices.Equal(got, want) {
+				s.Errorf("%s %q, want %q", how, got, want)
+			}
+		}
+		for i := range 40 {
+			key := fmt.Sprintf("k%02d", i)
+			if value, err := v.Get(one, []byte(key)); err != nil || string(value) != s.rows[key] {
+				s.Errorf("%s = %q, %v, want %q", key, value, err, s.rows[key])
+			}
+		}
+		if n := v.Count(one); n != len(want) {
+			s.Errorf("%d rows are counted, want %d", n, len(want))
+		}
+		return nil
+	}))
+	s.must(s.CheckLog())
+}
+
+// image copies the file and the log as they are now, as a kill leaves them.
+func (s *subject) image() (dir string) {
+	s.Helper()
+	dir = proof.Memory(s)
+	from := filepath.Dir(s.config.Path)
+	s.must(filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		name, _ := filepath.Rel(from, path)
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir():
+			return os.MkdirAll(filepath.Join(dir, name), 0o700)
+		}
+		b, err := os.ReadFile(path)
+		return errors.Join(err, os.WriteFile(filepath.Join(dir, name), b, 0o600))
+	}))
+	return dir
+}
+
+// killed goes on with an image of what is on the disk now. The first engine goes on, and is forgotten.
+func (s *subject) killed() {
+	s.Helper()
+	dir, old := s.image(), s.DB
+	s.config.Path = filepath.Join(dir, "a.db")
+	s.open()
+	_ = old.Close()
+}
+
+// TestDrawnOperationsFoldsAndKills: mixed operations, folds, rewritings, kills and reopenings, against a map.
+func TestDrawnOperationsFoldsAndKills(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		s := newSubject(t)
+		for range rapid.IntRange(1, 40).Draw(r, "steps") {
+			switch rapid.IntRange(0, 11).Draw(r, "step") {
+			case 0:
+				s.must(s.Fold())
+			case 1:
+				s.killed()
+			case 2:
+				s.must(s.Close())
+				s.open()
+			case 3:
+				s.must(s.Rewrite(t.Context(), func(*engine.Tx) {}))
+			default:
+				rows := map[string]string{}
+				for range rapid.IntRange(1, 6).Draw(r, "rows") {
+					key := fmt.Sprintf("k%02d", rapid.IntRange(0, 39).Draw(r, "key"))
+					rows[key] = rapid.SampledFrom([]string{"", "v", "another value", strings.Repeat("long", 3000)}).Draw(r, "value")
+				}
+				s.write(rows)
+			}
+			s.holds()
+		}
+		s.must(s.Close())
+	})
+}
+
+// TestAReaderSeesOneMoment: two rows that are always written together, or one after the other, are never seen apart or in the wrong order, while tables
+// are folded under the readers.
+func TestAReaderSeesOneMoment(t *testing.T) {
+	s := newSubject(t)
+	key := func(n byte) []byte { return []byte{'k', n} }
+	put := func(n byte, value string) {
+		s.must(s.Do(false, func(tx *engine.Tx) error { tx.Put(one, key(n), []byte(value)); return nil }))
+	}
+	put(1, "000000")
+	put(2, "000000")
+	over := make(chan struct{})
+	var readers sync.WaitGroup
+	for range 2 {
+		readers.Go(func() {
+			for last := ""; ; {
+				select {
+				case <-over:
+					return
+				default:
+				}
+				_ = s.View(func(v *engine.View) error {
+					first, err1 := v.Get(one, key(1)) // is written first
+					second, err2 := v.Get(one, key(2))
+					if err1 != nil || err2 != nil || string(second) > string(first) || string(first) < last {
+						t.Errorf("a reader sees %s, and the write after it %s; before it saw %s (%v, %v)", first, second, last, err1, err2)
+					}
+					last = string(first)
+					return nil
+				})
+			}
+		})
+	}
+	readers.Go(func() {
+		for {
+			select {
+			case <-over:
+				return
+			default:
+				_ = s.Fold()
+			}
+		}
+	})
+	for i := range proof.Count(1500, 20000) {
+		put(1, fmt.Sprintf("%06d", i+1))
+		put(2, fmt.Sprintf("%06d", i+1))
+	}
+	close(over)
+	readers.Wait()
+}
+
+// TestACleanStopLeavesTheFileAlone: no log, and what was written is in the file.
+func TestACleanStopLeavesTheFileAlone(t *testing.T) {
+	s := newSubject(t)
+	s.write(map[string]string{"k01": "kept"})
+	log := filepath.Join(filepath.Dir(s.config.Path), engine.LogName)
+	if _, err := os.Stat(log); err != nil {
+		t.Errorf("an open engine has no log: %v", err)
+	}
+	s.must(s.Close())
+	if _, err := os.Stat(log); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("after a stop the log's folder: %v", err)
+	}
+	s.open()
+	s.holds()
+}
+
+// TestALogThatIsMissingIsNoticed, and so is one that is damaged. Nothing in the folder changes.
+func TestALogThatIsMissingIsNoticed(t *testing.T) {
+	s := newSubject(t)
+	for i := range 3 {
+		s.write(map[string]string{fmt.Sprintf("k%02d", i): "kept"})
+	}
+	for what, change := range map[string]func(log string) error{
+		"its log is missing": os.RemoveAll,
+		"its log is damaged: segment 00000001.seg at byte ": func(log string) error {
+			path := filepath.Join(log, "00000001.seg")
+			b, err := os.ReadFile(path)
+			b[600] ^= 1
+			return errors.Join(err, os.WriteFile(path, b, 0o600))
+		},
+	} {
+		dir := s.image()
+		s.must(change(filepath.Join(dir, engine.LogName)))
+		before, err := os.ReadFile(filepath.Join(dir, "a.db"))
+		s.must(err)
+		c := s.config
+		c.Path = filepath.Join(dir, "a.db")
+		_, err = engine.Open(c)
+		var bad *engine.BadFile
+		if !errors.As(err, &bad) || !strings.Contains(err.Error(), what) || !strings.Contains(err.Error(), "is kept for certain") {
+			t.Errorf("%s: %v", what, err)
+		}
+		if after, err := os.ReadFile(c.Path); err != nil || !bytes.Equal(before, after) {
+			t.Errorf("%s: the file has changed, %v", what, err)
+		}
+	}
+}
+
+// TestAnotherFilesLogIsNotRead: a finished copy in the place of a file that was not stopped begins a log of its own, and that of the other is kept.
+func TestAnotherFilesLogIsNotRead(t *testing.T) {
+	s := newSubject(t)
+	s.write(map[string]string{"k01": "early"})
+	dir := proof.Memory(t)
+	f, err := os.Create(filepath.Join(dir, "copy.db"))
+	s.must(err)
+	_, err = s.CopyTo(f, func(*engine.View) error { return nil })
+	s.must(errors.Join(err, f.Close()))
+	copied := maps.Clone(s.rows)
+	s.write(map[string]string{"k02": "late"})
+	at := s.image()
+	s.must(os.Rename(filepath.Join(dir, "copy.db"), filepath.Join(at, "a.db")))
+	s.config.Path, s.rows = filepath.Join(at, "a.db"), copied
+	old := s.DB
+	s.open()
+	s.must(old.Close())
+	s.holds()
+	aside, err := filepath.Glob(filepath.Join(at, "a-*.log", "*.seg"))
+	if err != nil || len(aside) != 1 {
+		t.Errorf("%q is set aside, %v, want the other's log", aside, err)
+	}
+}
+
+// TestAReadOnlyFolderIsReplayed into memory, and a copy of it has both.
+func TestAReadOnlyFolderIsReplayed(t *testing.T) {
+	s := newSubject(t)
+	s.write(map[string]string{"k01": "folded"})
+	s.must(s.Fold())
+	s.write(map[string]string{"k01": "", "k02": "not folded"})
+	c := s.config
+	c.Path, c.ReadOnly = filepath.Join(s.image(), "a.db"), true
+	s.must(s.Close())
+	s.config = c
+	s.open()
+	s.holds()
+	path := filepath.Join(proof.Memory(t), "copy.db")
+	f, err := os.Create(path)
+	s.must(err)
+	_, err = s.CopyTo(f, func(*engine.View) error { return nil })
+	s.must(errors.Join(err, f.Close(), s.Close()))
+	s.config.Path, s.config.ReadOnly = path, false
+	s.open()
+	s.holds()
+}
+
+// TestAStoreThatHasStoppedIsCopied with all that was answered: what stopped it does not keep a backup from being made.
+func TestAStoreThatHasStoppedIsCopied(t *testing.T) {
+	s := newSubject(t)
+	s.write(map[string]string{"k01": "folded"})
+	s.must(s.Fold())
+	s.write(map[string]string{"k02": "not folded"})
+	away := s.config.Path + ".away"
+	s.must(os.Rename(s.config.Path, away))
+	if err := s.Do(false, func(tx *engine.Tx) error { tx.Put(one, []byte("k03"), nil); return nil }); !errors.Is(err, engine.ErrStopped) {
+		t.Errorf("a write into a file that was moved: %v", err)
+	}
+	path := filepath.Join(proof.Memory(t), "copy.db")
+	f, err := os.Create(path)
+	s.must(err)
+	_, err = s.CopyTo(f, func(*engine.View) error { return nil })
+	s.must(errors.Join(err, f.Close()))
+	s.config.Path = path
+	old := s.DB
+	s.open()
+	_ = old.Close() // it has stopped
+	s.holds()
+}
+
+// TestARewritingErasesTheLog: what was deleted before is neither in the file nor in a segment.
+func TestARewritingErasesTheLog(t *testing.T) {
+	s := newSubject(t)
+	secret := strings.Repeat("a secret of somebody ", 20)
+	for i := range 400 {
+		s.write(map[string]string{fmt.Sprintf("k%02d", i%40): secret + fmt.Sprint(i)})
+	}
+	for i := range 40 {
+		s.write(map[string]string{fmt.Sprintf("k%02d", i): ""})
+	}
+	s.must(s.Rewrite(t.Context(), func(*engine.Tx) {}))
+	s.write(map[string]string{"k01": "after"})
+	s.holds()
+	s.must(filepath.WalkDir(filepath.Dir(s.config.Path), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if bytes.Contains(b, []byte("a secret")) {
+			t.Errorf("%s still has what was deleted", path)
+		}
+		return err
+	}))
+}
+
+// TestSettleFoldsWhatAKillHasLeft: the file alone is whole afterwards.
+func TestSettleFoldsWhatAKillHasLeft(t *testing.T) {
+	s := newSubject(t)
+	s.write(map[string]string{"k01": "kept"})
+	path := filepath.Join(s.image(), "a.db")
+	s.must(engine.Settle(path, s.config.Schema))
+	s.must(os.RemoveAll(filepath.Join(filepath.Dir(path), engine.LogName)))
+	s.must(s.Close())
+	s.config.Path = path
+	s.open()
+	s.holds()
+}
+
+// TestAFolderThatFollowsIsEqual: a second engine is written from the records of the first, beside its folds, and holds the same rows in the end.
+func TestAFolderThatFollowsIsEqual(t *testing.T) {
+	s, second := newSubject(t), newSubject(t)
+	s.write(map[string]string{"first": "begins the log"})
+	f, err := s.Follow(1)
+	s.must(err)
+	const operations = 200
+	copied := make(chan error)
+	go func() {
+		defer close(copied)
+		for n := 2; n < operations+3; n++ {
+			r, err := f.Next(t.Context())
+			if err == nil && r.Sequence != n {
+				err = fmt.Errorf("sequence %d comes after %d", r.Sequence, n-1)
+			}
+			if err == nil {
+				err = second.Do(false, func(tx *engine.Tx) error {
+					return r.Each(func(b engine.Bucket, key, value []byte) {
+						if value == nil {
+							tx.Delete(b, key)
+						} else {
+							tx.Put(b, key, value)
+						}
+					})
+				})
+			}
+			if copied <- err; err != nil {
+				return
+			}
+		}
+	}()
+	s.must(<-copied)
+	for i := range operations {
+		s.write(map[string]string{fmt.Sprintf("k%02d", i%40): strings.Repeat("v", i*100), fmt.Sprintf("k%02d", i*7%40): ""})
+		if i%20 == 0 {
+			s.must(s.Fold())
+		}
+		s.must(<-copied)
+	}
+	s.must(<-copied) // the channel is closed
+	second.rows = s.rows
+	second.holds()
+	s.holds()
+	late, err := s.Follow(operations)
+	s.must(err)
+	s.must(s.Rewrite(t.Context(), func(*engine.Tx) {}))
+	if _, err := late.Next(t.Context()); !errors.Is(err, engine.ErrGone) {
+		t.Errorf("a record that a rewriting has erased: %v", err)
+	}
+}

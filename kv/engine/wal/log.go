@@ -1,0 +1,358 @@
+package wal
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"doorward/kv/disk"
+)
+
+// The sizes of new segments: each is twice as large as the one before, within these limits, and large enough for its first record.
+const (
+	smallest = 256 << 10
+	largest  = 4 << 20
+)
+
+// Log is a log that is appended to. One goroutine appends; the other methods may be called beside it.
+type Log struct {
+	dir   string
+	id    ID
+	term  uint64
+	buf   []byte // of the record that is appended; reused
+	mu    sync.Mutex
+	end   Position // of the last durable record
+	at    int64    // where the next record goes in the last of live
+	live  []*segment
+	spare []*segment    // the oldest first
+	index uint64        // of the latest segment
+	names atomic.Uint32 // the latest name of a file
+	said  chan struct{} // closed, and made again, when end moves
+}
+
+// Create begins a log behind a position, in a folder that it makes. No record is in it. Segments that nothing was
+// written to are used.
+func Create(dir string, id ID, behind Position, term uint64) (*Log, error) {
+	if err := makeFolder(dir); err != nil {
+		return nil, err
+	}
+	all, err := list(dir)
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(s *segment) bool { return !s.bare })
+	l := &Log{dir: dir, id: id, term: term, end: behind, spare: all, said: make(chan struct{})}
+	if err := l.rotate(0); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// Resume goes on with a log that Read has read to its tail. The next record begins a new segment in the next term. Records up to the
+// position `from` are not needed.
+func Resume(dir string, id ID, from uint64, t Tail) (*Log, error) {
+	all, err := list(dir)
+	if err != nil {
+		return nil, err
+	}
+	l := &Log{dir: dir, id: id, term: t.Term + 1, end: t.Position, index: t.Index, said: make(chan struct{})}
+	for _, s := range all {
+		switch {
+		case s.used && s.id == id:
+			l.live = append(l.live, s)
+		case s.bare:
+			l.spare = append(l.spare, s)
+		}
+	}
+	for i, s := range l.live {
+		s.last = t.Sequence
+		if i+1 < len(l.live) {
+			s.last = l.live[i+1].first - 1
+		}
+	}
+	l.at = l.last().size // the next record begins another one
+	l.Release(from)
+	if err := l.rewrite(t); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// makeFolder makes the log's folder, but none above it.
+func makeFolder(dir string) error {
+	err := os.Mkdir(dir, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return disk.SyncDir(filepath.Dir(dir))
+}
+
+// rewrite writes the last record once more, with the same bytes, and syncs it: it may have been read from what the system held of a write that
+// never reached the disk.
+func (l *Log) rewrite(t Tail) error {
+	f, err := os.OpenFile(t.segment, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	b := make([]byte, t.size)
+	if _, err = f.ReadAt(b, t.at); err == nil {
+		_, err = f.WriteAt(b, t.at)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close(), disk.SyncDir(l.dir))
+}
+
+// Took is how long the parts of an append took.
+type Took struct{ Write, Sync time.Duration }
+
+// Append writes a record, whose payload is given in pieces, and returns when it is durable. After an error nothing may be appended any more.
+func (l *Log) Append(payload ...[]byte) (took Took, err error) {
+	start := time.Now()
+	l.buf = l.record(l.buf[:0], kindBatch, payload)
+	s, err := l.write()
+	if err != nil {
+		return took, err
+	}
+	took.Write = time.Since(start)
+	if err := disk.SyncData(s.file); err != nil {
+		return took, err
+	}
+	took.Sync = time.Since(start) - took.Write
+	f, _, _ := head(l.buf)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.end = Position{f.Sequence, f.Chain}
+	s.last = f.Sequence
+	l.at += int64(aligned(len(l.buf)))
+	close(l.said)
+	l.said = make(chan struct{})
+	return took, nil
+}
+
+// record makes the next record of a kind.
+func (l *Log) record(b []byte, kind uint32, payload [][]byte) []byte {
+	f := found{kind: kind, chain: l.end.Chain}
+	f.Term, f.Sequence = l.term, l.end.Sequence
+	if kind == kindBatch {
+		f.Sequence++
+	}
+	b = appendHead(b, f)
+	for _, p := range payload {
+		b = append(b, p...)
+	}
+	n := uint32(len(b) - recordHead)
+	b[4], b[5], b[6], b[7] = byte(n>>24), byte(n>>16), byte(n>>8), byte(n)
+	sum := l.id.sum(b)
+	b[0], b[1], b[2], b[3] = byte(sum>>24), byte(sum>>16), byte(sum>>8), byte(sum)
+	return b
+}
+
+// write writes the record that is made, behind the last one or into another segment.
+func (l *Log) write() (*segment, error) {
+	last := l.last()
+	if last == nil || l.at+int64(len(l.buf)) > last.size {
+		if err := l.rotate(len(l.buf)); err != nil {
+			return nil, err
+		}
+		last = l.last()
+	}
+	_, err := last.file.WriteAt(l.buf, l.at)
+	return last, err
+}
+
+func (l *Log) last() *segment {
+	if len(l.live) == 0 {
+		return nil
+	}
+	return l.live[len(l.live)-1]
+}
+
+// rotate begins a segment that has room for a record of so many bytes. Its header is durable before any record lies behind it.
+func (l *Log) rotate(need int) error {
+	s, err := l.take(int64(need) + firstByte)
+	if err != nil {
+		return err
+	}
+	s.header = header{id: l.id, index: l.index + 1, term: l.term, first: l.end.Sequence + 1, chain: l.end.Chain, bytes: uint64(s.size)}
+	s.used, s.bare, s.last = true, false, l.end.Sequence
+	if err = s.open(); err == nil {
+		_, err = s.file.WriteAt(s.encode(), 0)
+	}
+	if err == nil {
+		err = disk.SyncData(s.file)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("begin a segment: %w", err), s.close())
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if before := l.last(); before != nil && before.pins == 0 {
+		_ = before.close() // it is durable, and opened again where it is needed
+	}
+	l.live, l.at, l.index = append(l.live, s), firstByte, s.index
+	return nil
+}
+
+// take takes a spare segment with so much room, or makes one.
+func (l *Log) take(room int64) (*segment, error) {
+	if s := l.takeSpare(room); s != nil {
+		return s, nil
+	}
+	return l.makeSegment(max(room, l.nextSize()))
+}
+
+func (l *Log) takeSpare(room int64) *segment {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, s := range l.spare {
+		if s.size >= room && s.pins == 0 {
+			l.spare = slices.Delete(l.spare, i, i+1)
+			return s
+		}
+	}
+	return nil
+}
+
+// nextSize is how large the next segment is.
+func (l *Log) nextSize() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	size := int64(smallest)
+	for _, s := range slices.Concat(l.live, l.spare) {
+		size = max(size, min(2*s.size, largest))
+	}
+	return size
+}
+
+// Short tells that a spare segment will be needed soon, and none is there: the last one is half full.
+func (l *Log) Short() bool {
+	size := l.nextSize()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	last := l.last()
+	return last != nil && l.at > last.size/2 && !slices.ContainsFunc(l.spare, func(s *segment) bool { return s.size >= min(size, last.size) })
+}
+
+// Prepare makes a spare segment where the log is short of one.
+func (l *Log) Prepare() error {
+	if !l.Short() {
+		return nil
+	}
+	s, err := l.makeSegment(l.nextSize())
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.spare = append(l.spare, s)
+	return s.close()
+}
+
+// Release says that records up to a sequence are needed no more. Segments that have no others become spare ones.
+func (l *Log) Release(sequence uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.live) > 1 && l.live[0].last <= sequence && l.live[1].first <= sequence+1 {
+		if l.live[0].pins == 0 {
+			_ = l.live[0].close() // as in rotate
+		}
+		l.spare = append(l.spare, l.live[0])
+		l.live = l.live[1:]
+	}
+}
+
+// Rotate begins a new segment, so that Release can let go of all records up to now.
+func (l *Log) Rotate() error { return l.rotate(0) }
+
+// Erase writes zeros over the spare segments, durably.
+func (l *Log) Erase() error {
+	l.mu.Lock()
+	all := l.spare
+	l.spare = nil
+	l.mu.Unlock()
+	var err error
+	for _, s := range all {
+		l.mu.Lock()
+		s.used = false // followers do not find it any more
+		l.mu.Unlock()
+		err = errors.Join(err, s.zero())
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range all {
+		if s.pins == 0 {
+			err = errors.Join(err, s.close())
+		}
+	}
+	l.spare = append(all, l.spare...)
+	return err
+}
+
+// End writes that the log ends here. Nothing may be appended any more.
+func (l *Log) End() error {
+	l.buf = l.record(l.buf[:0], kindEnd, nil)
+	s, err := l.write()
+	if err != nil {
+		return err
+	}
+	return disk.SyncData(s.file)
+}
+
+// Remove closes the log and removes its files, those with the last records at the end.
+func (l *Log) Remove() error {
+	if err := l.Close(); err != nil {
+		return err
+	}
+	return RemoveEnded(l.dir)
+}
+
+// Close closes the files.
+func (l *Log) Close() (err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range slices.Concat(l.live, l.spare) {
+		err = errors.Join(err, s.close())
+	}
+	return err
+}
+
+// Tail is the position of the last durable record.
+func (l *Log) Tail() Position {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.end
+}
+
+// Segments is how many segments hold records that are needed, and how many are spare.
+func (l *Log) Segments() (live, spare int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.live), len(l.spare)
+}
+
+// removeAll removes segments, oldest first, and then the folder if it is empty.
+func removeAll(dir string, all []*segment) error {
+	for _, s := range all {
+		if err := os.Remove(s.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if len(all) > 0 {
+		if err := disk.SyncDir(dir); err != nil {
+			return err
+		}
+	}
+	_ = os.Remove(dir) // another's file may lie there
+	return disk.SyncDir(filepath.Dir(dir))
+}
