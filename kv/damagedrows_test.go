@@ -110,7 +110,9 @@ func TestDamagedValuesKeepNoStoreShut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := rowsAt(t, filepath.Dir(file))
+	all := slices.DeleteFunc(rowsAt(t, filepath.Dir(file)), func(r rowAt) bool {
+		return r.bucket == "engine" // it says which log belongs to the file: without it the file stays shut
+	})
 	seed := proof.Seed(t)
 	draw := rand.New(rand.NewPCG(seed, 0))
 	r, err := newReading(t.TempDir(), sound)
