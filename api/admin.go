@@ -48,11 +48,11 @@ func adminRoutes() []route {
 	)
 }
 
-// adminCollections are the kinds that staff handle. A ticket is one thing here, so its two other halves are not among them.
+// adminCollections are the kinds that staff handle. A ticket is one thing here, so its other records are not among them.
 func adminCollections() []*collection {
 	var all []*collection
 	for _, k := range record.Kinds() {
-		if k == record.HolderName || k == record.Holder {
+		if k.OfTicket() || k.OfHolding() {
 			continue
 		}
 		form := k

@@ -16,6 +16,7 @@ import (
 // pastView is a revision of a record, or of a part of a ticket. What is not known of it is null.
 type pastView struct {
 	Kind    string         `json:"kind"`
+	ID      string         `json:"id"` // of the record: a holding of a ticket has its own
 	Rev     string         `json:"rev"`
 	At      jsontext.Value `json:"at"`
 	Key     *int64         `json:"key"`
@@ -93,7 +94,7 @@ func wantsBodies(x *exchange) (bool, error) {
 
 func viewPast(p *desk.Past) pastView {
 	return pastView{
-		Kind: p.Kind.Name, Rev: p.Revision, At: nullable.Time(p.At.Truncate(time.Microsecond)), Key: nullable.ID(p.Key), Node: nullable.Text(p.Node),
+		Kind: p.Kind.Name, ID: p.ID, Rev: p.Revision, At: nullable.Time(p.At.Truncate(time.Microsecond)), Key: nullable.ID(p.Key), Node: nullable.Text(p.Node),
 		Fields: p.Fields, Deleted: p.Deleted, Winner: p.Winner, Held: p.Held,
 	}
 }

@@ -29,15 +29,16 @@ var nouns = map[*record.Kind]noun{
 	record.Membership:       {"membership", "memberships", "A membership is a person's place in a group."},
 	record.FinancialEntry:   {"financial entry", "financial entries", "Money received or spent."},
 	record.Event:            {"event", "events", "Events, and the check-in of their tickets."},
-	record.Ticket:           {"ticket", "tickets", "A ticket admits its holder to an event."},
-	record.Checkin:          {"check-in", "check-ins", "Each admission, as the door wrote it down."},
-	record.Scan:             {"refused scan", "refused scans", "Each refusal, as the door wrote it down."},
-	record.Undo:             {"undone check-in", "undone check-ins", "Each check-in that was taken back."},
-	record.APIKey:           {"API key", "API keys", "The stored records of API keys, without their secrets."},
-	record.Conflict:         {"conflict", "conflicts", "The stored records of values that a merge did not keep."},
-	record.Refusal:          {"refusal", "refusals", "The stored records of documents that were pushed and not taken."},
-	record.Node:             {"node", "nodes", "The stored records of laptops that may join, or have joined."},
-	record.Erasure:          {"erasure", "erasures", "Each erased record, without anything that names the person."},
+	record.Ticket: {"ticket", "tickets", "A ticket admits its holder to an event. Changing person_id from one person to another or to null passes the ticket on: " +
+		"name, e-mail and phone that the same request does not give start empty. Any other change is an edit of the present holder."},
+	record.Checkin:  {"check-in", "check-ins", "Each admission, as the door wrote it down."},
+	record.Scan:     {"refused scan", "refused scans", "Each refusal, as the door wrote it down."},
+	record.Undo:     {"undone check-in", "undone check-ins", "Each check-in that was taken back."},
+	record.APIKey:   {"API key", "API keys", "The stored records of API keys, without their secrets."},
+	record.Conflict: {"conflict", "conflicts", "The stored records of values that a merge did not keep."},
+	record.Refusal:  {"refusal", "refusals", "The stored records of documents that were pushed and not taken."},
+	record.Node:     {"node", "nodes", "The stored records of laptops that may join, or have joined."},
+	record.Erasure:  {"erasure", "erasures", "Each erased record, without anything that names the person."},
 }
 
 // nounOf is the word for a kind. A kind that nouns does not have is called by its name; a test finds it.

@@ -60,7 +60,7 @@ func TestRowsFindTheirRecord(t *testing.T) {
 		{"a church's external_id", row(t, record.Church, 0, `{"name":"B","external_id":"x"}`), "created", 2},
 		{"and again", row(t, record.Church, 0, `{"name":"C","external_id":"x"}`), "updated", 2},
 		{"a missing reference", row(t, record.Person, 0, `{"full_name":"Ana","church_id":9}`), "rejected", 0},
-		{"a kind that is not imported", row(t, record.Holder, 0, `{"event_id":7,"code":"Q"}`), "rejected", 0},
+		{"a kind that is not imported", row(t, record.Holder, 0, `{"event_id":7,"ticket_id":1}`), "rejected", 0},
 		{"a fact", row(t, record.Checkin, 0, `{"event_id":7,"hlc":"0000000000000001","at":"2026-01-01T00:00:00Z"}`), "rejected", 0},
 	} {
 		results, err := s.Desk.Upsert(auth.Operator(), []entry.Row{c.row}, false)

@@ -237,7 +237,7 @@ func (w world) fate(a asked, f fields) string {
 func checkUnwritten(t *rapid.T, s *kv.Store, c caller, p auth.Principal) {
 	for k, body := range map[*record.Kind]string{
 		record.APIKey: `{"name":"x","level":"denomination"}`, record.HolderName: `{"event_id":1,"full_name":"x"}`,
-		record.Holder: `{"event_id":1,"code":"x"}`, record.Checkin: `{"event_id":1,"hlc":"0000000000000001","at":"2026-01-01T00:00:00Z"}`,
+		record.Holder: `{"event_id":1,"email":"x@example.org"}`, record.Checkin: `{"event_id":1,"hlc":"0000000000000001","at":"2026-01-01T00:00:00Z"}`,
 		record.Undo: `{"event_id":1,"checkin_id":"01HZX3Q0000000000000000000","hlc":"0000000000000001","at":"2026-01-01T00:00:00Z"}`,
 	} {
 		for _, surface := range []record.Surface{record.V1, record.Admin} {

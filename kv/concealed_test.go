@@ -139,8 +139,8 @@ func TestAnErasureThatCannotBeFinishedHidesThePerson(t *testing.T) {
 		registry := prometheus.NewRegistry()
 		k.Store = reopenable(t, kv.Config{Dir: k.dir, Free: left.free, Registerer: registry})
 		defer func() { closed(t, k.Store) }()
-		if n := k.Store.Erasures.ErasuresUnfinished(); n != 3 || gauge(t, registry, "doorward_erasures_unfinished") != 3 {
-			t.Errorf("%d erasures are unfinished, want 3", n)
+		if n := k.Store.Erasures.ErasuresUnfinished(); n != 5 || gauge(t, registry, "doorward_erasures_unfinished") != 5 {
+			t.Errorf("%d erasures are unfinished, want 5", n)
 		}
 		wantHidden(t, k.shown(t))
 		healthy(t, k.Store)
@@ -179,7 +179,7 @@ func TestAnErasureThatFailsHidesThePersonAtOnce(t *testing.T) {
 		defer func() { closed(t, k.Store) }()
 		var whole atomic.Bool // the cause is gone
 		kv.StopErasing(k.Store, func(step string) error {
-			if !whole.Load() && step == "unnamed" {
+			if !whole.Load() && step == "listed" {
 				return os.ErrDeadlineExceeded
 			}
 			return nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"doorward/kv"
 	"doorward/kv/auth"
 	"doorward/kv/desk"
 	"doorward/kv/door"
@@ -74,11 +75,14 @@ func TestDeletedTicketFreesItsCode(t *testing.T) {
 	if _, err := s.Desk.Create(auth.Operator(), target(record.Ticket, 0), form); !errors.Is(err, table.ErrConflict) {
 		t.Errorf("a second ticket of the code = %v, want a conflict", err)
 	}
+	holding := kv.Present(t, s, ticket)
 	if err := s.Desk.Delete(auth.Operator(), target(record.Ticket, ticket)); err != nil {
 		t.Fatal(err)
 	}
-	for _, k := range []*record.Kind{record.Ticket, record.HolderName, record.Holder} {
-		if _, err := s.Desk.Retrieve(auth.Operator(), target(k, ticket)); !errors.Is(err, table.ErrNotFound) {
+	for k, id := range map[*record.Kind]record.ID{record.Ticket: record.Int(ticket), record.TicketCode: record.Int(ticket), record.HolderName: holding, record.Holder: holding, record.HolderLabel: holding} {
+		at := target(k, 0)
+		at.ID = id
+		if _, err := s.Desk.Retrieve(auth.Operator(), at); !errors.Is(err, table.ErrNotFound) {
 			t.Errorf("%s of a deleted ticket = %v, want ErrNotFound", k.Name, err)
 		}
 	}

@@ -51,7 +51,7 @@ func knowing(t testing.TB) *known {
 	k.ticket = k.once(t, record.Ticket, fmt.Sprintf(`{"event_id":%d,"code":"KEEP","holder_name":"Zacarias Quintela","email":"zaca@example.org","phone":"+5511987654321","person_id":%d}`, event, k.person))
 	passed := kvtest.Create(t, k.Store, record.Ticket, fmt.Sprintf(`{"event_id":%d,"code":"PASSED","holder_name":"Zacarias Quintela","email":"zaca@example.org","person_id":%d}`, event, k.person))
 	patched(t, k.Store, record.Ticket, passed, fmt.Sprintf(`{"holder_name":"Ana","email":"ana@example.org","person_id":%d}`, bystander))
-	gone := kvtest.Create(t, k.Store, record.Ticket, fmt.Sprintf(`{"event_id":%d,"code":"GONE","holder_name":"Zacarias Quintela","email":"zaca@example.org","person_id":%d}`, event, k.person))
+	gone := k.once(t, record.Ticket, fmt.Sprintf(`{"event_id":%d,"code":"GONE","holder_name":"Zacarias Quintela","email":"zaca@example.org","person_id":%d}`, event, k.person))
 	if err := k.Store.Desk.Delete(auth.Operator(), target(record.Ticket, gone)); err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func TestARestoredCentreTakesErasuresFromALaptop(t *testing.T) {
 	key := laptopKey(t, c.centre, auth.Level{Name: auth.ChurchOf, IDs: []int64{1}})
 	told := func(ids ...int64) (all []erase.Erasure) {
 		for _, id := range ids {
-			all = append(all, erase.Erasure{Kind: record.Person, Hash: kv.HashErased(c.centre, record.Person, id)})
+			all = append(all, erase.Erasure{Kind: record.Person, Hash: kv.HashErased(c.centre, record.Person, record.Int(id))})
 		}
 		return all
 	}
@@ -72,6 +72,6 @@ func TestARestoredCentreTakesErasuresFromALaptop(t *testing.T) {
 		t.Errorf("who was made since the backup, and erased, comes back: %v", err)
 	}
 	another := loggedIn(t, c.centre, laptopKey(t, c.centre, auth.Level{Name: auth.ChurchOf, IDs: []int64{2}}))
-	wantTold(t, c.centre, another, 0, map[string]int64{"person": own}, map[string]int64{"person": moved}, map[string]int64{"person": absent})
+	wantTold(t, c.centre, another, 0, map[string]record.ID{"person": record.Int(own)}, map[string]record.ID{"person": record.Int(moved)}, map[string]record.ID{"person": record.Int(absent)})
 	healthy(t, c.centre)
 }

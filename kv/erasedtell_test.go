@@ -28,16 +28,17 @@ func TestALaptopIsToldOfAllErasures(t *testing.T) {
 	own, other := person(1), person(2)
 	ticket := kvtest.Create(t, s, record.Ticket, fmt.Sprintf(`{"event_id":2,"code":"K7QP","holder_name":"Somebody","person_id":%d}`, other))
 	church, event := loggedIn(t, s, laptopKey(t, s, auth.Level{Name: auth.ChurchOf, IDs: []int64{1}})), loggedIn(t, s, laptopKey(t, s, auth.Level{Name: auth.EventOf, IDs: []int64{2}}))
+	holding := kv.Present(t, s, ticket)
 	for _, id := range []int64{own, other} {
 		erased(t, s, id)
 	}
-	all := []map[string]int64{{"person": own}, {"person": other}, {"ticket": ticket}}
+	all := []map[string]record.ID{{"person": record.Int(own)}, {"person": record.Int(other)}, {"holder": holding}}
 	wantTold(t, s, event, 0, all...)
 	upto := wantTold(t, s, church, 0, all...)
 	wantTold(t, s, church, upto)
 	late := person(1)
 	erased(t, s, late)
-	if next := wantTold(t, s, church, upto, map[string]int64{"person": late}); next <= upto {
+	if next := wantTold(t, s, church, upto, map[string]record.ID{"person": record.Int(late)}); next <= upto {
 		t.Errorf("told up to %d, want beyond %d", next, upto)
 	}
 	if _, _, err := s.Erasures.Erasures(kvtest.Login(t, s, "denomination", "*:*"), 0); kindOf(err) != "not found" {
@@ -57,7 +58,7 @@ func TestWhomARestoredCentreNeverKnewIsToldToAll(t *testing.T) {
 	}
 	id := kvtest.Create(t, s, record.Person, `{"full_name":"Somebody","church_id":1}`)
 	erased(t, s, id)
-	want := kv.HashErased(s, record.Person, id)
+	want := kv.HashErased(s, record.Person, record.Int(id))
 	closed(t, s)
 	if _, err := backup.ReplaceStore(dir, copied, sunday, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
@@ -101,7 +102,7 @@ func erased(t testing.TB, s *kv.Store, id int64) {
 }
 
 // wantTold wants a laptop to be told of some records, and answers up to where it was.
-func wantTold(t testing.TB, s *kv.Store, p auth.Principal, since uint64, want ...map[string]int64) uint64 {
+func wantTold(t testing.TB, s *kv.Store, p auth.Principal, since uint64, want ...map[string]record.ID) uint64 {
 	t.Helper()
 	all, upto, err := s.Erasures.Erasures(p, since)
 	if err != nil {
@@ -112,7 +113,7 @@ func wantTold(t testing.TB, s *kv.Store, p auth.Principal, since uint64, want ..
 			k, _ := record.ByName(name)
 			at := slices.IndexFunc(all, func(e erase.Erasure) bool { return e.Kind == k && e.Hash == kv.HashErased(s, k, id) })
 			if at < 0 {
-				t.Errorf("%s was not told of %s %d", p.Name(), name, id)
+				t.Errorf("%s was not told of %s %s", p.Name(), name, k.FormatID(id))
 				continue
 			}
 			all = slices.Delete(all, at, at+1)

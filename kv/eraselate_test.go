@@ -113,6 +113,10 @@ func leavesOf(t testing.TB, s *kv.Store, name string) map[string]string {
 			t.Fatal(err)
 		}
 		for _, r := range d.Revisions {
+			if r.Deleted && d.Deleted {
+				all[c.ID] = "deleted" // of what was erased a restored centre need not have every tombstone
+				continue
+			}
 			all[c.ID] += fmt.Sprintf("%v %v %s\n", d.Tree.Path(r.Revision), r.Deleted, r.Body)
 		}
 	}
@@ -125,7 +129,7 @@ func (k *known) agrees(t testing.TB, names ...string) {
 	for _, name := range names {
 		want, got := leavesOf(t, k.Store, name), leavesOf(t, k.pair.venue, name)
 		for _, id := range slices.Sorted(maps.Keys(want)) {
-			if want[id] != got[id] {
+			if want[id] != got[id] && !(want[id] == "deleted" && got[id] == "") {
 				t.Errorf("%s is\n%s at the laptop, and\n%s at the centre", id, got[id], want[id])
 			}
 		}
@@ -288,13 +292,14 @@ func TestTwoLaptopsLoseTheNamesThatBothWrote(t *testing.T) {
 // What a tombstone brings along of an edit that it has ended tells staff of no name that was erased.
 func TestWhatADeletionBringsAlongHasNoErasedNames(t *testing.T) {
 	k := knowing(t)
-	lost := fmt.Appendf(nil, `{"lost":{"event_id":1,"code":"KEEP","email":"zaca@example.org","person_id":%d}}`, k.person)
+	lost := fmt.Appendf(nil, `{"lost":{"event_id":1,"ticket_id":%d,"email":"zaca@example.org","person_id":%d}}`, k.ticket, k.person)
+	holding := kv.Present(t, k.Store, k.ticket)
 	k.erase(t)
 	for _, w := range []struct {
 		name string
 		merge.DocWrite
 	}{
-		{"event-1-holders", merge.DocWrite{ID: record.Holder.DocID(record.Int(k.ticket)), Path: chain("ba"), Deleted: true, Body: lost}},
+		{"event-1-holders", merge.DocWrite{ID: record.Holder.DocID(holding), Path: chain("ba"), Deleted: true, Body: lost}},
 		{"church-1", merge.DocWrite{ID: record.Person.DocID(record.Int(k.person)), Path: chain("ba"), Deleted: true, Body: []byte(`{"lost":{"full_name":"Zulmira","church_id":1}}`)}},
 	} {
 		if err := push(t, opens(t, k.Store, k.pair.p, w.name), w.DocWrite); err != nil {

@@ -84,7 +84,7 @@ func TestWhatComesWhileAnErasureGoesOnIsOfTheOldTime(t *testing.T) {
 	}
 	came := false
 	kv.StopErasing(k.Store, func(step string) error {
-		if step == "unnamed" && !came {
+		if step == "listed" && !came {
 			came = true
 			k.pushes(t)
 		}

@@ -118,6 +118,7 @@ func TestALaptopGivesWayToTheRevisionWithoutNames(t *testing.T) {
 	if err := k.pair.venue.Laptop.GiveWay(auth.Operator(), []merge.Revs{refused}); err != nil {
 		t.Fatal(err)
 	}
+	replicated(t, there, k.Store.Tables.Node(), here)
 	k.agrees(t, "event-1")
 	healthy(t, k.pair.venue)
 }

@@ -9,6 +9,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"doorward/kv/engine"
+	"doorward/kv/entry"
 	"doorward/kv/ledger"
 	"doorward/kv/record"
 	"doorward/kv/table"
@@ -93,6 +94,22 @@ func ForgetMeta(t testing.TB, dir, key string) {
 }
 
 // HashErased is what an erasure of a record says of it.
-func HashErased(s *Store, k *record.Kind, id int64) [16]byte {
-	return s.Tables.HashErased(k, record.Int(id))
+func HashErased(s *Store, k *record.Kind, id record.ID) [16]byte {
+	return s.Tables.HashErased(k, id)
+}
+
+// Present is the present holding of a ticket; zero: it has none.
+func Present(t testing.TB, s *Store, ticket int64) (id record.ID) {
+	t.Helper()
+	err := s.Tables.View(func(v *table.View) error {
+		st, err := v.LoadAny(record.Ticket, record.Int(ticket))
+		if err == nil && st != nil {
+			id = entry.PresentOf(st.Body)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
 }

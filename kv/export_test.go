@@ -13,11 +13,9 @@ import (
 	"go.etcd.io/bbolt"
 
 	"doorward/kv/auth"
-	"doorward/kv/codes"
 	"doorward/kv/desk"
 	"doorward/kv/door"
 	"doorward/kv/entry"
-	"doorward/kv/ledger"
 	"doorward/kv/office"
 	"doorward/kv/record"
 	"doorward/kv/rev"
@@ -108,7 +106,7 @@ func force(o *table.Tx, k *record.Kind, id record.ID, patch *record.Patch) (reco
 	d := k.NewDoc()
 	d.Apply(patch)
 	d.Settle(nil, entry.Moment(o))
-	_, err := o.Write(table.Edit{Kind: k, Id: id, Is: d})
+	_, err := o.Write(table.Edit{Kind: k, ID: id, Is: d})
 	return id, err
 }
 
@@ -128,17 +126,20 @@ func Groups(s *Store) uint64 { return s.Tables.Commits.Edits }
 
 // TwinTicket makes a ticket past the check that its code is the only one of the event.
 func TwinTicket(s *Store, form *record.Patch) (id record.ID, err error) {
-	ticket, name, holder := record.SplitTicket(form)
-	exact, normal := s.Tables.HashCode(form.Text("code")), s.Tables.HashCode(codes.Normal(form.Text("code")))
-	ticket.Set("code_hash", table.HexText(exact[:]))
-	ticket.Set("normal_hash", table.HexText(normal[:]))
-	err = s.Tables.Do(false, func(o *table.Tx) (err error) {
-		for i, part := range []*record.Patch{ticket, name, holder} {
-			if id, err = force(o, ledger.TicketParts[i], id, part); err != nil {
+	in := entry.PrepareNew(s.Tables, auth.Operator(), form)
+	err = s.Tables.Do(false, func(o *table.Tx) error {
+		if id, _, err = entry.Vacant(o, record.Ticket, id); err != nil {
+			return err
+		}
+		for _, m := range [...]*table.Made{&in.Made.Ticket, &in.Made.Code} {
+			if _, err := o.Write(table.Edit{Kind: m.Doc.Kind, ID: id, Is: m.Doc, Made: m}); err != nil {
 				return err
 			}
 		}
-		return nil
+		if in.Made.Holding == nil {
+			return nil
+		}
+		return entry.AddHolding(o, auth.Operator(), id, in.Made.Holding)
 	})
 	return id, err
 }
@@ -247,15 +248,21 @@ func RowsHolding(t testing.TB, s *Store, bucket, text string) (n int) {
 // TreeOf is a record's tree.
 func TreeOf(t testing.TB, s *Store, k *record.Kind, id int64) (tree rev.Tree) {
 	t.Helper()
+	return TreeOfID(t, s, k, record.Int(id))
+}
+
+// TreeOfID is TreeOf for an id of any sort.
+func TreeOfID(t testing.TB, s *Store, k *record.Kind, id record.ID) (tree rev.Tree) {
+	t.Helper()
 	err := s.Tables.View(func(v *table.View) error {
-		st, err := v.LoadAny(k, record.Int(id))
+		st, err := v.LoadAny(k, id)
 		if err == nil {
 			tree, err = table.LoadTree(v, k, st)
 		}
 		return err
 	})
 	if err != nil {
-		t.Fatalf("tree of %s %d: %v", k.Name, id, err)
+		t.Fatalf("tree of %s %s: %v", k.Name, k.FormatID(id), err)
 	}
 	return tree
 }

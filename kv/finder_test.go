@@ -36,7 +36,7 @@ type follower struct {
 
 func newFollower(t testing.TB, s *kv.Store) *follower {
 	f := &follower{t: t, s: s, docs: map[*record.Kind]map[record.ID]feed.Replayed{}}
-	for _, k := range []*record.Kind{record.Person, record.HolderName, record.Ticket} {
+	for _, k := range []*record.Kind{record.Person, record.HolderName, record.HolderLabel} {
 		f.docs[k] = map[record.ID]feed.Replayed{}
 	}
 	return f
@@ -46,7 +46,7 @@ func newFollower(t testing.TB, s *kv.Store) *follower {
 func (f *follower) follow(changes int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	page, upto, err := f.s.Log.Replay(auth.Operator(), f.upto, changes, record.Person, record.HolderName, record.Ticket)
+	page, upto, err := f.s.Log.Replay(auth.Operator(), f.upto, changes, record.Person, record.HolderName, record.HolderLabel)
 	if err != nil {
 		f.t.Errorf("replay: %v", err)
 	}

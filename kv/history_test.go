@@ -43,13 +43,13 @@ func TestHistory(t *testing.T) {
 		t.Errorf("to another church: %v, want not found", err)
 	}
 	event := kvtest.Create(t, c.centre, record.Event, `{"name":"E","start_datetime":"2026-11-22T19:00:00Z"}`)
-	ticket := newTicket(t, c.centre, event, "CODE", "")
+	ticket := newTicket(t, c.centre, event, "CODE", `,"holder_name":"Ana"`)
 	kinds := map[string]int{}
 	all, err = c.centre.Desk.History(auth.Operator(), target(record.Ticket, ticket), false)
 	for _, past := range all {
 		kinds[past.Kind.Name]++
 	}
-	if err != nil || fmt.Sprint(kinds) != "map[holder:1 holder_name:1 ticket:1]" {
+	if err != nil || fmt.Sprint(kinds) != "map[holder:1 holder_name:1 ticket:1 ticket_code:1]" {
 		t.Errorf("a ticket's history is of %v, %v", kinds, err)
 	}
 }

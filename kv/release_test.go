@@ -129,17 +129,17 @@ func TestWhatWasRefusedGoesWithItsDatabase(t *testing.T) {
 			t.Fatalf("%s in %s = %v, want forbidden", doc, name, err)
 		}
 	}
-	refuses("event:1", "event-1-names", record.HolderName.DocID(record.Int(7)), `{"event_id":1,"full_name":"Zulmira Quintela"}`)
+	refuses("event:1", "event-1-names", drawnDoc(record.HolderName, 7), `{"event_id":1,"full_name":"Zulmira Quintela"}`)
 	for _, r := range matters(t, s, auth.Operator(), record.Refusal) {
 		if err := s.Inbox.ResolveRefusal(auth.Operator(), r.ID, false); err != nil {
 			t.Fatal(err)
 		}
 	}
-	refuses("event:1", "event-1-names", record.HolderName.DocID(record.Int(8)), `{"event_id":1,"full_name":"Zacarias Quintela"}`)
-	refuses("event:1", "event-1-holders", record.Holder.DocID(record.Int(8)), `{"event_id":1,"holder_name":"Zenobia Quintela"}`)
+	refuses("event:1", "event-1-names", drawnDoc(record.HolderName, 8), `{"event_id":1,"full_name":"Zacarias Quintela"}`)
+	refuses("event:1", "event-1-holders", drawnDoc(record.Holder, 8), `{"event_id":1,"holder_name":"Zenobia Quintela"}`)
 	refuses("event:1", "event-1", "checkin:01J0000000000000000000000A", `{"event_id":1,"door":"Zebedeu"}`)
 	refuses("event:1", "event-1", record.Event.DocID(record.Int(1)), `{"name":"Vigil","church_id":1}`)
-	refuses("event:2", "event-2-names", record.HolderName.DocID(record.Int(9)), `{"event_id":2,"full_name":"Rui Quintela"}`)
+	refuses("event:2", "event-2-names", drawnDoc(record.HolderName, 9), `{"event_id":2,"full_name":"Rui Quintela"}`)
 	for _, name := range []string{"event-1", "event-1-names", "event-1-holders"} {
 		if err := s.Laptop.ReleaseRefusals(auth.Operator(), name, "reference", "church-1"); err != nil {
 			t.Fatalf("ReleaseRefusals(%s) = %v", name, err)

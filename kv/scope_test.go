@@ -73,7 +73,7 @@ func (m *scopesModel) delete(t *rapid.T, s *kv.Store, k *record.Kind, some func(
 	}
 	parts := []*record.Kind{k}
 	if k == record.Ticket {
-		parts = []*record.Kind{record.Ticket, record.HolderName, record.Holder}
+		parts = []*record.Kind{record.Ticket, record.TicketCode}
 	}
 	for _, part := range parts {
 		m.written(part, id, m.records[part.DocID(record.Int(id))].home, true)

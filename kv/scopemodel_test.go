@@ -54,9 +54,7 @@ func (m *scopesModel) scopesOf(r *modelRecord) []string {
 		return church(m.records[record.Person.DocID(record.Int(r.home))].home)
 	case record.Ticket:
 		return []string{fmt.Sprintf("event-%d", r.home)}
-	case record.HolderName:
-		return []string{fmt.Sprintf("event-%d-names", r.home)}
-	case record.Holder:
+	case record.TicketCode:
 		return []string{fmt.Sprintf("event-%d-holders", r.home)}
 	}
 	all := church(r.home)
@@ -255,8 +253,7 @@ func (m *scopesModel) step(t *rapid.T, s *kv.Store, n int) {
 	case 4:
 		if e := some(record.Event); e != 0 {
 			if id := create(record.Ticket, e, fmt.Sprintf(`{"event_id":%d,"code":"C%d"}`, e, n)); id != 0 {
-				m.written(record.HolderName, id, e, false)
-				m.written(record.Holder, id, e, false)
+				m.written(record.TicketCode, id, e, false)
 			}
 		}
 	case 5, 6:

@@ -103,7 +103,7 @@ func TestAChurchGoesToALaptopAndBack(t *testing.T) {
 	person := kvtest.Create(t, centre, record.Person, `{"full_name":"Ana","church_id":1}`)
 	group := kvtest.Create(t, centre, record.Group, `{"name":"Choir","church_id":1}`)
 	kvtest.Create(t, centre, record.Membership, fmt.Sprintf(`{"person":%d,"group_id":%d}`, person, group))
-	newTicket(t, centre, 1, "CODE", "")
+	newTicket(t, centre, 1, "CODE", `,"holder_name":"Ana"`)
 	p := enrolled(t, centre, "church:1", auth.Venue{Node: venue.Tables.Node(), Names: true})
 	names := []string{"church-1", "reference", "event-1", "event-1-names", "event-1-holders"}
 	for _, name := range names {

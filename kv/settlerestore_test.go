@@ -98,7 +98,7 @@ func TestRestoreATicket(t *testing.T) {
 // Where a part of a ticket is not held any more none of it comes back, and the edit stays on the list.
 func TestATicketIsNotRestoredInPart(t *testing.T) {
 	c, id := lostTicket(t, `{"email":"souza@example.org"}`)
-	if err := kv.Forget(c.centre, record.HolderName, id); err != nil {
+	if err := kv.Forget(c.centre, record.TicketCode, id); err != nil {
 		t.Fatal(err)
 	}
 	page := matters(t, c.centre, auth.Operator(), record.Conflict)
@@ -108,7 +108,7 @@ func TestATicketIsNotRestoredInPart(t *testing.T) {
 	if left := matters(t, c.centre, auth.Operator(), record.Conflict); len(left) != len(page) {
 		t.Errorf("%d conflicts are left, want %d", len(left), len(page))
 	}
-	for _, k := range []*record.Kind{record.Ticket, record.HolderName, record.Holder} {
+	for _, k := range []*record.Kind{record.Ticket, record.TicketCode, record.HolderName, record.Holder} {
 		if ids := liveIDs(t, c.centre, k); len(ids) != 0 {
 			t.Errorf("there is %s %v, want none", k.Name, ids)
 		}

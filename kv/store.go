@@ -122,16 +122,12 @@ func storeRules() table.Rules {
 	return table.Rules{
 		Leaves: docs.MayLeave,
 		Placed: func(o *table.Tx, k *record.Kind, before, next *table.Stored) {
-			if before != nil {
-				merge.NoteFormer(o, k, before, next)
-			}
 			if next.Deleted {
-				laptop.ForgetPulled(o, k, next.Id)
+				laptop.ForgetPulled(o, k, next.ID)
 			}
 		},
-		Ended:    merge.ListLost,
-		Settled:  door.SettleTicket,
-		Returned: merge.FollowAllOf,
+		Ended:   merge.ListLost,
+		Settled: door.SettleTicket,
 	}
 }
 

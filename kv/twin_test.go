@@ -117,7 +117,7 @@ func TestACheckInFollowsAMergedTicket(t *testing.T) {
 	p := enrolled(t, s, "church:1", auth.Venue{})
 	db := opens(t, s, p, "event-1")
 	second := drawnTwin{id: 2, code: 1}
-	for _, w := range []merge.DocWrite{second.ticketDocs()["event-1"], kv1.ticketDocs()["event-1"]} {
+	for _, w := range []merge.DocWrite{second.ticketDocs()[0].w, kv1.ticketDocs()[0].w} {
 		if err := push(t, db, w); err != nil {
 			t.Fatal(err)
 		}

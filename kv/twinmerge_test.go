@@ -1,7 +1,6 @@
 package kv_test
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,6 +10,7 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/auth"
+	"doorward/kv/desk"
 	"doorward/kv/docs"
 	"doorward/kv/door"
 	"doorward/kv/entry"
@@ -18,6 +18,7 @@ import (
 	"doorward/kv/merge"
 	"doorward/kv/record"
 	"doorward/kv/table"
+	"doorward/kv/value"
 )
 
 // The same list was imported at the centre and, before it heard of that, on the laptop: one ticket stays of each two, whoever comes
@@ -53,9 +54,9 @@ func TestAListImportedOnBothSidesIsOne(t *testing.T) {
 	exchange()
 	exchange()
 	for _, s := range []*kv.Store{c.centre, c.venue} {
-		for _, k := range []*record.Kind{record.Ticket, record.HolderName, record.Holder} {
-			if n := len(liveIDs(t, s, k)); n != 3 {
-				t.Errorf("%d of %s, want one for each guest", n, k.Name)
+		for k, want := range map[*record.Kind]int{record.Ticket: 3, record.TicketCode: 3, record.HolderName: 6, record.Holder: 6} {
+			if n := len(liveIDs(t, s, k)); n != want {
+				t.Errorf("%d of %s, want %d: one for each guest, and one that is over", n, k.Name, want)
 			}
 		}
 		scanned(t, s, auth.Operator(), door.Attempt{Event: 1, Code: "CODE-0", Door: "west"}, door.AlreadyAdmitted)
@@ -122,24 +123,31 @@ func mergedTwins(all []drawnTwin) map[int64]int64 {
 	return into
 }
 
-// ticketDocs are the documents of a drawn ticket's three parts.
-func (a drawnTwin) ticketDocs() (docs map[string]merge.DocWrite) {
+// ticketDocs are the documents of a drawn ticket and its holding.
+func (a drawnTwin) ticketDocs() (docs []drawnPart) {
 	body, ext := `{"event_id":1`, ""
 	if a.ext != 0 {
 		ext = fmt.Sprintf(`,"external_id":"x%d"`, a.ext)
 	}
-	docs = map[string]merge.DocWrite{}
 	hash := ""
 	if a.code != 0 {
 		hash = fmt.Sprintf(`,"code_hash":"%032d","normal_hash":"%032d"`, a.code, a.code)
 	}
 	add := func(db string, k *record.Kind, more string) {
-		docs[db] = merge.DocWrite{ID: drawnDoc(k, a.id), Path: chain(string(rune('a' + a.id))), Body: []byte(body + more + "}")}
+		docs = append(docs, drawnPart{db, merge.DocWrite{ID: drawnDoc(k, a.id), Path: chain(string(rune('a' + a.id))), Body: []byte(body + more + "}")}})
 	}
-	add("event-1", record.Ticket, hash+ext+fmt.Sprintf(`,"type":"T%d"`, a.id))
-	add("event-1-names", record.HolderName, fmt.Sprintf(`,"full_name":"N%d"`, a.id))
-	add("event-1-holders", record.Holder, fmt.Sprintf(`,"code":"C%d"`, a.id))
+	add("event-1", record.Ticket, hash+ext+fmt.Sprintf(`,"type":"T%d","holding":%q`, a.id, record.Holder.FormatID(idDrawn(record.Holder, a.id))))
+	of := fmt.Sprintf(`,"ticket_id":%d`, record.FirstDrawn+a.id)
+	add("event-1-names", record.HolderName, of+fmt.Sprintf(`,"full_name":"N%d"`, a.id))
+	add("event-1-holders", record.Holder, of)
+	add("event-1-holders", record.TicketCode, fmt.Sprintf(`,"code":"C%d"`, a.id))
 	return docs
+}
+
+// drawnPart is a document of a drawn ticket.
+type drawnPart struct {
+	db string
+	w  merge.DocWrite
 }
 
 // TestTwinsBecomeOneInAnyOrder brings drawn tickets, in parts and in any order: what stays, what each other one says, and what staff
@@ -150,17 +158,10 @@ func TestTwinsBecomeOneInAnyOrder(t *testing.T) {
 		s := twoChurches(t)
 		p := enrolled(t, s, "church:1", auth.Venue{})
 		twins := drawnTwins(r)
-		type part struct {
-			db string
-			w  merge.DocWrite
-		}
-		var parts []part
+		var parts []drawnPart
 		for _, a := range twins {
-			for db, w := range a.ticketDocs() {
-				parts = append(parts, part{db, w})
-			}
+			parts = append(parts, a.ticketDocs()...)
 		}
-		slices.SortFunc(parts, func(a, b part) int { return cmp.Or(cmp.Compare(a.db, b.db), cmp.Compare(a.w.ID, b.w.ID)) })
 		for _, a := range rapid.Permutation(parts).Draw(r, "order") {
 			if err := push(t, opens(t, s, p, a.db), a.w); err != nil {
 				r.Fatalf("push %s: %v", a.w.ID, err)
@@ -168,8 +169,13 @@ func TestTwinsBecomeOneInAnyOrder(t *testing.T) {
 		}
 		into := mergedTwins(twins)
 		for _, a := range twins {
-			for db, w := range a.ticketDocs() {
+			for _, part := range a.ticketDocs() {
+				db, w := part.db, part.w
 				k, _, _ := record.ParseDocID(w.ID)
+				if k.OfHolding() {
+					checkDrawnHolding(r, s, a, into)
+					continue
+				}
 				doc, err := opens(t, s, auth.Operator(), db).Read(w.ID, docs.Ask{})
 				if err != nil || doc.Deleted != (into[a.id] != 0) {
 					r.Fatalf("%s of %+v is deleted: %t, %v, want %t", w.ID, a, doc.Deleted, err, into[a.id] != 0)
@@ -184,6 +190,28 @@ func TestTwinsBecomeOneInAnyOrder(t *testing.T) {
 			r.Errorf("Verify = %+v, %v", report, err)
 		}
 	})
+}
+
+// checkDrawnHolding wants a holding to be the present one of its ticket or, where that was merged, over at a ticket that stays.
+func checkDrawnHolding(r *rapid.T, s *kv.Store, a drawnTwin, into map[int64]int64) {
+	r.Helper()
+	at := desk.Target{Surface: record.Admin, Kind: record.HolderName, ID: idDrawn(record.HolderName, a.id)}
+	name, err := s.Desk.Retrieve(auth.Operator(), at)
+	ticket := value.Int([]byte(member(name.JSON, "ticket_id"))) - record.FirstDrawn
+	if err != nil || into[ticket] != 0 || into[a.id] == 0 && ticket != a.id {
+		r.Errorf("the name of %+v is %s, %v, want it to be of a ticket that stays", a, name.JSON, err)
+	}
+	db := "event-1-holders"
+	if into[a.id] == 0 {
+		db = "event-1-names"
+	}
+	all, err := s.Docs.Database(auth.Operator(), db)
+	if err != nil {
+		r.Fatalf("%s: %v", db, err)
+	}
+	if _, err := all.Read(record.HolderName.DocID(at.ID), docs.Ask{}); err != nil {
+		r.Errorf("the name of %+v is not in %s: %v", a, db, err)
+	}
 }
 
 // checkListedTwins wants each merged ticket to be listed once, whole.
@@ -251,7 +279,7 @@ func TestPeopleMadeTwiceAreOne(t *testing.T) {
 		healthy(t, s)
 	}
 	// what names the merged person comes to name the one who stays
-	w := merge.DocWrite{ID: drawnDoc(record.Holder, 1), Path: chain("a"), Body: fmt.Appendf(nil, `{"event_id":1,"code":"X","person_id":%d}`, late)}
+	w := merge.DocWrite{ID: drawnDoc(record.Holder, 1), Path: chain("a"), Body: fmt.Appendf(nil, `{"event_id":1,"ticket_id":1,"person_id":%d,"persons":[%d]}`, late, late)}
 	if err := push(t, opens(t, c.centre, c.p, "event-1-holders"), w); err != nil {
 		t.Fatal(err)
 	}

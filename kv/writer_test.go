@@ -133,7 +133,7 @@ func TestFirstFailedCommitStopsWritingForGood(t *testing.T) {
 		t.Errorf("Writable = %v before anything failed", err)
 	}
 	acknowledged := exported(t, s)
-	if want := 1 + 50*3 + 40; len(acknowledged) != want {
+	if want := 1 + 50*2 + 40; len(acknowledged) != want {
 		t.Errorf("%d records are read back, want the %d acknowledged", len(acknowledged), want)
 	}
 	if err := kv.BreakFile(s); err != nil {

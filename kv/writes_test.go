@@ -1,6 +1,7 @@
 package kv_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"testing"
 
@@ -16,7 +17,17 @@ import (
 )
 
 // drawnDoc is a document under an id that clients draw for themselves.
-func drawnDoc(k *record.Kind, n int64) string { return k.DocID(record.Int(record.FirstDrawn + n)) }
+func drawnDoc(k *record.Kind, n int64) string { return k.DocID(idDrawn(k, n)) }
+
+// idDrawn is the id of drawnDoc.
+func idDrawn(k *record.Kind, n int64) record.ID {
+	if !k.ULID {
+		return record.Int(record.FirstDrawn + n)
+	}
+	var u ulid.ULID
+	binary.BigEndian.PutUint64(u[8:], uint64(n))
+	return record.FromULID(u)
+}
 
 // push writes one revision and answers what became of it.
 func push(t testing.TB, db *docs.Database, w merge.DocWrite) error {
@@ -135,7 +146,7 @@ func TestLaptopsPushWhatTheirLevelWrites(t *testing.T) {
 		{"money with --finance", "ok", in(money, "church-1-finance"), entry},
 		{"a ticket at the door", "ok", in(door, "event-1"), ticket},
 		{"the ticket again, changed by itself", "ok", in(door, "event-1"), merge.DocWrite{ID: ticket.ID, Path: chain("ba"), Body: []byte(`{"event_id":1,"state":"cancelled"}`)}},
-		{"its private half, which it may not read", "ok", in(door, "event-1-holders"), merge.DocWrite{ID: drawnDoc(record.Holder, 1), Path: chain("a"), Body: []byte(`{"event_id":1,"code":"X"}`)}},
+		{"its private half, which it may not read", "ok", in(door, "event-1-holders"), merge.DocWrite{ID: drawnDoc(record.Holder, 1), Path: chain("a"), Body: fmt.Appendf(nil, `{"event_id":1,"ticket_id":%d}`, record.FirstDrawn+1)}},
 		{"the centre's ticket", "forbidden", in(door, "event-1"), onTop(t, in(door, "event-1"), "ticket:0000000000000001", `"valid"`, `"cancelled"`)},
 		{"a person", "forbidden", in(door, "event-1"), merge.DocWrite{ID: drawnDoc(record.Person, 9), Path: chain("a"), Body: []byte(`{"full_name":"N","church_id":1}`)}},
 		{"the event", "forbidden", in(door, "event-1"), onTop(t, in(door, "event-1"), "event:0000000000000001", `"Sunday"`, `"Monday"`)},
@@ -144,7 +155,7 @@ func TestLaptopsPushWhatTheirLevelWrites(t *testing.T) {
 		{"an event of nobody's", "forbidden", in(church, "event-3"), onTop(t, in(church, "event-3"), "event:0000000000000003", `"Sunday"`, `"Monday"`)},
 		{"a ticket of its church's event", "ok", in(church, "event-1"), merge.DocWrite{ID: drawnDoc(record.Ticket, 2), Path: chain("a"), Body: []byte(`{"event_id":1,"state":"valid"}`)}},
 		{"a ticket of an event of nobody's", "forbidden", in(church, "event-3"), merge.DocWrite{ID: drawnDoc(record.Ticket, 3), Path: chain("a"), Body: []byte(`{"event_id":3,"state":"valid"}`)}},
-		{"its name", "forbidden", in(church, "event-3-holders"), merge.DocWrite{ID: drawnDoc(record.Holder, 3), Path: chain("a"), Body: []byte(`{"event_id":3,"code":"X"}`)}},
+		{"its name", "forbidden", in(church, "event-3-holders"), merge.DocWrite{ID: drawnDoc(record.Holder, 3), Path: chain("a"), Body: []byte(`{"event_id":3,"ticket_id":3}`)}},
 		{"an unknown kind of an event of nobody's", "forbidden", in(church, "event-3"), merge.DocWrite{ID: "psalm:1", Path: chain("a"), Body: []byte(`{}`)}},
 		{"a check-in at an event of nobody's", "ok", in(church, "event-3"), merge.DocWrite{ID: "checkin:" + ulid.Make().String(), Path: chain("a"), Body: fmt.Appendf(nil, `{"event_id":3,"node":%q,"hlc":"0000000000000001","at":"2026-05-01T12:00:00Z"}`, church.Node())}},
 		{"a ticket of an event of nobody's from a mirror, which was not enrolled for it", "forbidden", in(whole, "event-3"), merge.DocWrite{ID: drawnDoc(record.Ticket, 4), Path: chain("a"), Body: []byte(`{"event_id":3,"state":"valid"}`)}},

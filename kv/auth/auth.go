@@ -39,6 +39,7 @@ const (
 	withFinance grant = 1 << iota // --finance
 	withNames                     // --door-data names
 	withMirror                    // --mirror
+	withLabels                    // --door-data labels: a laptop that has the names derives the labels
 )
 
 // rights is a principal as the rules see it.
@@ -141,7 +142,7 @@ func (v Verdict) String() string { return reasons[v] }
 func (v Verdict) Refuses() bool { return v >= oneRevision }
 
 // May answers a question by the rules of replication. All spots of the record must allow the write, and it must come through the
-// database of one of them.
+// database of one of them; a holding's name through either of its two.
 func May(p Principal, q Question) Verdict { return may(p.rights, q) }
 
 func may(w rights, q Question) Verdict {
@@ -153,7 +154,7 @@ func may(w rights, q Question) Verdict {
 		}
 		verdict = max(verdict, from)
 	}
-	if w.class&(root|changesFile) == 0 && !in(q.Via, q.From) && !in(q.Via, q.To) {
+	if w.class&(root|changesFile) == 0 && !in(q.Via, q.From) && !in(q.Via, q.To) && !q.half() {
 		verdict = max(verdict, otherDatabase)
 	}
 	return verdict
@@ -169,6 +170,19 @@ func (q *Question) judge(w rights, spots [2]Spot) Verdict {
 		verdict = max(verdict, pushes.judge(w, q.Verb, q.Kind, spots[1]))
 	}
 	return verdict
+}
+
+// half reports whether a holding's name comes through the other one of its two databases: its ticket says which it is in, and the
+// writer may not know yet that the holding is over.
+func (q *Question) half() bool {
+	other := q.Via
+	switch other.Sort {
+	case scopes.EventNames:
+		other.Sort = scopes.EventHolders
+	case scopes.EventHolders:
+		other.Sort = scopes.EventNames
+	}
+	return q.Kind == record.HolderName && in(other, q.To)
 }
 
 func in(s scopes.Scope, spots [2]Spot) bool {

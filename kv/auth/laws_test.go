@@ -189,3 +189,29 @@ func TestAWriteComesThroughADatabaseOfItsRecord(t *testing.T) {
 		t.Errorf("a person of no church = %s", got)
 	}
 }
+
+// TestAHoldersNameComesThroughEitherOfItsDatabases, of the event that it goes to: its ticket says which of the two it is in. No other
+// kind does.
+func TestAHoldersNameComesThroughEitherOfItsDatabases(t *testing.T) {
+	w := rights{class: churchLaptop, grants: withNames}
+	at := func(s scopes.Sort, event int64) scopes.Scope { return scopes.Scope{Sort: s, ID: event} }
+	for _, one := range []struct {
+		kind *record.Kind
+		via  scopes.Scope
+		to   scopes.Scope
+		want Verdict
+	}{
+		{record.HolderName, at(scopes.EventNames, 3), at(scopes.EventNames, 3), Yes},
+		{record.HolderName, at(scopes.EventNames, 3), at(scopes.EventHolders, 3), Yes},
+		{record.HolderName, at(scopes.EventHolders, 3), at(scopes.EventNames, 3), Yes},
+		{record.HolderName, at(scopes.EventHolders, 4), at(scopes.EventNames, 3), otherDatabase},
+		{record.HolderName, at(scopes.EventLabels, 3), at(scopes.EventNames, 3), otherDatabase},
+		{record.HolderName, at(scopes.Event, 3), at(scopes.EventHolders, 3), otherDatabase},
+		{record.Holder, at(scopes.EventNames, 3), at(scopes.EventHolders, 3), otherDatabase},
+	} {
+		q := Question{Verb: Make, Kind: one.kind, Via: one.via, To: [2]Spot{{one.to, Own}}}
+		if got := may(w, q); got != one.want {
+			t.Errorf("%s of %s through %s = %s, want %s", one.kind.Name, one.to, one.via, got, one.want)
+		}
+	}
+}

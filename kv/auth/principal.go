@@ -123,8 +123,11 @@ func rightsOf(k Key) (w rights) {
 	if k.Node.Finance {
 		w.grants |= withFinance
 	}
-	if k.Node.Names {
+	switch {
+	case k.Node.Names:
 		w.grants |= withNames
+	case k.Node.Node != "":
+		w.grants |= withLabels
 	}
 	if k.Node.Mirror {
 		w.grants |= withMirror

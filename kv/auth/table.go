@@ -33,10 +33,11 @@ const (
 	event      sorts = 1 << scopes.Event
 	names      sorts = 1 << scopes.EventNames
 	holders    sorts = 1 << scopes.EventHolders
+	labels     sorts = 1 << scopes.EventLabels
 	system     sorts = 1 << scopes.System
 
-	ofEvent     = event | names | holders
-	anyDatabase = reference | refFinance | church | money | ofEvent | system
+	ofEvent     = event | names | holders // of what laptops write; labels are derived by the root alone
+	anyDatabase = reference | refFinance | church | money | ofEvent | labels | system
 	anywhere    = anyDatabase | nowhere
 )
 
@@ -44,7 +45,8 @@ const (
 var (
 	unknown kinds = 1 // of a kind that this version does not know
 	facts         = having(func(k *record.Kind) bool { return k.Fact })
-	parts         = of(record.HolderName, record.Holder)
+	parts         = of(record.TicketCode, record.HolderName, record.Holder)
+	derived       = of(record.HolderLabel)
 	tickets       = of(record.Ticket) | parts
 	servers       = having(func(k *record.Kind) bool { return k.System }) &^ parts
 	stored        = having(func(*record.Kind) bool { return true })
@@ -61,7 +63,7 @@ var pushes = table{
 	{everyone, facts, Change | Remake | Delete, anywhere, anyTie, 0, oneRevision},
 	{root, stored, Read | writes, anywhere, anyTie, 0, Yes},
 	{root, unknown, Read | writes, anyDatabase, anyTie, 0, Yes},
-	{changesFile, stored&^servers | of(record.Erasure) | unknown, writes, anywhere, anyTie, 0, Yes},
+	{changesFile, stored&^servers | derived | of(record.Erasure) | unknown, writes, anywhere, anyTie, 0, Yes},
 
 	// A revoked laptop reads nothing, and brings its own facts.
 	{revokedLaptop, facts, Make, event, Own | Nobodys | Guest | Lent | Had | Gone, 0, Review},
@@ -103,6 +105,8 @@ var pushes = table{
 	{atChurch & laptops, within(scopes.ChurchFinance) | unknown, Read, money, Own, withFinance | withMirror, Yes},
 	{keys | laptops, within(scopes.Event) | unknown, Read, event, Own | Nobodys | Guest, 0, Yes},
 	{laptops, within(scopes.EventNames) | unknown, Read, names, Own | Nobodys | Guest, withNames | withMirror, Yes},
+	{keys, within(scopes.EventLabels) | unknown, Read, labels, Own | Nobodys, 0, Yes},
+	{laptops, within(scopes.EventLabels) | unknown, Read, labels, Own | Nobodys | Guest, withLabels | withMirror, Yes},
 	{atChurch & laptops, within(scopes.EventHolders) | unknown, Read, holders, Own | Nobodys | Guest, 0, Yes},
 	{laptops, stored | unknown, Read, nowhere, anyTie, withMirror, Yes},
 

@@ -39,7 +39,7 @@ func verifyReplica(v *table.View, b engine.Bucket, key, value []byte) error {
 
 // verifyTree checks that a record is what its tree says, and that the bodies which the tree holds are there.
 func verifyTree(v *table.View, k *record.Kind, st *table.Stored) error {
-	row, err := v.Get(table.TreeBucket, table.TreeKey(k, st.Id))
+	row, err := v.Get(table.TreeBucket, table.TreeKey(k, st.ID))
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func verifyTree(v *table.View, k *record.Kind, st *table.Stored) error {
 	if err != nil {
 		return err
 	}
-	winner, name := t.Winner(), k.FormatID(st.Id)
+	winner, name := t.Winner(), k.FormatID(st.ID)
 	if winner.Revision != st.Revision || winner.Deleted != st.Deleted || (t.Len() > 1 && winner.Parent.Hash != st.Parent) {
 		return fmt.Errorf("record %s is not what its tree says", name)
 	}
@@ -61,7 +61,7 @@ func verifyTree(v *table.View, k *record.Kind, st *table.Stored) error {
 		if !n.Held || n.Deleted || n.Revision == st.Revision {
 			continue
 		}
-		body, err := table.KeptBody(v, k, st.Id, n.Revision)
+		body, err := table.KeptBody(v, k, st.ID, n.Revision)
 		if err != nil || body == nil {
 			return errors.Join(err, fmt.Errorf("record %s lacks the body of %s", name, n.Revision))
 		}
@@ -88,7 +88,7 @@ func verifyKept(v *table.View, k *record.Kind, st *table.Stored, rest []byte) er
 		return err
 	}
 	if n := t.Find(rev); !n.Held || n.Deleted || rev == st.Revision {
-		return fmt.Errorf("record %s keeps the body of %s without need", k.FormatID(st.Id), rev)
+		return fmt.Errorf("record %s keeps the body of %s without need", k.FormatID(st.ID), rev)
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func verifyKept(v *table.View, k *record.Kind, st *table.Stored, rest []byte) er
 func verifyLogs(v *table.View, k *record.Kind, st *table.Stored) error {
 	row, err := v.Get(table.LogBucket, table.SeqKey(st.Seq))
 	if err != nil || row == nil {
-		return errors.Join(err, fmt.Errorf("record %s has no row in the log", k.FormatID(st.Id)))
+		return errors.Join(err, fmt.Errorf("record %s has no row in the log", k.FormatID(st.ID)))
 	}
 	for _, s := range st.Scopes {
 		if s.Sort == 0 {
@@ -105,7 +105,7 @@ func verifyLogs(v *table.View, k *record.Kind, st *table.Stored) error {
 		}
 		row, err := v.Get(table.ScopeLogBucket, table.ScopeSeqKey(nil, s, st.Seq))
 		if err != nil || row == nil {
-			return errors.Join(err, fmt.Errorf("record %s has no row in the log of a scope", k.FormatID(st.Id)))
+			return errors.Join(err, fmt.Errorf("record %s has no row in the log of a scope", k.FormatID(st.ID)))
 		}
 	}
 	return nil
@@ -149,7 +149,7 @@ func verifyLeft(v *table.View, k *record.Kind, st *table.Stored, rest, value []b
 	}
 	row, err := v.Get(table.ScopeLogBucket, table.ScopeSeqKey(nil, s, binary.BigEndian.Uint64(value)))
 	if err != nil || row == nil || st.In(s) {
-		return errors.Join(err, fmt.Errorf("record %s has left a scope whose log does not say so", k.FormatID(st.Id)))
+		return errors.Join(err, fmt.Errorf("record %s has left a scope whose log does not say so", k.FormatID(st.ID)))
 	}
 	return nil
 }

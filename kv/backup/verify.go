@@ -103,9 +103,6 @@ func (w *walker) row(v *table.View, b engine.Bucket, key, value []byte) error {
 		return verifyLease(v, key, value)
 	case b == table.TwinBucket:
 		return merge.VerifyTwin(v, key, value)
-	case b == table.FormerBucket:
-		_, _, err := merge.CutFormer(key)
-		return err
 	case b == table.MirrorBucket:
 		return laptop.VerifyMirror(key, value)
 	case b == table.ReadsBucket:
@@ -146,7 +143,7 @@ func verifyLog(v *table.View, key, value []byte) error {
 // verifyRecord checks a record's body, its row in the log, its lookups, and that the lists of this View hold it.
 func (w *walker) verifyRecord(v *table.View, k *record.Kind, key, value []byte) (live bool, err error) {
 	id, ok := k.KeyID(key)
-	st := &table.Stored{Id: id}
+	st := &table.Stored{ID: id}
 	if err := st.Parse(value); err != nil || !ok {
 		return false, fmt.Errorf("unreadable row: %w", engine.ErrCorrupt)
 	}
@@ -193,10 +190,10 @@ type ownRow struct {
 }
 
 func ownRows(k *record.Kind, st *table.Stored, d *record.Doc) (rows []ownRow) {
-	for _, key := range table.LookupKeys(k, st.Id, d, st.UpdatedAt) {
+	for _, key := range table.LookupKeys(k, st.ID, d, st.UpdatedAt) {
 		rows = append(rows, ownRow{table.LookupBucket, key})
 	}
-	for _, key := range table.CodeKeys(k, st.Id, d) {
+	for _, key := range table.CodeKeys(k, st.ID, d) {
 		rows = append(rows, ownRow{table.CodeBucket, key})
 	}
 	for _, key := range door.AdmissionKeys(k, st) {

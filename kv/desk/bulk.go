@@ -47,6 +47,7 @@ func (dk *Desk) Upsert(p auth.Principal, rows []entry.Row, dryRun bool) ([]RowRe
 	author := p.Unsigned() // imports have no author (contract.md §9)
 	return EachAlone(dk.tables, rows, dryRun, func(row entry.Row) func(*table.Tx) (RowResult, error) {
 		in := entry.PrepareNew(dk.tables, author, row.Patch)
+		in.Imported = true
 		return func(o *table.Tx) (RowResult, error) { return upsert(o, author, row, in) }
 	})
 }
@@ -104,7 +105,7 @@ func upsert(o *table.Tx, p auth.Principal, row entry.Row, in *entry.Input) (RowR
 		if err != nil {
 			return RowResult{}, err
 		}
-		return RowResult{Fate: Created, ID: st.Id}, nil
+		return RowResult{Fate: Created, ID: st.ID}, nil
 	}
 	if err := p.Check("admin", "PATCH"); err != nil {
 		return RowResult{}, err
@@ -115,9 +116,9 @@ func upsert(o *table.Tx, p auth.Principal, row entry.Row, in *entry.Input) (RowR
 		return RowResult{}, err
 	}
 	if o.State.Seq == seq {
-		return RowResult{Fate: Unchanged, ID: st.Id}, nil
+		return RowResult{Fate: Unchanged, ID: st.ID}, nil
 	}
-	return RowResult{Fate: Updated, ID: st.Id}, nil
+	return RowResult{Fate: Updated, ID: st.ID}, nil
 }
 
 func FaultOf(field, text string) (f fault.ByField) {

@@ -3,6 +3,7 @@ package desk
 import (
 	"slices"
 
+	"doorward/kv/entry"
 	"doorward/kv/record"
 	"doorward/kv/scopes"
 	"doorward/kv/table"
@@ -49,16 +50,32 @@ func answers(v *table.View, row []byte, scope scopes.Scope, goes func(*record.Ki
 		if !showsKind(k, r.JSON) {
 			continue
 		}
-		if st, err := v.LoadAny(k, r.ID); err != nil || st != nil && st.In(scope) && goes(k, st) {
+		id, err := shownIn(v, k, r.ID)
+		if err != nil {
+			return false, err
+		}
+		if st, err := v.LoadAny(k, id); err != nil || st != nil && st.In(scope) && goes(k, st) {
 			return err == nil, err
 		}
 	}
 	return false, nil
 }
 
+// shownIn is the record of a kind that an answer about a record shows: of a ticket its present holding.
+func shownIn(v *table.View, k *record.Kind, id record.ID) (record.ID, error) {
+	if !k.OfHolding() {
+		return id, nil
+	}
+	ticket, err := v.Load(record.Ticket, id)
+	if err != nil || ticket == nil {
+		return record.ID{}, err
+	}
+	return entry.PresentOf(ticket.Body), nil
+}
+
 // showsKind tells whether an answer is one about records of a kind. A ticket's shows its name and its private half too.
 func showsKind(k *record.Kind, reply []byte) bool {
-	if k == record.Ticket || k == record.HolderName || k == record.Holder {
+	if entry.WrittenAs(k) == record.Ticket {
 		return record.TicketForm.ShowsAll(record.Admin, reply)
 	}
 	return !k.ULID && (k.ShowsAll(record.V1, reply) || k.ShowsAll(record.Admin, reply))

@@ -83,7 +83,7 @@ func ShowAll(v *table.View, dst []byte, q Query, ids []record.ID) ([]byte, error
 	v.Page = q.Kind.NewPage()
 	dst = append(dst, '[')
 	err := v.Each(q.Kind, ids, func(st *table.Stored) (err error) {
-		if st.Id != ids[0] {
+		if st.ID != ids[0] {
 			dst = append(dst, ',')
 		}
 		dst, err = entry.Show(v, dst, q.Surface, q.Kind, st)

@@ -154,7 +154,7 @@ func (dk *Desk) Delete(p auth.Principal, t Target) error {
 		if err != nil {
 			return err
 		}
-		_, err = o.Write(table.Edit{Kind: t.Kind, Id: t.ID, Before: before, Was: was, Author: p.Key()})
+		_, err = o.Write(table.Edit{Kind: t.Kind, ID: t.ID, Before: before, Was: was, Author: p.Key()})
 		return err
 	})
 }
@@ -195,7 +195,7 @@ func Create(o *table.Tx, p auth.Principal, k *record.Kind, id record.ID, in *ent
 	if k == record.Ticket {
 		return ticket.CreateTicket(o, p, id, before != nil, in)
 	}
-	return entry.Add(o, p, k, entry.NewRecord{Id: id, Tombstone: before, Made: entry.Compose(p, k, in.Patch, entry.Moment(o))})
+	return entry.Add(o, p, k, entry.NewRecord{ID: id, Tombstone: before, Made: entry.Compose(p, k, in.Patch, entry.Moment(o))})
 }
 
 // Update lays a patch over one record, or over a ticket's three.

@@ -22,7 +22,7 @@ func (db *scopeDocs) arrive(o *table.Tx, p auth.Principal, in *merge.DocWrite) (
 	if !ok {
 		return nil, table.Refused(auth.NoKind.String())
 	}
-	a = &merge.Arrival{Kind: k, Id: id, Path: in.Path, Via: db.scope}
+	a = &merge.Arrival{Kind: k, ID: id, Path: in.Path, Via: db.scope}
 	if a.Before, err = o.LoadAny(k, id); err != nil {
 		return nil, err
 	}

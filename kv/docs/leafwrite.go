@@ -6,6 +6,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/auth"
+	"doorward/kv/entry"
 	"doorward/kv/record"
 	"doorward/kv/rev"
 	"doorward/kv/scopes"
@@ -78,6 +79,17 @@ func isTaken(o *table.Tx, u *table.Upstream, k *record.Kind, s scopes.Scope) err
 
 // isOursToChange answers a *Forbidden for what somebody else has made or changed.
 func isOursToChange(o *table.Tx, k *record.Kind, st *table.Stored) error {
+	if k.OfTicket() { // the ticket says so where others have changed another of its records
+		ticket, err := o.LoadAny(record.Ticket, entry.TicketOfPart(k, st.ID, st.Body))
+		if err != nil {
+			return err
+		}
+		if ticket != nil {
+			if err := isOursToChange(o, record.Ticket, ticket); err != nil {
+				return err
+			}
+		}
+	}
 	tree, err := table.LoadTree(o.View, k, st)
 	if err == nil && slices.ContainsFunc(tree.Nodes(), func(n rev.Node) bool { return isTheirs(o, n) }) {
 		err = table.Refused("somebody else has made or changed this, and of the event the centre takes only what this laptop has made: it is to be changed there")

@@ -187,7 +187,7 @@ func scopesOf(v *table.View, p auth.Principal) (all []DatabaseInfo, err error) {
 	add(scopes.Scope{Sort: scopes.ReferenceFinance})
 	for k, sorts := range map[*record.Kind][]scopes.Sort{
 		record.Church: {scopes.Church, scopes.ChurchFinance},
-		record.Event:  {scopes.Event, scopes.EventNames, scopes.EventHolders},
+		record.Event:  {scopes.Event, scopes.EventNames, scopes.EventHolders, scopes.EventLabels},
 	} {
 		ids := v.Lists.Kind(k).All
 		for _, id := range ids.Page(nil, 0, ids.Len()) {

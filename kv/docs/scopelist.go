@@ -25,7 +25,7 @@ func (db *scopeDocs) list(v *table.View, r Range) (page []DocRow, err error) {
 		}
 		ids := r.part(k, db.live(v, k), limit-len(page))
 		err := v.Each(k, ids, func(st *table.Stored) error {
-			page = append(page, DocRow{ID: k.DocID(st.Id), Seq: st.Seq, Winner: st.Revision})
+			page = append(page, DocRow{ID: k.DocID(st.ID), Seq: st.Seq, Winner: st.Revision})
 			return nil
 		})
 		if err != nil {

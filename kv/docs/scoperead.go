@@ -25,7 +25,7 @@ func (db *scopeDocs) read(v *table.View, id string, ask Ask) (doc Doc, err error
 	if doc.Tree, err = table.LoadTree(v, k, st); err != nil {
 		return doc, err
 	}
-	gone, err := table.IsErased(v, k, st.Id)
+	gone, err := table.IsErased(v, k, st.ID)
 	if err != nil {
 		return doc, err
 	}
@@ -83,7 +83,7 @@ func revision(v *table.View, k *record.Kind, st *table.Stored, n rev.Node, rev r
 	case !n.Held:
 		return r, nil
 	case rev != st.Revision:
-		if st, err = table.KeptBody(v, k, st.Id, rev); err != nil || st == nil {
+		if st, err = table.KeptBody(v, k, st.ID, rev); err != nil || st == nil {
 			return r, err
 		}
 	}

@@ -23,6 +23,7 @@ func (db *scopeDocs) judge(o *table.Tx, p auth.Principal, a *merge.Arrival) (aut
 	if err == nil {
 		q.To, err = office.SpotsFor(o.View, p, a.Kind, next)
 	}
+	q.From = q.To // of a tombstone whose record is not here, as that of an erased one is
 	if err == nil && a.Before != nil && !a.Unseen {
 		q.From, err = office.SpotsFor(o.View, p, a.Kind, a.Before.Scopes)
 	}

@@ -24,7 +24,7 @@ func (db *scopeDocs) writeAsKey(o *table.Tx, p auth.Principal, a *merge.Arrival,
 	if err != nil {
 		return err
 	}
-	if err := entry.AsRefusal(entry.Unique(o, a.Kind, a.Id, a.Doc)); err != nil {
+	if err := entry.AsRefusal(entry.Unique(o, a.Kind, a.ID, a.Doc)); err != nil {
 		return err
 	}
 	if err := mayLeaveAsIs(o, a); err != nil {
@@ -44,7 +44,7 @@ func (db *scopeDocs) writeAsKey(o *table.Tx, p auth.Principal, a *merge.Arrival,
 	if entry.SameBody(settled.Encode(), next.Body) {
 		return nil
 	}
-	_, err = o.Write(table.Edit{Kind: a.Kind, Id: a.Id, Before: next, Was: a.Doc, Is: settled, Author: p.Key()})
+	_, err = o.Write(table.Edit{Kind: a.Kind, ID: a.ID, Before: next, Was: a.Doc, Is: settled, Author: p.Key()})
 	return err
 }
 
@@ -62,7 +62,7 @@ func judgeKey(o *table.Tx, p auth.Principal, a *merge.Arrival, verdict auth.Verd
 	if err := p.Check(a.Kind.Resource, "POST"); err != nil {
 		return nil, err
 	}
-	if err := ownID(o, p, a.Kind, a.Id); err != nil || !a.Unseen {
+	if err := ownID(o, p, a.Kind, a.ID); err != nil || !a.Unseen {
 		return nil, err
 	}
 	return nil, errTaken
@@ -79,7 +79,7 @@ func deleteAsKey(o *table.Tx, p auth.Principal, a *merge.Arrival, verdict auth.V
 		return err
 	}
 	if !a.Before.Deleted {
-		if err := entry.AsRefusal(entry.Unreferred(o, p, a.Kind, a.Id)); err != nil {
+		if err := entry.AsRefusal(entry.Unreferred(o, p, a.Kind, a.ID)); err != nil {
 			return err
 		}
 	}
@@ -137,7 +137,7 @@ func sameLaptop(o *table.Tx, p auth.Principal, key int64) error {
 func baseOf(o *table.Tx, a *merge.Arrival) (*record.Doc, error) {
 	st := a.Before
 	if len(a.Path) > 1 && a.Path[1] != st.Revision {
-		kept, err := table.KeptBody(o.View, a.Kind, a.Id, a.Path[1])
+		kept, err := table.KeptBody(o.View, a.Kind, a.ID, a.Path[1])
 		if err != nil {
 			return nil, err
 		}

@@ -103,10 +103,10 @@ func (db *scopeDocs) judgeNode(o *table.Tx, p auth.Principal, a *merge.Arrival, 
 		a.Flag(door.FlagNeedsReview)
 	}
 	if a.Before == nil {
-		return ownID(o, p, a.Kind, a.Id)
+		return ownID(o, p, a.Kind, a.ID)
 	}
 	if a.Doc == nil && !a.Before.Deleted && !a.Closes() {
-		return entry.AsRefusal(entry.Unreferred(o, p, a.Kind, a.Id))
+		return entry.AsRefusal(entry.Unreferred(o, p, a.Kind, a.ID))
 	}
 	return nil
 }
@@ -137,14 +137,21 @@ func longNumber(name string) string { return "a number in " + name + " has more 
 
 // isOwn answers a *Forbidden for what a laptop may not bring because others have made it.
 func isOwn(o *table.Tx, p auth.Principal, a *merge.Arrival) error {
-	own, reason := a.IsOnlyOf(p.Node()), "somebody else has changed the ticket"
+	own, err := a.IsWhollyOf(o, p.Node())
+	if err != nil {
+		return err
+	}
+	reason := "somebody else has changed the ticket"
 	if a.Kind.Fact {
 		own, reason = a.Doc.Text("node") == p.Node(), "a laptop brings the facts of its own node alone"
 	} else {
 		a.Guest, _ = ulid.ParseStrict(p.Node()) // a key's node is one
 	}
-	if own {
+	switch {
+	case own && a.Kind.Fact:
 		return nil
+	case own:
+		return a.PassesNothingOn()
 	}
 	if recovers, err := table.Recovers(o); err != nil || recovers {
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"doorward/kv/auth"
 	"doorward/kv/desk"
+	"doorward/kv/entry"
 	"doorward/kv/record"
 	"doorward/kv/table"
 	"doorward/kv/value"
@@ -135,7 +136,7 @@ func repeated(o *table.Tx, mine *table.Stored, a *attempt) (Decision, error) {
 		first = mine // of a list that no longer counts
 	}
 	d := decisionOf(o.View, AlreadyAdmitted, first, a.Door)
-	d.Double, d.Replayed = record.Checkin.FormatID(mine.Id), true
+	d.Double, d.Replayed = record.Checkin.FormatID(mine.ID), true
 	return d, nil
 }
 
@@ -144,36 +145,34 @@ func decisionOf(v *table.View, out table.Outcome, first *table.Stored, here stri
 	at, _ := table.TimeOf(first.Body.Member("at")) // written by admit
 	door := value.Unquote(first.Body.Member("door"))
 	return Decision{
-		Outcome: out, CheckinID: record.Checkin.FormatID(first.Id), AdmittedAt: at, Door: door,
-		SecondsAgo: max(0, int64(v.Now.Sub(at)/time.Second)), SameDoor: door == here,
+		Outcome: out, CheckinID: record.Checkin.FormatID(first.ID), AdmittedAt: at, Door: door,
+		SecondsAgo: max(0, int64(v.Now.Sub(at)/time.Second)), SameDoor: door == here, holding: entry.IdOfHolding(first.Body.Member("holding")),
 	}
 }
 
-// describe adds what the door, and a key that sees names, may know of the ticket.
+// describe adds what the door, and a key that sees names, may know of the ticket: of an admission, of the holding that came.
 func describe(v *table.View, d *Decision, p auth.Principal, ticket *table.Stored) (err error) {
 	if p.IsRevoked() {
 		return nil // it hands in what it knows
 	}
-	shown := *ticket
-	if err := table.Unshown(v, record.Ticket, &shown); err != nil {
-		return err
-	}
-	ticket = &shown
-	d.Label = value.Unquote(ticket.Body.Member("label"))
 	d.Type = value.Unquote(ticket.Body.Member("type"))
 	d.Order = value.Unquote(ticket.Body.Member("order"))
 	if d.Notice, err = noticeOf(v, ticket); err != nil {
 		return err
 	}
-	if !desk.SeesHolders(p) {
-		return nil
+	holding := d.holding
+	if holding.IsZero() {
+		holding = entry.PresentOf(ticket.Body)
 	}
-	name, err := v.Load(record.HolderName, ticket.Id)
+	if d.Label, err = entry.LabelOf(v, holding); err != nil || holding.IsZero() || !desk.SeesHolders(p) {
+		return v.Store.UnlessCorrupt(err) // a damaged name keeps nobody out
+	}
+	name, err := v.Load(record.HolderName, holding)
 	if err == nil && name != nil {
 		err = table.Unshown(v, record.HolderName, name)
 	}
 	if err != nil || name == nil {
-		return err
+		return v.Store.UnlessCorrupt(err)
 	}
 	if full := value.Unquote(name.Body.Member("full_name")); full != "" {
 		d.Holder = &full

@@ -115,7 +115,7 @@ func (b *Board) status(now time.Time) Status {
 
 // ticket counts a ticket as it is now; one that is gone has no body.
 func (b *Board) ticket(st *table.Stored) {
-	t := b.ticketOf(st.Id.Int())
+	t := b.ticketOf(st.ID.Int())
 	b.count(t, -1)
 	t.sort, t.issued = value.Unquote(st.Body.Member("type")), table.Issued(record.Ticket, st.Body)
 	b.count(t, 1)
@@ -143,11 +143,11 @@ func (b *Board) count(t *boardTicket, by int) {
 
 // checkin counts a check-in as what it is now.
 func (b *Board) checkin(st *table.Stored, is table.Outcome) {
-	was, known := b.checkins[st.Id]
+	was, known := b.checkins[st.ID]
 	if known && was == is {
 		return
 	}
-	b.checkins[st.Id] = is
+	b.checkins[st.ID] = is
 	b.outcomes[was]--
 	b.outcomes[is]++
 	if was == table.Admitted {
@@ -196,10 +196,10 @@ func (b *Board) minute(st *table.Stored, admitted, refused int) {
 
 // refusal counts a refusal once.
 func (b *Board) refusal(st *table.Stored) {
-	if b.refused[st.Id] {
+	if b.refused[st.ID] {
 		return
 	}
-	b.refused[st.Id] = true
+	b.refused[st.ID] = true
 	b.outcomes[table.Outcome(value.Unquote(st.Body.Member("outcome")))]++
 	b.minute(st, 0, 1)
 }

@@ -125,7 +125,7 @@ func (b *Board) record(v *table.View, k *record.Kind, st *table.Stored) error {
 	switch k {
 	case record.Ticket:
 		if st.Deleted {
-			st = &table.Stored{Id: st.Id}
+			st = &table.Stored{ID: st.ID}
 		}
 		b.ticket(st)
 	case record.Scan:
@@ -172,7 +172,7 @@ func countsAs(v *table.View, st *table.Stored) (table.Outcome, error) {
 	if err != nil || string(listed) == string(AlreadyAdmitted) {
 		return AlreadyAdmitted, err
 	}
-	if undone, err := undone(v, st.Id); err != nil || undone {
+	if undone, err := undone(v, st.ID); err != nil || undone {
 		return Undone, err
 	}
 	if !e.out {

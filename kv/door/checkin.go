@@ -88,6 +88,8 @@ type Decision struct {
 	Notice     string // what the event has doors say of the ticket's type
 	Double     string // the further check-in of who was let in already; "" = none
 	Replayed   bool   // the same nonce again
+
+	holding record.ID // that came to the admission; zero: none, or the ticket's present one
 }
 
 // attempt is an Attempt made ready outside the transaction.

@@ -80,7 +80,7 @@ func currentEvent(v *table.View, id record.ID) (e CurrentEvent, err error) {
 	if err != nil || st == nil {
 		return e, keys.OrNotFound(err)
 	}
-	e = CurrentEvent{ID: st.Id.Int(), Name: value.Unquote(st.Body.Member("name"))}
+	e = CurrentEvent{ID: st.ID.Int(), Name: value.Unquote(st.Body.Member("name"))}
 	e.Start, _ = table.TimeOf(st.Body.Member("start_datetime")) // it has one
 	e.End, _ = table.TimeOf(st.Body.Member("end_datetime"))     // as above
 	e.Scanned, err = table.ScannedAt(v, e.ID)

@@ -30,7 +30,7 @@ type stand struct {
 // StandOf reads it out of a stored check-in.
 func StandOf(st *table.Stored) stand {
 	b := st.Body
-	e := stand{admission: admission{id: st.Id}, event: table.IntOf(b.Member("event_id")), ticket: table.IntOf(b.Member("ticket_id")),
+	e := stand{admission: admission{id: st.ID}, event: table.IntOf(b.Member("event_id")), ticket: table.IntOf(b.Member("ticket_id")),
 		codeHash: table.HashOf(b.Member("code_hash")), list: value.Unquote(b.Member("list"))}
 	var hlc [8]byte
 	if text := value.Unquote(b.Member("hlc")); len(text) == 2*len(hlc) {
@@ -76,7 +76,7 @@ func SettleFact(o *table.Tx, k *record.Kind, st *table.Stored) error {
 		for _, key := range AdmissionKeys(k, st) {
 			o.Put(table.AdmissionBucket, key, nil)
 		}
-		return settle(o, st.Id)
+		return settle(o, st.ID)
 	case record.Undo:
 		id, _ := record.Checkin.ParseID(value.Unquote(st.Body.Member("checkin_id"))) // an undo has one
 		return settle(o, id)
@@ -241,7 +241,7 @@ func VerifyListed(v *table.View, st *table.Stored) error {
 		return err
 	}
 	if listed, err := v.Get(table.AdmissionBucket, e.doubleKey()); err != nil || string(listed) != string(reason) {
-		return fmt.Errorf("check-in %s is listed wrongly among the double entries", record.Checkin.FormatID(st.Id))
+		return fmt.Errorf("check-in %s is listed wrongly among the double entries", record.Checkin.FormatID(st.ID))
 	}
 	return nil
 }

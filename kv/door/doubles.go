@@ -140,15 +140,15 @@ func doubleEntry(v *table.View, p auth.Principal, id record.ID) (d DoubleEntry, 
 		of := decisionOf(v, AlreadyAdmitted, first, "")
 		d.First = &of
 	}
-	return d, describeDouble(v, p, &d)
+	return d, describeDouble(v, p, &d, entry.IdOfHolding(st.Body.Member("holding")))
 }
 
-func describeDouble(v *table.View, p auth.Principal, d *DoubleEntry) error {
+func describeDouble(v *table.View, p auth.Principal, d *DoubleEntry, holding record.ID) error {
 	ticket, err := v.Load(record.Ticket, record.Int(d.Ticket))
 	if err != nil || ticket == nil {
 		return err
 	}
-	var of Decision
+	of := Decision{holding: holding}
 	if err := describe(v, &of, p, ticket); err != nil {
 		return err
 	}

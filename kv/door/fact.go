@@ -1,11 +1,10 @@
 package door
 
 import (
-	"crypto/rand"
 	"encoding/binary"
 	"time"
 
-	"github.com/oklog/ulid/v2"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"doorward/kv/auth"
 	"doorward/kv/record"
@@ -17,7 +16,8 @@ import (
 
 // fact is what an admission, a refusal and an undo have in common.
 type fact struct {
-	event, ticket int64 // ticket 0: none
+	event, ticket int64          // ticket 0: none
+	holding       jsontext.Value // of the ticket; nil: none
 	codeHash      table.CodeHash
 	list          string
 	door          string
@@ -34,7 +34,7 @@ func newFact(o *table.Tx, a *attempt, event, ticket *table.Stored) *fact {
 	if o.Now.Before(day) {
 		day = o.Now // a scanner whose clock is ahead cannot take tomorrow's admission
 	}
-	return &fact{event: a.Event, ticket: ticket.Id.Int(), codeHash: table.HashOf(ticket.Body.Member("code_hash")), list: listOn(o.View, event, day),
+	return &fact{event: a.Event, ticket: ticket.ID.Int(), holding: ticket.Body.Member("holding"), codeHash: table.HashOf(ticket.Body.Member("code_hash")), list: listOn(o.View, event, day),
 		door: a.Door, at: at, about: ticket}
 }
 
@@ -60,11 +60,14 @@ func listOn(v *table.View, event *table.Stored, at time.Time) string {
 // putFact writes a fact as a record of a kind; more, if not nil, adds the members that only this kind has. It answers where
 // the fact stands.
 func putFact(o *table.Tx, k *record.Kind, p auth.Principal, f *fact, more func(*record.Draft)) admission {
-	at := admission{Hlc: o.State.Tick(o.Now), id: NewFactID(o.Now)}
+	at := admission{Hlc: o.State.Tick(o.Now), id: table.NewFactID(o.Now)}
 	d := k.NewDraft()
 	d.Int("event_id", f.event)
 	if f.ticket != 0 {
 		d.Int("ticket_id", f.ticket)
+	}
+	if f.holding != nil {
+		d.Raw("holding", f.holding)
 	}
 	d.Hex("code_hash", f.codeHash[:])
 	d.Text("list", f.list)
@@ -110,7 +113,7 @@ func factFlags(o *table.Tx, p auth.Principal) (flags []string) {
 // writeFact stores a new fact and its lookups.
 func writeFact(o *table.Tx, k *record.Kind, p auth.Principal, f *fact, at admission, d *record.Draft) {
 	body, canonical := d.Close()
-	st := &table.Stored{Id: at.id, Body: body, Header: table.Header{Version: k.Version, UpdatedAt: o.Stamp, UpdatedBy: p.Key()}}
+	st := &table.Stored{ID: at.id, Body: body, Header: table.Header{Version: k.Version, UpdatedAt: o.Stamp, UpdatedBy: p.Key()}}
 	st.Scopes[0] = scopes.Scope{Sort: scopes.Event, ID: f.event}
 	st.Revision = rev.Next(rev.ID{}, false, canonical)
 	IndexFact(o, k, st)
@@ -126,7 +129,7 @@ func IndexFact(o *table.Tx, k *record.Kind, st *table.Stored) {
 		}
 		for v := range table.Indexed(st.Body.Member(field.Name)) {
 			if key, ok := table.AppendIndexed(table.LookupPrefix(o.Scratch[:0], k, field.Name), field, v); ok {
-				o.Scratch = k.AppendID(key, st.Id)
+				o.Scratch = k.AppendID(key, st.ID)
 				o.Put(table.LookupBucket, o.Scratch, nil)
 			}
 		}
@@ -189,8 +192,4 @@ func AdmissionKeys(k *record.Kind, st *table.Stored) (keys [][]byte) {
 		keys = append(keys, admissionKey(group, e.Hlc, e.id))
 	}
 	return keys
-}
-
-func NewFactID(now time.Time) record.ID {
-	return record.FromULID(ulid.MustNew(table.Millis(now), rand.Reader))
 }

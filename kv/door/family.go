@@ -58,16 +58,23 @@ func orderMates(v *table.View, event *table.Stored, of record.ID) (hits []Ticket
 	if err != nil {
 		return nil, err
 	}
-	tickets := v.Lists.Kind(record.Ticket).Home.Of(event.Id.Int())
+	tickets := v.Lists.Kind(record.Ticket).Home.Of(event.ID.Int())
 	for _, id := range ids {
 		if id == of || !tickets.Contains(id) {
 			continue
 		}
-		hit, err := ticketHit(v, event, id)
+		mate, err := v.Load(record.Ticket, id)
 		if err != nil {
 			return nil, err
 		}
-		hits = append(hits, hit)
+		if mate == nil {
+			continue
+		}
+		hit, err := hitOf(v, event, mate)
+		if err != nil {
+			return nil, err
+		}
+		hits = append(hits, *hit)
 	}
 	slices.SortStableFunc(hits, func(a, b TicketHit) int {
 		return cmp.Compare(table.Flag(!a.AdmittedAt.IsZero()), table.Flag(!b.AdmittedAt.IsZero()))

@@ -157,7 +157,7 @@ func leaving(v *table.View, mine, first *table.Stored, here string) Decision {
 		first = mine
 	}
 	d := decisionOf(v, Left, first, here)
-	d.CheckinID = record.Checkin.FormatID(mine.Id)
+	d.CheckinID = record.Checkin.FormatID(mine.ID)
 	return d
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"doorward/kv/auth"
 	"doorward/kv/desk"
+	"doorward/kv/entry"
 	"doorward/kv/fault"
 	"doorward/kv/keys"
 	"doorward/kv/record"
@@ -155,7 +156,7 @@ func review(v *table.View, f factID) (r Review, err error) {
 	if err != nil || ticket == nil {
 		return r, err
 	}
-	var of Decision
+	of := Decision{holding: entry.IdOfHolding(st.Body.Member("holding"))}
 	err = describe(v, &of, auth.Principal{}, ticket)
 	r.Label, r.Type, r.Order = of.Label, of.Type, of.Order
 	return r, err

@@ -1,7 +1,6 @@
 package door
 
 import (
-	"cmp"
 	"errors"
 	"math"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"doorward/kv/desk"
 	"doorward/kv/entry"
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 	"doorward/kv/search"
 	"doorward/kv/table"
 	"doorward/kv/value"
@@ -64,8 +64,8 @@ func (dk *Desk) FindTickets(p auth.Principal, event int64, r *search.Ranked, f d
 	}
 }
 
-// searchedParts are the parts of a ticket that doors search.
-var searchedParts = [...]*record.Kind{record.HolderName, record.Ticket}
+// searchedParts are the parts of a holding that doors search.
+var searchedParts = [...]*record.Kind{record.HolderName, record.HolderLabel}
 
 // findTickets finds an event's tickets among what a Finder has named of each part: a ticket is as good as its better one.
 func findTickets(v *table.View, p auth.Principal, event int64, parts []*desk.Asked) ([]TicketHit, error) {
@@ -81,21 +81,28 @@ func findTickets(v *table.View, p auth.Principal, event int64, parts []*desk.Ask
 		}
 		all = append(all, hits...)
 	}
-	slices.SortFunc(all, func(a, b desk.Hit) int { return cmp.Or(a.Id.Compare(b.Id), cmp.Compare(a.Cost, b.Cost)) })
-	all = desk.Best(slices.CompactFunc(all, func(a, b desk.Hit) bool { return a.Id == b.Id }), maxTicketHits)
-	out := make([]TicketHit, 0, len(all))
+	slices.SortFunc(all, desk.Hit.Compare)
+	out := make([]TicketHit, 0, maxTicketHits)
 	for _, h := range all {
-		t, err := ticketHit(v, ev, h.Id)
+		if len(out) == maxTicketHits {
+			break
+		}
+		if slices.ContainsFunc(out, func(t TicketHit) bool { return t.Ticket == h.ID }) {
+			continue // by its better part
+		}
+		t, err := ticketHit(v, ev, h)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, t)
+		if t != nil {
+			out = append(out, *t)
+		}
 	}
 	return out, nil
 }
 
-// ticketHits are the best tickets by one of their parts.
-func ticketHits(v *table.View, event int64, a *desk.Asked) ([]desk.Hit, error) {
+// ticketHits are the best tickets by one of the parts of their present holdings. Of equally good ones the lower ids are the better.
+func ticketHits(v *table.View, event int64, a *desk.Asked) (hits []desk.Hit, err error) {
 	k := a.Want.Kind
 	m := &desk.Matches{Kind: k, Lists: []*table.IdList{v.Lists.Kind(k).Home.Of(event)}}
 	if err := desk.Narrow(v, a, desk.Scope{Homes: a.Want.Homes}, m); err != nil {
@@ -104,31 +111,56 @@ func ticketHits(v *table.View, event int64, a *desk.Asked) ([]desk.Hit, error) {
 	if a.TooMany(m.Count()) {
 		return nil, desk.ErrIndexing
 	}
-	tickets := v.Lists.Kind(record.Ticket).Home.Of(event)
-	ids := slices.DeleteFunc(m.Everything(), func(id record.ID) bool { return !tickets.Contains(id) })
-	return desk.Hits(v, k, ids, a.Want.Ranked, a)
+	if a.Want.Ranked.Empty() {
+		return nil, nil
+	}
+	err = v.Each(k, m.Everything(), func(st *table.Stored) error {
+		if st.Scopes[0].Sort == scopes.EventHolders {
+			return nil // it is over
+		}
+		cost, ok := a.Want.Ranked.Cost(k, st.Body)
+		if !ok {
+			return nil
+		}
+		a.Count(st.ID)
+		hits = append(hits, desk.Hit{Cost: cost, ID: entry.TicketOfPart(k, st.ID, st.Body), Holding: st.ID})
+		return nil
+	})
+	if err == nil && a.Lacks() {
+		err = desk.ErrAskAgain
+	}
+	return hits, err
 }
 
-// ticketHit describes a ticket to a door.
-func ticketHit(v *table.View, event *table.Stored, id record.ID) (TicketHit, error) {
-	ticket, err := v.Load(record.Ticket, id)
-	if err != nil {
-		return TicketHit{}, err
+// ticketHit describes a ticket to a door; nil where the holding that was found is not the present one of a ticket of the event.
+func ticketHit(v *table.View, event *table.Stored, h desk.Hit) (*TicketHit, error) {
+	ticket, err := v.Load(record.Ticket, h.ID)
+	if err != nil || ticket == nil || ticket.Home(record.Ticket) != event.ID.Int() || entry.PresentOf(ticket.Body) != h.Holding {
+		return nil, err
 	}
-	t := TicketHit{Ticket: id, Label: value.Unquote(ticket.Body.Member("label")), Type: value.Unquote(ticket.Body.Member("type")),
+	return hitOf(v, event, ticket)
+}
+
+// hitOf describes a ticket of an event, with its present holding.
+func hitOf(v *table.View, event, ticket *table.Stored) (t *TicketHit, err error) {
+	holding := entry.PresentOf(ticket.Body)
+	t = &TicketHit{Ticket: ticket.ID, Type: value.Unquote(ticket.Body.Member("type")),
 		Order: value.Unquote(ticket.Body.Member("order")), State: value.Unquote(ticket.Body.Member("state"))}
-	t.Notice = noticeFor(event.Body.Member("notices"), value.Unquote(ticket.Body.Member("type")))
-	name, err := v.Load(record.HolderName, id)
+	t.Notice = noticeFor(event.Body.Member("notices"), t.Type)
+	if t.Label, err = entry.LabelOf(v, holding); err != nil {
+		return nil, err
+	}
+	name, err := v.Load(record.HolderName, holding)
 	if err != nil {
-		return TicketHit{}, err
+		return nil, err
 	}
 	if name != nil {
 		t.PhoneTail = value.Unquote(name.Body.Member("phone_tail"))
 	}
-	first, err := firstAdmission(v, event.Id.Int(), table.HashOf(ticket.Body.Member("code_hash")), id.Int(), listOf(v, event))
+	first, err := firstAdmission(v, event.ID.Int(), table.HashOf(ticket.Body.Member("code_hash")), ticket.ID.Int(), listOf(v, event))
 	if err == nil && first != nil {
 		t.AdmittedAt, _ = table.TimeOf(first.Body.Member("at")) // written by admit
-		t.CheckinID = record.Checkin.FormatID(first.Id)
+		t.CheckinID = record.Checkin.FormatID(first.ID)
 	}
 	return t, err
 }

@@ -87,7 +87,7 @@ func undo(o *table.Tx, p auth.Principal, u Undoing, id record.ID) error {
 	}
 	f := &fact{
 		event: u.Event, ticket: table.IntOf(first.Body.Member("ticket_id")), codeHash: table.HashOf(first.Body.Member("code_hash")),
-		list: list, door: u.Door, at: o.Now,
+		holding: first.Body.Member("holding"), list: list, door: u.Door, at: o.Now,
 	}
 	putFact(o, record.Undo, p, f, func(d *record.Draft) {
 		d.Text("checkin_id", record.Checkin.FormatID(id))

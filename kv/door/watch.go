@@ -34,7 +34,7 @@ type moments map[record.ID]Moment
 
 // note keeps a fact as what it counts as now.
 func (m moments) note(k *record.Kind, st *table.Stored, at time.Time, is table.Outcome) {
-	m[st.Id] = Moment{ID: k.FormatID(st.Id), At: at, Door: value.Unquote(st.Body.Member("door")), Outcome: is, Key: table.IntOf(st.Body.Member("key_id"))}
+	m[st.ID] = Moment{ID: k.FormatID(st.ID), At: at, Door: value.Unquote(st.Body.Member("door")), Outcome: is, Key: table.IntOf(st.Body.Member("key_id"))}
 	if len(m) < 4*maxRecent {
 		return
 	}

@@ -200,10 +200,15 @@ func countSeen(o *table.Tx, p auth.Principal, k *record.Kind, ids []record.ID) (
 
 // writersName is what a kind is called by those who write it: the parts of a ticket are the ticket.
 func writersName(k *record.Kind) string {
-	if k == record.HolderName || k == record.Holder {
-		return record.Ticket.Name
+	return WrittenAs(k).Name
+}
+
+// WrittenAs is the kind that a kind's records are written as: a ticket's records are the ticket.
+func WrittenAs(k *record.Kind) *record.Kind {
+	if k.OfTicket() || k.OfHolding() {
+		return record.Ticket
 	}
-	return k.Name
+	return k
 }
 
 // Require adds a fault for each required field that a create does not give.

@@ -74,7 +74,7 @@ func mayGive(o *table.Tx, k *record.Kind, id record.ID) error {
 
 // LeaseOf finds the key that an id is leased to; given is false where it is in no range.
 func LeaseOf(v *table.View, k *record.Kind, id int64) (key int64, given bool, err error) {
-	if k == record.HolderName || k == record.Holder {
+	if k == record.TicketCode {
 		k = record.Ticket
 	}
 	prefix := []byte{table.LeaseGiven, k.Number}

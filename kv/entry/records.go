@@ -30,7 +30,7 @@ func Visible(s *table.Set, p auth.Principal, k *record.Kind, id record.ID) error
 // NewRecord is a record about to be stored; tombstone is what lies under its id, or nil.
 type NewRecord struct {
 	table.Made
-	Id        record.ID
+	ID        record.ID
 	Tombstone *table.Stored
 	Free      bool // nothing else has what it is known by: it was looked for in this operation
 }
@@ -38,11 +38,11 @@ type NewRecord struct {
 // Add checks that a new record is the only one of its sort, and writes it.
 func Add(o *table.Tx, p auth.Principal, k *record.Kind, n NewRecord) (*table.Stored, error) {
 	if !n.Free {
-		if err := Unique(o, k, n.Id, n.Doc); err != nil {
+		if err := Unique(o, k, n.ID, n.Doc); err != nil {
 			return nil, err
 		}
 	}
-	return fitting(o.Write(table.Edit{Kind: k, Id: n.Id, Before: n.Tombstone, Is: n.Doc, Author: p.Key(), Made: &n.Made}))
+	return fitting(o.Write(table.Edit{Kind: k, ID: n.ID, Before: n.Tombstone, Is: n.Doc, Author: p.Key(), Made: &n.Made}))
 }
 
 // Amend changes one record by a function; where that changes nothing the record stays as it is.
@@ -58,13 +58,13 @@ func Amend(o *table.Tx, p auth.Principal, k *record.Kind, before *table.Stored, 
 	}
 	is.Settle(was, Moment(o))
 	if !SameKeys(was, is) { // what was made twice stays so until the root merges it
-		if err := Unique(o, k, before.Id, is); err != nil {
+		if err := Unique(o, k, before.ID, is); err != nil {
 			return nil, err
 		}
 	}
-	next, err := fitting(o.Write(table.Edit{Kind: k, Id: before.Id, Before: before, Was: was, Is: is, Author: p.Key()}))
+	next, err := fitting(o.Write(table.Edit{Kind: k, ID: before.ID, Before: before, Was: was, Is: is, Author: p.Key()}))
 	if err == nil && k == record.Person && next.Home(k) != before.Home(k) {
-		err = table.Rehome(o, before.Id)
+		err = table.Rehome(o, before.ID)
 	}
 	return next, err
 }

@@ -17,7 +17,7 @@ func tieTo(v *table.View, p auth.Principal, k *record.Kind, st *table.Stored) (a
 	case k.Class == record.Events:
 		return tieToEvent(v, p, st.Home(k))
 	case k == record.Event && p.IsOf(auth.EventOf):
-		return ownOr(p.Level().Has(st.Id.Int()), nil)
+		return ownOr(p.Level().Has(st.ID.Int()), nil)
 	case st.Home(k) == 0:
 		return auth.Nobodys, nil
 	}

@@ -7,29 +7,25 @@ import (
 	"doorward/kv/table"
 )
 
-// conceal hides from now on what an eraser is at; of a ticket that was passed on, what it was before. Where damage keeps it from
-// telling which tickets these are, it hides whose all tickets are.
+// conceal hides from now on what an eraser is at. Where damage keeps it from telling which holdings these are, it hides all.
 func (rg *Register) conceal(e *eraser) {
-	persons, tickets := e.all[record.Person], slices.Clip(e.all[record.Ticket])
-	if len(persons)+len(tickets) == 0 {
+	persons, holdings := e.all[record.Person], slices.Clip(e.all[record.Holder])
+	if len(persons)+len(holdings) == 0 {
 		return
 	}
 	c := &table.Concealed{Persons: setOf(persons)}
-	if past, err := e.heldOnce(); err == nil { // what is damaged is counted where it is read
-		c.Past = setOf(past)
-	}
 	err := rg.tables.View(func(v *table.View) error {
 		for _, id := range persons {
-			held, err := v.Lookup(record.Holder, "person_id", id.Int())
+			held, err := v.Lookup(record.Holder, "persons", id.Int())
 			if err != nil {
 				return err
 			}
-			tickets = append(tickets, held...)
+			holdings = append(holdings, held...)
 		}
 		return nil
 	})
-	if err == nil { // as above
-		c.Tickets = setOf(tickets)
+	if err == nil { // what is damaged is counted where it is read
+		c.Holdings = setOf(holdings)
 	}
 	rg.tables.Recalls.Concealed.Store(c)
 }

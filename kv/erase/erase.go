@@ -16,7 +16,7 @@ import (
 
 // Erased tells what an erasure has taken away.
 type Erased struct {
-	Tickets     int // whose names and contacts are gone; they stay valid
+	Tickets     int // whose holdings are gone; they stay valid
 	Memberships int
 	Conflicts   int
 	Refusals    int
@@ -26,25 +26,27 @@ type Erased struct {
 // eraser erases records and everything that tells of them: the declared list of sync.md §5.
 //
 //	person, membership        an empty tombstone on every leaf; no body of any revision stays
-//	ticket, names, holder     Personal fields are empty from a new revision on; no body of an earlier one stays
+//	name, private half and    the same for every holding that was ever linked with the person, present or over; the ticket stays
+//	label of a holding        valid, without a holding
 //	conflict, refusal         as a person, where it is about one of these or names the person
 //	kept answers              deleted, where they show one of these
 //
-// Nothing else is on the list. People are never merged (twin.go), so nobody else is the person; a ticket or a membership that was
-// merged is found by its kept bodies. Facts are written once and never changed, or replicas would disagree: they name nobody but by
-// the ticket, and the reason of an undo is the door's own words. A ticket's order and type are a household's mark and a sort of
-// ticket, opaque by their meaning. Documents of free databases are not records; the command names those databases.
+// Nothing else is on the list. People are never merged (twin.go), so no other record is the person; a membership that was merged, and a
+// holding of which a losing branch names the person, are found by their kept bodies. Facts are written once and never changed, or
+// replicas would disagree: they name the ticket and the holding, and the reason of an undo is the door's own words. A ticket's order and
+// type are a household's mark and a sort of ticket, opaque by their meaning. Documents of free databases are not records; the command
+// names those databases.
 //
 // Of records, lookups go with the body that they were made of, and the search index follows the log. Each step is an operation of
 // bounded size; after a crash all of it is done again.
 type eraser struct {
 	store *Register
 	ledger.Ledger
-	key   int64
-	all   map[*record.Kind][]record.ID // what is erased: persons, memberships, tickets
-	past  []record.ID                  // tickets that another holder has now: what they were goes, and what is left of that
-	left  []record.ID                  // those of which something was left
-	found Erased
+	key     int64
+	all     map[*record.Kind][]record.ID // what is erased: persons, memberships, holdings
+	listed  []record.ID                  // holdings of which an item for staff names a person: all items about them go
+	tickets map[record.ID]bool           // of the holdings; false: the holding was deleted before
+	found   Erased
 }
 
 // ErrErasureNoted is why an erasure that has failed need not be asked for again.
@@ -176,35 +178,11 @@ func (e *eraser) begin(k *record.Kind, ids []record.ID) error {
 	return errors.Join(e.store.tables.DoEach(steps), e.stop("noted "+k.Name))
 }
 
-// enterFirst writes the tickets' first revisions without names into the ledger: a backup that is restored does not have them, and who
-// has these tickets since stands on them.
-func (e *eraser) enterFirst() error {
-	if e.store.tables.IsLeaf() {
-		return nil // the centre tells it again
-	}
-	var lines []ledger.LedgerLine
-	err := e.store.tables.View(func(v *table.View) error {
-		for _, id := range e.all[record.Ticket] {
-			l := e.line(record.Ticket, id)
-			var err error
-			if l.Firsts, err = firstNameless(v, l.Hash); err != nil {
-				return err
-			}
-			lines = append(lines, l)
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return e.Enter(lines)
-}
-
 func (e *eraser) line(k *record.Kind, id record.ID) ledger.LedgerLine {
 	return ledger.LedgerLine{Kind: k, Hash: e.store.tables.HashErased(k, id), At: e.store.tables.ClockNow()}
 }
 
-// run erases what was begun. Whoever refers to the person meanwhile is found in the next round; once the person is gone nobody can.
+// run erases what was begun. What comes to refer to the person in between is found in the next round; once the person is gone nothing can.
 func (e *eraser) run() error {
 	for round := 0; ; round++ {
 		more, err := e.extend()
@@ -218,19 +196,29 @@ func (e *eraser) run() error {
 			return err
 		}
 	}
-	for _, k := range []*record.Kind{record.Membership, record.Person} {
-		var steps []table.Step
-		for _, id := range e.all[k] {
-			steps = append(steps, table.Step{Run: func(o *table.Tx) error { return merge.Obliterate(o, k, id, e.key) }})
-		}
-		if err := errors.Join(e.store.tables.DoEach(steps), e.stop("gone "+k.Name)); err != nil {
+	for _, k := range []*record.Kind{record.Holder, record.Membership, record.Person} {
+		if err := e.obliterate(k); err != nil {
 			return err
 		}
 	}
 	if _, err := e.extend(); err != nil { // what came before the person was gone
 		return err
 	}
-	return e.clear()
+	return errors.Join(e.clear(), e.obliterate(record.Holder), e.obliterate(record.Membership))
+}
+
+// obliterate takes away what is erased of a kind.
+func (e *eraser) obliterate(k *record.Kind) error {
+	var steps []table.Step
+	for _, id := range e.all[k] {
+		steps = append(steps, table.Step{Run: func(o *table.Tx) error {
+			if k == record.Holder {
+				return merge.ObliterateHolding(o, id, e.key)
+			}
+			return merge.Obliterate(o, k, id, e.key)
+		}})
+	}
+	return errors.Join(e.store.tables.DoEach(steps), e.stop("gone "+k.Name))
 }
 
 // finish notes that everything is done, and so are erasures of what is not here.
@@ -244,16 +232,18 @@ func (e *eraser) finish(absent []ledger.LedgerLine) error {
 			return merge.NoteErased(o, l, e.key, table.NothingHeld)
 		}})
 	}
-	if err := errors.Join(e.enterFirst(), e.forgetHeld()); err != nil {
-		return err
-	}
-	for _, k := range []*record.Kind{record.Ticket, record.Membership, record.Person} {
+	for _, k := range []*record.Kind{record.Holder, record.Membership, record.Person} {
 		for _, id := range e.all[k] {
 			l := e.line(k, id)
 			steps = append(steps, table.Step{Run: func(o *table.Tx) error { return merge.NoteErased(o, l, e.key, o.Now.UnixMicro()) }})
 		}
 	}
-	e.found.Tickets, e.found.Memberships = len(e.all[record.Ticket])+len(e.left), len(e.all[record.Membership])
+	e.found.Memberships = len(e.all[record.Membership])
+	for _, live := range e.tickets {
+		if live {
+			e.found.Tickets++
+		}
+	}
 	if err := e.store.tables.DoEach(steps); err != nil {
 		return err
 	}

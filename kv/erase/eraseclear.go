@@ -12,25 +12,8 @@ import (
 	"doorward/kv/table"
 )
 
-// clear erases all but the memberships and the person.
+// clear erases all but the records themselves.
 func (e *eraser) clear() error {
-	var steps []table.Step
-	for _, id := range e.all[record.Ticket] {
-		steps = append(steps, table.Step{Run: func(o *table.Tx) error { return merge.Unname(o, id, e.key) }})
-	}
-	for _, id := range e.past {
-		steps = append(steps, table.Step{Run: func(o *table.Tx) error {
-			l := &merge.Leftover{Author: e.key}
-			err := merge.NoteSince(o, id, e.all[record.Person], l)
-			if l.Emptied && !slices.Contains(e.left, id) {
-				e.left = append(e.left, id)
-			}
-			return errors.Join(err, merge.ForgetTicket(o, id, nil))
-		}})
-	}
-	if err := errors.Join(e.store.tables.DoEach(steps), e.stop("unnamed")); err != nil {
-		return err
-	}
 	if err := errors.Join(e.clearListed(record.Conflict, &e.found.Conflicts), e.clearListed(record.Refusal, &e.found.Refusals), e.stop("listed")); err != nil {
 		return err
 	}
@@ -42,7 +25,7 @@ func (e *eraser) clearListed(k *record.Kind, n *int) error {
 	var ids []record.ID
 	err := inbox.EachListed(e.store.tables, k, func(st *table.Stored, d *record.Doc) {
 		if e.lists(k, d) {
-			ids = append(ids, st.Id)
+			ids = append(ids, st.ID)
 		}
 	})
 	*n += len(ids)

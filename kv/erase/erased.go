@@ -42,7 +42,7 @@ func (rg *Register) ErasuresDue() (n int, since time.Time, err error) {
 			if err != nil {
 				return false, err
 			}
-			if e.Kept || e.Done == table.NothingHeld || e.Done != 0 && e.Done <= compacted {
+			if e.Done == table.NothingHeld || e.Done != 0 && e.Done <= compacted {
 				return true, nil
 			}
 			n++

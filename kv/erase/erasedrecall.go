@@ -16,8 +16,7 @@ import (
 // told of each, and tell it again before they bring anything: else it would take the tombstone for a deletion as any other, which can be
 // taken back, and give the person to whoever has erased it.
 
-// KnownErasures are all that this store was told of, for a centre that was restored. A ticket of which it was not told the first revisions
-// without names it has found itself; the centre will, where it is still the person's. *Forbidden.
+// KnownErasures are all that this store was told of, for a centre that was restored. *Forbidden.
 func (rg *Register) KnownErasures(p auth.Principal) (all []Erasure, err error) {
 	if err := p.CheckWhole(); err != nil {
 		return nil, err
@@ -28,19 +27,13 @@ func (rg *Register) KnownErasures(p auth.Principal) (all []Erasure, err error) {
 			if err != nil || len(key) != ledger.CodeHashSize {
 				return false, table.OrCorrupt(err)
 			}
-			foundHere := e.Kind == record.Ticket && len(e.First) == 0
-			if !e.Kept && isErasable(e.Kind) && !foundHere {
-				all = append(all, Erasure{Kind: e.Kind, Hash: ledger.ErasedHash(key), First: e.First})
+			if table.IsErasable(e.Kind) {
+				all = append(all, Erasure{Kind: e.Kind, Hash: ledger.ErasedHash(key)})
 			}
 			return true, nil
 		})
 	})
 	return all, err
-}
-
-// isErasable tells the kinds whose records are erased.
-func isErasable(k *record.Kind) bool {
-	return k == record.Person || k == record.Membership || k == record.Ticket
 }
 
 // RecallErasures has this store, while it takes back what a backup did not have, erase what a laptop knows was erased: of what is not here,
@@ -61,7 +54,7 @@ func (rg *Register) RecallErasures(p auth.Principal, all []Erasure, brought bool
 	if err != nil {
 		return err
 	}
-	all = slices.DeleteFunc(slices.Clone(all), func(l Erasure) bool { return l.Kind == nil || !isErasable(l.Kind) })
+	all = slices.DeleteFunc(slices.Clone(all), func(l Erasure) bool { return l.Kind == nil || !table.IsErasable(l.Kind) })
 	ids, err := rg.erasedIDs(all)
 	if err != nil {
 		return err
@@ -126,22 +119,11 @@ func (rg *Register) recall(told []Erasure) error {
 
 func recall(o *table.Tx, l Erasure) (fresh bool, err error) {
 	row, err := o.Get(table.ErasedBucket, l.Hash[:])
-	if err != nil {
+	if err != nil || row != nil {
 		return false, err
 	}
-	e := table.NewErased(l.Kind)
-	if row != nil {
-		if e, err = table.ParseErased(row); err != nil {
-			return false, err
-		}
-	}
-	more := e.Learn(ledger.Firsts{First: l.First})
-	if row != nil && !more && !e.Kept {
-		return false, nil
-	}
-	e.Done, e.Kept = 0, false
 	o.Store.Recalls.Any.Store(true)
-	o.Put(table.ErasedBucket, l.Hash[:], e.Encode())
+	o.Put(table.ErasedBucket, l.Hash[:], (&table.Erased{Kind: l.Kind}).Encode())
 	return true, nil
 }
 
@@ -202,7 +184,7 @@ func everIn(v *table.View, k *record.Kind, st *table.Stored) (scopes []scopes.Sc
 			scopes = append(scopes, s)
 		}
 	}
-	of := table.TreeKey(k, st.Id)
+	of := table.TreeKey(k, st.ID)
 	err = v.Scan(table.LeftBucket, of, nil, func(key, _ []byte) (bool, error) {
 		s, _, err := table.CutScope(key[len(of):])
 		scopes = append(scopes, s)

@@ -9,16 +9,14 @@ import (
 	"doorward/kv/merge"
 	"doorward/kv/office"
 	"doorward/kv/record"
-	"doorward/kv/rev"
 	"doorward/kv/table"
 )
 
-// Erasure tells that a record was erased. The keyed hash of its id tells nobody whom it is about who does not have the record.
+// Erasure tells that a record was erased. The keyed hash of its id says whom it is about to those alone who have the record. Of a holding it is the ULID.
 type Erasure struct {
-	Kind  *record.Kind
-	Hash  [ledger.CodeHashSize]byte
-	First map[*record.Kind][]rev.ID // of a ticket's parts, without names: what does not stand on one may have some
-	seq   uint64
+	Kind *record.Kind
+	Hash [ledger.CodeHashSize]byte
+	seq  uint64
 }
 
 // toldErasures is how many erasures a laptop is told of at once.
@@ -32,52 +30,13 @@ func (rg *Register) Erasures(p auth.Principal, since uint64) (all []Erasure, upt
 		if _, err := office.LaptopOf(v, p); err != nil {
 			return err
 		}
-		if all, err = erasuresAfter(v, since); err == nil {
-			all, err = doneFirst(v, all)
-		}
-		all = all[:min(len(all), toldErasures)]
-		for i := 0; i < len(all) && err == nil; i++ {
-			upto = all[i].seq
-			var known ledger.Firsts
-			known, err = firstNameless(v, all[i].Hash)
-			all[i].First = known.First
+		if all, err = erasuresAfter(v, since); len(all) > 0 {
+			all = all[:min(len(all), toldErasures)]
+			upto = all[len(all)-1].seq
 		}
 		return err
 	})
 	return all, upto, err
-}
-
-// firstNameless are the first revisions without names of an erased ticket.
-func firstNameless(v *table.View, hash ledger.ErasedHash) (f ledger.Firsts, err error) {
-	row, err := v.Get(table.ErasedBucket, hash[:])
-	if err != nil || row == nil {
-		return f, err
-	}
-	e, err := table.ParseErased(row)
-	if err != nil {
-		return f, err
-	}
-	return e.Firsts, nil
-}
-
-// doneFirst leaves out what comes from the first ticket on that is not erased yet: it has no first revisions without names to tell of.
-func doneFirst(v *table.View, all []Erasure) ([]Erasure, error) {
-	for i := range all {
-		if all[i].Kind != record.Ticket {
-			continue
-		}
-		row, err := v.Get(table.ErasedBucket, all[i].Hash[:])
-		if err != nil {
-			return nil, err
-		}
-		if row == nil {
-			continue
-		}
-		if e, err := table.ParseErased(row); err != nil || e.Done == 0 {
-			return all[:i], err
-		}
-	}
-	return all, nil
 }
 
 // erasuresAfter are all that were noted after a sequence, oldest first.
@@ -110,9 +69,9 @@ func (rg *Register) TakeErasures(p auth.Principal, all []Erasure) error {
 	}
 	var steps []table.Step
 	for _, l := range all {
-		if l.Kind != nil && isErasable(l.Kind) {
+		if l.Kind != nil && table.IsErasable(l.Kind) {
 			steps = append(steps, table.Step{Run: func(o *table.Tx) error {
-				merge.ApplyErasure(o, l.Kind, l.Hash, l.First)
+				merge.ApplyErasure(o, l.Kind, l.Hash)
 				return nil
 			}})
 		}

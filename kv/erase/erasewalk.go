@@ -1,23 +1,23 @@
 package erase
 
 import (
+	"errors"
 	"slices"
 
 	"doorward/kv/entry"
 	"doorward/kv/inbox"
 	"doorward/kv/ledger"
-	"doorward/kv/merge"
 	"doorward/kv/record"
 	"doorward/kv/table"
 )
 
 // extend finds what else belongs to the persons that are erased, and begins to erase it; more tells that there was any.
 func (e *eraser) extend() (more bool, err error) {
-	before := len(e.all[record.Ticket]) + len(e.all[record.Membership]) + len(e.past)
-	var tickets, memberships []record.ID
+	before := len(e.all[record.Holder]) + len(e.all[record.Membership]) + len(e.listed)
+	var holdings, memberships []record.ID
 	err = e.store.tables.View(func(v *table.View) error {
 		for _, person := range e.all[record.Person] {
-			held, err := v.Lookup(record.Holder, "person_id", person.Int())
+			held, err := v.Lookup(record.Holder, "persons", person.Int())
 			if err != nil {
 				return err
 			}
@@ -25,76 +25,58 @@ func (e *eraser) extend() (more bool, err error) {
 			if err != nil {
 				return err
 			}
-			tickets, memberships = append(tickets, held...), append(memberships, in...)
+			holdings, memberships = append(holdings, held...), append(memberships, in...)
 		}
 		return nil
 	})
 	if err != nil {
 		return false, err
 	}
-	if tickets, err = e.giveToOthers(tickets); err != nil {
+	for k, found := range map[*record.Kind][]record.ID{record.Holder: holdings, record.Membership: memberships} {
+		kept, err := e.keptOf(k)
+		if err == nil {
+			err = e.begin(k, append(found, kept...))
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	if err := errors.Join(e.findListed(), e.findTickets()); err != nil {
 		return false, err
 	}
-	if err := e.begin(record.Ticket, tickets); err != nil {
-		return false, err
-	}
-	kept, err := e.keptOf(record.Membership)
-	if err != nil {
-		return false, err
-	}
-	if err := e.begin(record.Membership, append(memberships, kept...)); err != nil {
-		return false, err
-	}
-	if err := e.extendPast(); err != nil {
-		return false, err
-	}
-	return len(e.all[record.Ticket])+len(e.all[record.Membership])+len(e.past) > before, nil
+	return len(e.all[record.Holder])+len(e.all[record.Membership])+len(e.listed) > before, nil
 }
 
-// giveToOthers gives the tickets away that a conflict says are somebody else's as well, and answers the rest.
-func (e *eraser) giveToOthers(tickets []record.ID) (rest []record.ID, err error) {
-	if e.store.tables.IsLeaf() {
-		return tickets, nil
-	}
-	var steps []table.Step
-	for _, id := range tickets {
-		steps = append(steps, table.Step{Run: func(o *table.Tx) error {
-			given, err := merge.GiveToOther(o, id, e.all[record.Person])
-			if err == nil && !given {
-				rest = append(rest, id)
-			}
-			if err == nil && given {
-				err = merge.NoteSince(o, id, e.all[record.Person], &merge.Leftover{None: true})
-			}
-			return err
-		}})
-	}
-	return rest, e.store.tables.DoEach(steps)
-}
-
-// extendPast finds the tickets that were the person's once, also by what staff were to look at.
-func (e *eraser) extendPast() error {
-	past, err := e.heldOnce()
-	if err != nil {
-		return err
-	}
+// findListed finds the holdings of which an item for staff names a person: others about them may have the name.
+func (e *eraser) findListed() (err error) {
 	for _, listed := range []*record.Kind{record.Conflict, record.Refusal} {
-		err := inbox.EachListed(e.store.tables, listed, func(_ *table.Stored, d *record.Doc) {
+		failed := inbox.EachListed(e.store.tables, listed, func(_ *table.Stored, d *record.Doc) {
 			k, id, about := table.ListedRecord(listed, d)
-			if about != nil && table.ErasedAs(k) == record.Ticket && e.isNamedBy(about) {
-				past = append(past, id)
+			if about != nil && k.OfHolding() && e.isNamedBy(about) && !slices.Contains(e.listed, id) {
+				e.listed = append(e.listed, id)
 			}
 		})
-		if err != nil {
-			return err
-		}
+		err = errors.Join(err, failed)
 	}
-	for _, id := range past {
-		if !slices.Contains(e.past, id) && !slices.Contains(e.all[record.Ticket], id) {
-			e.past = append(e.past, id)
+	return err
+}
+
+// findTickets finds the tickets of the holdings, as long as these are here.
+func (e *eraser) findTickets() error {
+	return e.store.tables.View(func(v *table.View) error {
+		for _, id := range e.all[record.Holder] {
+			for _, k := range entry.HoldingKinds {
+				st, err := v.Load(k, id)
+				if err != nil {
+					return err
+				}
+				if st != nil {
+					e.tickets[entry.TicketOfPart(k, id, st.Body)] = true
+				}
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // keptOf are the records of a kind of which a body is kept that names a person.
@@ -104,7 +86,7 @@ func (e *eraser) keptOf(k *record.Kind) (ids []record.ID, err error) {
 	}
 	err = e.store.tables.EachRow(table.BodyBucket, []byte{k.Number}, func(_ *table.View, key, row []byte) error {
 		_, id, _, err := table.CutRecord(key)
-		st := &table.Stored{Id: id}
+		st := &table.Stored{ID: id}
 		if err == nil {
 			err = st.ParseBody(k, row)
 		}
@@ -112,10 +94,16 @@ func (e *eraser) keptOf(k *record.Kind) (ids []record.ID, err error) {
 			return err
 		}
 		d, err := st.Decode(k)
-		if err == nil && e.isNamedBy(d) && !slices.Contains(ids, id) {
+		if err != nil || !e.isNamedBy(d) {
+			return err
+		}
+		if ticket := entry.TicketOfPart(k, id, st.Body); k == record.Holder && !e.tickets[ticket] {
+			e.tickets[ticket] = false
+		}
+		if !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
-		return err
+		return nil
 	})
 	return ids, err
 }
@@ -125,15 +113,19 @@ func (e *eraser) isNamedBy(d *record.Doc) bool {
 	return slices.ContainsFunc(e.all[record.Person], func(id record.ID) bool { return record.Refers(d, record.Person, id) })
 }
 
-// is tells a record that is erased, wholly or in what it was.
+// is tells a record that is erased, or of which items for staff are.
 func (e *eraser) is(k *record.Kind, id record.ID) bool {
-	return slices.Contains(e.all[table.ErasedAs(k)], id) || table.ErasedAs(k) == record.Ticket && slices.Contains(e.past, id)
+	return slices.Contains(e.all[table.ErasedAs(k)], id) || k.OfHolding() && slices.Contains(e.listed, id)
 }
 
-// lists tells a conflict or a refusal that is about what is erased.
+// lists tells a conflict or a refusal that is about what is erased, or offers a ticket to a holding that is.
 func (e *eraser) lists(listed *record.Kind, d *record.Doc) bool {
 	k, id, about := table.ListedRecord(listed, d)
-	return k != nil && (e.is(k, id) || about != nil && e.isNamedBy(about))
+	if k == nil {
+		return false
+	}
+	offers := about != nil && k == record.Ticket && slices.Contains(e.all[record.Holder], entry.IdOfHolding(about.Value("holding")))
+	return offers || e.is(k, id) || about != nil && e.isNamedBy(about)
 }
 
 // answers tells a kept answer that shows what is erased.
@@ -143,11 +135,12 @@ func (e *eraser) answers(r entry.Reply) bool {
 			return true
 		}
 	}
-	return e.is(record.Ticket, r.ID) && record.TicketForm.ShowsAll(record.Admin, r.JSON)
+	_, of := e.tickets[r.ID]
+	return of && record.TicketForm.ShowsAll(record.Admin, r.JSON)
 }
 
-// identify finds the records that are to be erased by their hashes, and answers the hashes of those that are not here. A ticket is here
-// where any part of it is: a laptop brings them in any order.
+// identify finds the records that are to be erased by their hashes, and answers the hashes of those that are not here. A holding is here
+// where any record of it is: a laptop brings them in any order.
 func (e *eraser) identify(pending []ledger.LedgerLine) (absent []ledger.LedgerLine, err error) {
 	wanted := map[ledger.ErasedHash]bool{}
 	sought := map[*record.Kind]int{}
@@ -157,7 +150,7 @@ func (e *eraser) identify(pending []ledger.LedgerLine) (absent []ledger.LedgerLi
 			sought[l.Kind]++
 		}
 	}
-	for _, k := range [...]*record.Kind{record.Person, record.Membership, record.Ticket, record.HolderName, record.Holder} {
+	for _, k := range [...]*record.Kind{record.Person, record.Membership, record.HolderName, record.Holder, record.HolderLabel} {
 		as := table.ErasedAs(k)
 		if sought[as] == 0 {
 			continue

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"doorward/kv/engine"
@@ -103,7 +102,7 @@ func (rg *Register) eraseFailed(n int, cause error) {
 // newEraser is one that has nothing to do yet, and what the ledger says.
 func (rg *Register) newEraser() (*eraser, []ledger.LedgerLine, error) {
 	led, lines, err := ledger.ReadLedger(rg.dir, rg.tables.Realm(), rg.tables.Log)
-	return &eraser{store: rg, Ledger: led, all: map[*record.Kind][]record.ID{}}, lines, err
+	return &eraser{store: rg, Ledger: led, all: map[*record.Kind][]record.ID{}, tickets: map[record.ID]bool{}}, lines, err
 }
 
 // begun are erasures that are to be finished.
@@ -126,7 +125,7 @@ func (rg *Register) concealBegun() (b begun, err error) {
 	if b.eraser, lines, err = rg.newEraser(); err != nil {
 		return b, err
 	}
-	if b.pending, b.all, err = rg.pendingErasures(b.Ledger, lines); err != nil {
+	if b.pending, b.all, err = rg.pendingErasures(lines); err != nil {
 		return b, err
 	}
 	rg.tables.Recalls.Any.Store(len(b.all)+len(b.pending) > 0)
@@ -185,7 +184,7 @@ func (b begun) complete() error {
 }
 
 // pendingErasures are those of the ledger that the store does not know, and those that it has not finished; all are the store's own.
-func (rg *Register) pendingErasures(led ledger.Ledger, lines []ledger.LedgerLine) (pending, all []ledger.LedgerLine, err error) {
+func (rg *Register) pendingErasures(lines []ledger.LedgerLine) (pending, all []ledger.LedgerLine, err error) {
 	seen := map[ledger.ErasedHash]bool{}
 	err = rg.tables.View(func(v *table.View) error {
 		// Of a damaged row the ledger knows what was erased.
@@ -195,14 +194,9 @@ func (rg *Register) pendingErasures(led ledger.Ledger, lines []ledger.LedgerLine
 				rg.tables.NoteCorrupt(table.OrCorrupt(err))
 				return
 			}
-			if e.Kept {
-				return
-			}
 			l := ledger.LedgerLine{Kind: e.Kind, Hash: ledger.ErasedHash(key), At: rg.tables.ClockNow()}
-			more := !rg.tables.IsLeaf() && e.Learn(led.Known[l.Hash]) // a laptop is told by its centre
-			l.Firsts = e.Firsts
 			all, seen[l.Hash] = append(all, l), true
-			if e.Done == 0 || more {
+			if e.Done == 0 {
 				pending = append(pending, l)
 			}
 		}, func(key []byte) {
@@ -210,7 +204,7 @@ func (rg *Register) pendingErasures(led ledger.Ledger, lines []ledger.LedgerLine
 		})
 		return nil
 	})
-	for _, l := range slices.Backward(lines) { // the last says most
+	for _, l := range lines {
 		if !seen[l.Hash] {
 			seen[l.Hash] = true
 			pending = append(pending, l)

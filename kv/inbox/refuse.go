@@ -6,7 +6,6 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/auth"
-	"doorward/kv/door"
 	"doorward/kv/merge"
 	"doorward/kv/record"
 	"doorward/kv/rev"
@@ -23,11 +22,6 @@ func KeepRefusal(o *table.Tx, p auth.Principal, db string, in *merge.DocWrite, f
 		if gone, err := table.IsErased(o.View, k, id); err != nil || gone {
 			return false, err
 		}
-		if e, err := table.FindErased(o.View, k, id); err != nil {
-			return false, err
-		} else if e != nil && in.Content != nil {
-			in = in.WithoutNames(k)
-		}
 	}
 	doc := wholeDoc(in)
 	sum := sha256.Sum256(append([]byte(db+"\x00"), doc...)) // of the document alone: how much its path tells depends on the way that it came
@@ -41,7 +35,7 @@ func KeepRefusal(o *table.Tx, p auth.Principal, db string, in *merge.DocWrite, f
 		return false, err
 	}
 	if !ok {
-		id, doc = door.NewFactID(o.Now), wholeDoc(&merge.DocWrite{ID: in.ID})
+		id, doc = table.NewFactID(o.Now), wholeDoc(&merge.DocWrite{ID: in.ID})
 		f = table.Refused("more of what the key brings is refused than is kept").(*auth.Forbidden)
 	}
 	d := record.Refusal.NewDoc()
@@ -52,7 +46,7 @@ func KeepRefusal(o *table.Tx, p auth.Principal, db string, in *merge.DocWrite, f
 		d.Set("key_id", value.Number(p.Key()))
 	}
 	d.Set("at", value.Time(o.Now))
-	_, err = o.Write(table.Edit{Kind: record.Refusal, Id: id, Is: d})
+	_, err = o.Write(table.Edit{Kind: record.Refusal, ID: id, Is: d})
 	return ok && err == nil, err
 }
 

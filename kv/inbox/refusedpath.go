@@ -54,7 +54,7 @@ func baseOfRefused(o *table.Tx, k *record.Kind, st *table.Stored, doc record.Bod
 		if rev == st.Revision {
 			return st.Decode(k)
 		}
-		if d, err := table.KeptDoc(o.View, k, st.Id, rev); err != nil || d != nil {
+		if d, err := table.KeptDoc(o.View, k, st.ID, rev); err != nil || d != nil {
 			return d, err
 		}
 	}

@@ -73,7 +73,7 @@ func (bx *Box) resolveMatter(p auth.Principal, k *record.Kind, id record.ID, fn 
 		if err := fn(o, d); err != nil {
 			return err
 		}
-		_, err = o.Write(table.Edit{Kind: k, Id: id, Before: st, Was: d, Author: p.Key()})
+		_, err = o.Write(table.Edit{Kind: k, ID: id, Before: st, Was: d, Author: p.Key()})
 		return err
 	})
 }
@@ -107,9 +107,9 @@ func chooseField(o *table.Tx, p auth.Principal, k *record.Kind, id record.ID, d 
 	if value == nil {
 		value = d.Value("other").Clone()
 	}
-	form, name := staffForm(k), record.FormName(k, f.Name)
-	if g, ok := form.Field(name); ok && g.Settable(record.Admin) && !f.Flags.Has(record.Frozen) {
-		return editAs(o, p, table.ErasedAs(k), id, form, table.AppendMember([]byte{'{'}, name, value))
+	name := record.FormName(k, f.Name)
+	if g, ok := staffForm(k).Field(name); ok && g.Settable(record.Admin) && !f.Flags.Has(record.Frozen) {
+		return editPart(o, p, k, st, table.AppendMember([]byte{'{'}, name, value))
 	}
 	if c.Value != nil {
 		return desk.FaultOf("value", "The field is not one that staff set: keep one of the two.")
@@ -117,16 +117,54 @@ func chooseField(o *table.Tx, p auth.Principal, k *record.Kind, id record.ID, d 
 	if err := maySettle(o, p, k, id); err != nil {
 		return err
 	}
+	if k == record.Ticket && f.Name == "holding" {
+		return entry.TakeHolding(o, p, st, entry.IdOfHolding(value))
+	}
 	_, err = entry.Amend(o, p, k, st, func(is *record.Doc) { is.Set(f.Name, value) })
 	return err
 }
 
 // staffForm is what staff write a kind's records as: a ticket's parts are one form.
 func staffForm(k *record.Kind) *record.Kind {
-	if table.ErasedAs(k) == record.Ticket {
+	if entry.WrittenAs(k) == record.Ticket {
 		return record.TicketForm
 	}
 	return k
+}
+
+// editPart changes a record as p's request about what it is written as would; of a holding that is over the holding alone.
+func editPart(o *table.Tx, p auth.Principal, k *record.Kind, st *table.Stored, members []byte) error {
+	id := entry.TicketOfPart(k, st.ID, st.Body)
+	if !k.OfHolding() {
+		return editAs(o, p, entry.WrittenAs(k), id, staffForm(k), members)
+	}
+	ticket, err := o.Load(record.Ticket, id)
+	if err != nil {
+		return err
+	}
+	if ticket != nil && entry.PresentOf(ticket.Body) == st.ID {
+		return editAs(o, p, record.Ticket, id, record.TicketForm, members)
+	}
+	if err := p.CheckKind(record.Admin, record.Ticket, "PATCH"); err != nil {
+		return err
+	}
+	if err := entry.MayChange(o.View, p, k, st); err != nil {
+		return err
+	}
+	patch, err := record.TicketForm.Parse(append(members, '}'), record.ParseOptions{Surface: record.Admin, Zone: o.Store.ZoneOf})
+	if err != nil {
+		return err
+	}
+	in := entry.Prepare(o.Store, patch)
+	if err := entry.CheckPatch(o, p, record.Ticket, in.Patch); err != nil {
+		return err
+	}
+	for _, part := range [...]*record.Patch{in.Parts.Name, in.Parts.Holder} {
+		if part.Kind == k {
+			_, err = entry.Amend(o, p, k, st, func(d *record.Doc) { d.Apply(part) })
+		}
+	}
+	return err
 }
 
 // editAs changes a record as p's request to /admin/v1 would. members is an object without its last brace.

@@ -17,7 +17,7 @@ import (
 // What others have changed since stays. Where nothing is held of what it was made of, these are all that differ.
 func applyRefused(o *table.Tx, p auth.Principal, d *record.Doc) error {
 	k, id, doc := table.ListedRecord(record.Refusal, d)
-	if k == nil || doc == nil || k.Fact || k.System && table.ErasedAs(k) != record.Ticket {
+	if k == nil || doc == nil || k.Fact || k.System && !k.OfTicket() {
 		return &table.Conflict{Reason: "staff do not write such records"}
 	}
 	if gone, err := table.IsErased(o.View, k, id); err != nil || gone {
@@ -26,7 +26,10 @@ func applyRefused(o *table.Tx, p auth.Principal, d *record.Doc) error {
 	whole := d.Value("doc")
 	body := record.Body{Shown: whole[1 : len(whole)-1]}
 	if string(body.Member("_deleted")) == "true" {
-		return deleteAs(o, p, table.ErasedAs(k), id)
+		if k != entry.WrittenAs(k) {
+			return &table.Conflict{Reason: "a ticket is deleted as a whole, and this is a part of one"}
+		}
+		return deleteAs(o, p, k, id)
 	}
 	if bytes.Equal(whole, wholeDoc(nameOf(body))) {
 		return &table.Conflict{Reason: "the refusal names the document, and holds nothing of what it said"}
@@ -48,7 +51,7 @@ func applyRefused(o *table.Tx, p auth.Principal, d *record.Doc) error {
 	if err != nil {
 		return err
 	}
-	return editAs(o, p, table.ErasedAs(k), id, staffForm(k), membersOf(doc, doc.Differs(base)))
+	return editPart(o, p, k, st, membersOf(doc, doc.Differs(base)))
 }
 
 // membersOf are those of a document's fields that staff may set, as an object without its last brace.
@@ -83,14 +86,14 @@ func deleteAs(o *table.Tx, p auth.Principal, k *record.Kind, id record.ID) error
 	}
 	was, err := before.Decode(k)
 	if err == nil {
-		_, err = o.Write(table.Edit{Kind: k, Id: id, Before: before, Was: was, Author: p.Key()})
+		_, err = o.Write(table.Edit{Kind: k, ID: id, Before: before, Was: was, Author: p.Key()})
 	}
 	return err
 }
 
 // createAs makes a record as p's request to /admin/v1 would, under an id of its own.
 func createAs(o *table.Tx, p auth.Principal, k *record.Kind, doc *record.Doc) error {
-	if table.ErasedAs(k) == record.Ticket {
+	if entry.WrittenAs(k) == record.Ticket {
 		return &table.Conflict{Reason: "a ticket is made as a whole, and this is a part of one"}
 	}
 	if err := p.CheckKind(record.Admin, k, "POST"); err != nil {

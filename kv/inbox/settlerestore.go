@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -8,7 +9,6 @@ import (
 	"doorward/kv/auth"
 	"doorward/kv/door"
 	"doorward/kv/entry"
-	"doorward/kv/ledger"
 	"doorward/kv/merge"
 	"doorward/kv/record"
 	"doorward/kv/table"
@@ -23,7 +23,7 @@ func restoreEdit(o *table.Tx, p auth.Principal, k *record.Kind, id record.ID, d 
 	if st == nil || !st.Deleted {
 		return &table.Conflict{Reason: "the record is there again"}
 	}
-	if err := entry.MayCreate(p, table.ErasedAs(k)); err != nil {
+	if err := entry.MayCreate(p, entry.WrittenAs(k)); err != nil {
 		return err
 	}
 	is, err := listedEdit(k, d)
@@ -33,7 +33,7 @@ func restoreEdit(o *table.Tx, p auth.Principal, k *record.Kind, id record.ID, d 
 	if is == nil {
 		return &table.Conflict{Reason: "the conflict does not hold the record"}
 	}
-	if table.ErasedAs(k) == record.Ticket {
+	if entry.WrittenAs(k) == record.Ticket {
 		return restoreTicket(o, p, id, d, is)
 	}
 	if err := makeAgain(o, p, st, is); err != nil {
@@ -56,41 +56,77 @@ func listedEdit(k *record.Kind, d *record.Doc) (*record.Doc, error) {
 
 // makeAgain makes a deleted record again.
 func makeAgain(o *table.Tx, p auth.Principal, st *table.Stored, is *record.Doc) error {
-	if err := mayStand(o, p, is.Kind, st.Id, is); err != nil {
+	if err := mayStand(o, p, is.Kind, st.ID, is); err != nil {
 		return err
 	}
-	_, err := o.Write(table.Edit{Kind: is.Kind, Id: st.Id, Before: st, Is: is, Author: p.Key()})
+	_, err := o.Write(table.Edit{Kind: is.Kind, ID: st.ID, Before: st, Is: is, Author: p.Key()})
 	return err
 }
 
-// restoreTicket makes a ticket again of which an edit of one part is listed: a ticket is made as a whole. Its other parts are what the
+// restoreTicket makes a ticket again of which an edit of one record is listed: a ticket is made as a whole. Its other records are what the
 // same laptop has made of them, if that is listed too, or what they were when they were deleted.
 func restoreTicket(o *table.Tx, p auth.Principal, id record.ID, d, is *record.Doc) error {
-	for _, k := range ledger.TicketParts {
-		st, err := o.LoadAny(k, id)
-		if err != nil {
-			return err
-		}
-		if st != nil && !st.Deleted {
-			continue
-		}
-		part := is
-		if k != is.Kind {
-			if part, err = lastPart(o, p, k, id, d); err != nil {
+	r := &restoring{p: p, listed: d, edit: is, id: id}
+	ticket := id
+	if is.Kind.OfHolding() {
+		ticket = record.Int(is.Int("ticket_id"))
+	}
+	t, err := r.part(o, record.Ticket, ticket)
+	if err == nil {
+		_, err = r.part(o, record.TicketCode, ticket)
+	}
+	if err != nil {
+		return err
+	}
+	st, err := o.Load(record.Ticket, ticket)
+	if err == nil {
+		t, err = merge.DropErased(o, st, t)
+	}
+	if err != nil {
+		return err
+	}
+	present := entry.IdOfHolding(t.Value("holding"))
+	for _, h := range entry.HoldingsOf(t) {
+		for _, k := range [...]*record.Kind{record.HolderName, record.Holder} {
+			if _, err := r.part(o, k, h); err != nil && (h == present || !errors.Is(err, table.ErrConflict)) {
 				return err
 			}
 		}
-		if st == nil || part == nil {
-			return &table.Conflict{Reason: "a ticket is made as a whole, and a part of this one is not held any more"}
-		}
-		if err := makeAgain(o, p, st, part); err != nil {
+		if err := entry.SettleHolding(o, h, h == present); err != nil {
 			return err
 		}
 	}
-	if err := merge.FollowAll(o, id); err != nil {
-		return err
+	return door.SettleTicket(o, ticket)
+}
+
+// restoring makes the records of a ticket again.
+type restoring struct {
+	p            auth.Principal
+	listed, edit *record.Doc
+	id           record.ID // of the edit
+}
+
+// part makes one again, unless it is there, and answers it. What was erased stays so.
+func (r *restoring) part(o *table.Tx, k *record.Kind, id record.ID) (is *record.Doc, err error) {
+	st, err := o.LoadAny(k, id)
+	if err != nil {
+		return nil, err
 	}
-	return door.SettleTicket(o, id)
+	if st != nil && !st.Deleted {
+		return st.Decode(k)
+	}
+	if gone, err := table.IsErased(o.View, k, id); err != nil || gone {
+		return nil, err
+	}
+	if is = r.edit; k != r.edit.Kind || id != r.id {
+		if is, err = lastPart(o, r.p, k, id, r.listed); err != nil {
+			return nil, err
+		}
+	}
+	if st == nil || is == nil {
+		return nil, &table.Conflict{Reason: "a ticket is made as a whole, and a part of this one is not held any more"}
+	}
+	return is, makeAgain(o, r.p, st, is)
 }
 
 // lastPart is what a deleted part of a ticket is restored as, beside the edit of another part that a conflict lists. What is listed of
@@ -113,7 +149,7 @@ func lastPart(o *table.Tx, p auth.Principal, k *record.Kind, id record.ID, besid
 			return nil, err
 		}
 		if is != nil {
-			_, err = o.Write(table.Edit{Kind: record.Conflict, Id: listed, Before: st, Was: d, Author: p.Key()})
+			_, err = o.Write(table.Edit{Kind: record.Conflict, ID: listed, Before: st, Was: d, Author: p.Key()})
 			return is, err
 		}
 	}
@@ -156,7 +192,7 @@ func mayStand(o *table.Tx, p auth.Principal, k *record.Kind, id record.ID, is *r
 			if n == 0 {
 				continue
 			}
-			ok, err := entry.MayPoint(o, p, table.ErasedAs(k), record.Pointer{Field: f.Name, Kind: to, ID: record.Int(n)})
+			ok, err := entry.MayPoint(o, p, entry.WrittenAs(k), record.Pointer{Field: f.Name, Kind: to, ID: record.Int(n)})
 			if err != nil {
 				return err
 			}

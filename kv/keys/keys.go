@@ -60,7 +60,7 @@ func ReadKey(st *table.Stored) (k auth.Key, hash [sha256.Size]byte, err error) {
 	if err != nil {
 		return k, hash, err
 	}
-	k = auth.Key{ID: st.Id.Int(), Key: d.Text("key"), Name: d.Text("name"), Rate: int(d.Int("rate_limit"))}
+	k = auth.Key{ID: st.ID.Int(), Key: d.Text("key"), Name: d.Text("name"), Rate: int(d.Int("rate_limit"))}
 	if k.Level, err = auth.ParseLevel(d.Text("level")); err != nil {
 		return k, hash, err
 	}
@@ -120,7 +120,7 @@ func (kr *Ring) AddKey(p auth.Principal, spec KeySpec) (k auth.Key, secret strin
 			return err
 		}
 		k.ID = id.Int()
-		_, err = entry.Add(o, p, record.APIKey, entry.NewRecord{Id: id, Made: entry.Finish(p, KeyDoc(&k, sha256.Sum256([]byte(secret))), entry.Moment(o))})
+		_, err = entry.Add(o, p, record.APIKey, entry.NewRecord{ID: id, Made: entry.Finish(p, KeyDoc(&k, sha256.Sum256([]byte(secret))), entry.Moment(o))})
 		return err
 	})
 	if err != nil {

@@ -24,11 +24,11 @@ const maxChain = 32
 // leave from one session, or one goes on beside its successor: SeenSession at the peer notices.
 func (kr *Ring) Session() (id string, before []string, err error) {
 	if now := kr.tables.Session.Load(); now != nil {
-		return now.Id, now.Before, nil
+		return now.ID, now.Before, nil
 	}
 	err = kr.tables.Do(false, func(o *table.Tx) error {
 		if now := kr.tables.Session.Load(); now != nil {
-			id, before = now.Id, now.Before
+			id, before = now.ID, now.Before
 			return nil
 		}
 		if before, err = sessions(o); err != nil {
@@ -37,10 +37,10 @@ func (kr *Ring) Session() (id string, before []string, err error) {
 		if before == nil {
 			before = []string{kr.tables.Epoch()}
 		}
-		next := &table.Session{Id: ulid.Make().String(), Before: before}
-		o.Put(table.MetaBucket, table.SessionKey, []byte(next.Id+strings.Join(before, "")))
+		next := &table.Session{ID: ulid.Make().String(), Before: before}
+		o.Put(table.MetaBucket, table.SessionKey, []byte(next.ID+strings.Join(before, "")))
 		o.After(func() { kr.tables.Session.Store(next) })
-		id = next.Id
+		id = next.ID
 		return nil
 	})
 	return id, before, err
@@ -64,7 +64,7 @@ func sessions(o *table.Tx) (chain []string, err error) {
 // SessionMet notes that a peer has answered to a session: the next one names none before it.
 func (kr *Ring) SessionMet(id string) error {
 	now := kr.tables.Session.Load()
-	if now == nil || now.Id != id || now.Met.Load() {
+	if now == nil || now.ID != id || now.Met.Load() {
 		return nil
 	}
 	return kr.tables.Do(false, func(o *table.Tx) error {
@@ -100,9 +100,6 @@ func (kr *Ring) SeenSession(node, id string, before []string) (clone bool, err e
 		}
 	}
 	key := []byte("sessions/" + node)
-	if err := kr.settleReturned(node, key, chain[len(chain)-1]); err != nil {
-		return false, err
-	}
 	err = kr.tables.Do(false, func(o *table.Tx) error {
 		row, err := o.Get(table.MetaBucket, key)
 		if err != nil {
@@ -120,24 +117,6 @@ func (kr *Ring) SeenSession(node, id string, before []string) (clone bool, err e
 		return nil
 	})
 	return clone, err
-}
-
-// settleReturned settles what waits for a node that goes on in another epoch than before: it may have lost what it had not brought yet.
-func (kr *Ring) settleReturned(node string, key []byte, root string) error {
-	var returned bool
-	err := kr.tables.Do(false, func(o *table.Tx) error { // a store that is stopped says so
-		row, err := o.Get(table.MetaBucket, key)
-		if err != nil {
-			return err
-		}
-		seen, err := parseSightings(row)
-		returned = len(seen) > 0 && !slices.ContainsFunc(seen, func(g sighting) bool { return g.id == root || g.predecessor == root })
-		return err
-	})
-	if err != nil || !returned {
-		return err
-	}
-	return kr.tables.Rules.Returned(kr.tables, ulid.MustParse(node)) // it was read before
 }
 
 // hear adds to what is remembered a meeting with the first of a chain of sessions.

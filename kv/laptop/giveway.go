@@ -33,7 +33,7 @@ func giveWay(o *table.Tx, r merge.Revs) error {
 	if err != nil || before == nil {
 		return err
 	}
-	a := &merge.Arrival{Kind: k, Id: id, Via: before.Scopes[0], Before: before}
+	a := &merge.Arrival{Kind: k, ID: id, Via: before.Scopes[0], Before: before}
 	if a.Tree, err = table.LoadTree(o.View, k, before); err != nil {
 		return err
 	}

@@ -124,7 +124,7 @@ func sumOf(p *record.Patch) (sum [16]byte) {
 // pull makes or changes the record of one row, unless it is to be kept.
 func pull(o *table.Tx, p auth.Principal, row entry.Row, sum [16]byte) (desk.RowResult, error) {
 	k := row.Kind
-	if k.ULID || k == record.Ticket || row.ID.IsZero() {
+	if k.ULID || entry.WrittenAs(k) == record.Ticket || row.ID.IsZero() {
 		return desk.RowResult{}, table.ErrNotFound
 	}
 	if err := entry.MayCreate(p, k); err != nil {
@@ -198,7 +198,7 @@ func pullOver(o *table.Tx, row entry.Row, before *table.Stored, sum [16]byte) (d
 }
 
 func notePulled(o *table.Tx, k *record.Kind, st *table.Stored, sum [16]byte) {
-	o.Put(table.MirrorBucket, pulledKey(k, st.Id), appendPulled(&pulled{st.Revision, sum}))
+	o.Put(table.MirrorBucket, pulledKey(k, st.ID), appendPulled(&pulled{st.Revision, sum}))
 }
 
 func appendPulled(p *pulled) []byte {

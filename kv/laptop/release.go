@@ -125,7 +125,7 @@ func (lp *Laptop) Leave(p auth.Principal, name string, ids []string, upto uint64
 	for _, id := range ids {
 		gone[id] = true
 	}
-	if err := desk.HushAnswers(lp.tables, scope, func(k *record.Kind, st *table.Stored) bool { return gone[k.DocID(st.Id)] && st.Seq <= upto }); err != nil {
+	if err := desk.HushAnswers(lp.tables, scope, func(k *record.Kind, st *table.Stored) bool { return gone[k.DocID(st.ID)] && st.Seq <= upto }); err != nil {
 		return false, err
 	}
 	for some := range slices.Chunk(ids, table.MaxRows) {

@@ -186,7 +186,7 @@ func moveKeys(o *table.Tx) error {
 			return err
 		}
 		drawn := record.Int(record.FirstDrawn + rand.Int64N(record.MaxID+1-record.FirstDrawn))
-		if _, err := o.Write(table.Edit{Kind: record.APIKey, Id: drawn, Is: d}); err != nil {
+		if _, err := o.Write(table.Edit{Kind: record.APIKey, ID: drawn, Is: d}); err != nil {
 			return err
 		}
 	}

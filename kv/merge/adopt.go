@@ -43,7 +43,7 @@ func Receive(o *table.Tx, a *Arrival) error {
 	if err := joinTwins(o, ad); err != nil {
 		return err
 	}
-	return followParts(o, ad)
+	return settleParts(o, ad)
 }
 
 // complete gives a record what replies always show. Our own servers' never lack it; other programs may speak the protocol, too.
@@ -81,12 +81,7 @@ func graft(o *table.Tx, a *Arrival) (*Adoption, error) {
 	if _, err := a.Tree.Graft(a.Path, a.Node); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDocument, err)
 	}
-	switch {
-	case a.late:
-		if err := unnameLate(o, ad); err != nil {
-			return nil, err
-		}
-	case a.Doc != nil:
+	if a.Doc != nil {
 		ad.fresh[a.Path[0]] = &fresh{a.Doc, a.body, a.ready, a.foreign}
 	}
 	if a.Before != nil && !a.Before.Deleted {
@@ -103,8 +98,8 @@ func graft(o *table.Tx, a *Arrival) (*Adoption, error) {
 
 // CarryOut stores an adoption.
 func CarryOut(o *table.Tx, ad *Adoption) error {
-	o.State.Use(ad.Kind, ad.Id)
-	ad.next = &table.Stored{Id: ad.Id, Header: table.Header{Version: ad.Kind.Version}}
+	o.State.Use(ad.Kind, ad.ID)
+	ad.next = &table.Stored{ID: ad.ID, Header: table.Header{Version: ad.Kind.Version}}
 	dropped := table.Shape(ad.next, &ad.Tree)
 	if err := chooseBody(o, ad); err != nil {
 		return err
@@ -113,13 +108,13 @@ func CarryOut(o *table.Tx, ad *Adoption) error {
 		return err
 	}
 	for _, rev := range dropped {
-		o.Delete(table.BodyBucket, table.BodyKey(ad.Kind, ad.Id, rev))
+		o.Delete(table.BodyBucket, table.BodyKey(ad.Kind, ad.ID, rev))
 	}
 	if ad.Kind.Fact {
 		return placeFact(o, ad)
 	}
 	if ad.Before != nil || ad.Tree.Len() > 1 || ad.Node.Node != (ulid.ULID{}) {
-		o.Put(table.TreeBucket, table.TreeKey(ad.Kind, ad.Id), ad.Tree.Append(nil))
+		o.Put(table.TreeBucket, table.TreeKey(ad.Kind, ad.ID), ad.Tree.Append(nil))
 	}
 	if err := chooseScopes(o, ad); err != nil {
 		return err
@@ -127,10 +122,10 @@ func CarryOut(o *table.Tx, ad *Adoption) error {
 	if err := table.Welcome(o, ad.Kind, ad.Before, ad.next); err != nil {
 		return err
 	}
-	table.MoveLookups(o, table.Edit{Kind: ad.Kind, Id: ad.Id, Before: ad.Before, Was: ad.Was, Is: ad.is, Ready: ad.found}, ad.next.UpdatedAt)
+	table.MoveLookups(o, table.Edit{Kind: ad.Kind, ID: ad.ID, Before: ad.Before, Was: ad.Was, Is: ad.is, Ready: ad.found}, ad.next.UpdatedAt)
 	table.Place(o, ad.Kind, ad.Before, ad.next)
 	if ad.next.Deleted {
-		table.NoteMerged(o, ad.Kind, ad.Id, &ad.Tree)
+		table.NoteMerged(o, ad.Kind, ad.ID, &ad.Tree)
 	}
 	return follow(o, ad)
 }
@@ -153,10 +148,10 @@ func chooseBody(o *table.Tx, ad *Adoption) error {
 	kept := before
 	if !stays {
 		var err error
-		if kept, err = table.KeptBody(o.View, ad.Kind, ad.Id, next.Revision); err != nil || kept == nil {
+		if kept, err = table.KeptBody(o.View, ad.Kind, ad.ID, next.Revision); err != nil || kept == nil {
 			return table.OrCorrupt(err)
 		}
-		o.Delete(table.BodyBucket, table.BodyKey(ad.Kind, ad.Id, next.Revision))
+		o.Delete(table.BodyBucket, table.BodyKey(ad.Kind, ad.ID, next.Revision))
 	}
 	var err error
 	next.Foreign, next.Version, next.Body = kept.Foreign, kept.Version, kept.Body
@@ -176,7 +171,7 @@ func keepLosers(o *table.Tx, ad *Adoption) error {
 		if rev == ad.next.Revision || !ad.Tree.Find(rev).Held {
 			continue
 		}
-		loser := &table.Stored{Id: ad.Id, Header: table.Header{Version: ad.Kind.Version, Revision: rev, Foreign: f.foreign}, Body: f.body}
+		loser := &table.Stored{ID: ad.ID, Header: table.Header{Version: ad.Kind.Version, Revision: rev, Foreign: f.foreign}, Body: f.body}
 		table.KeepBody(o, ad.Kind, loser)
 	}
 	return nil
@@ -208,15 +203,15 @@ func follow(o *table.Tx, ad *Adoption) error {
 		if ad.is != nil {
 			k, known := record.ByName(ad.is.Text("kind"))
 			if known {
-				ApplyErasure(o, k, ledger.ErasedHash(ad.Id.ULID()), nil)
+				ApplyErasure(o, k, ledger.ErasedHash(ad.ID.ULID()))
 			}
 		}
 	case record.APIKey:
 	case record.Ticket:
-		return door.SettleTicket(o, ad.Id)
+		return door.SettleTicket(o, ad.ID)
 	case record.Person:
 		if ad.Before == nil || ad.Before.Home(record.Person) != ad.next.Home(record.Person) {
-			return table.Rehome(o, ad.Id)
+			return table.Rehome(o, ad.ID)
 		}
 	}
 	return nil

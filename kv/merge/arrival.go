@@ -5,6 +5,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
+	"doorward/kv/entry"
 	"doorward/kv/keys"
 	"doorward/kv/record"
 	"doorward/kv/rev"
@@ -16,7 +17,7 @@ import (
 // Arrival is a revision of a record that somebody has made elsewhere, or in another way than by a patch.
 type Arrival struct {
 	Kind    *record.Kind
-	Id      record.ID
+	ID      record.ID
 	Path    []rev.ID           // newest first
 	Node    rev.Node           // of the first
 	Doc     *record.Doc        // nil: it deletes the record
@@ -24,7 +25,6 @@ type Arrival struct {
 	Lost    *record.Doc        // of a deletion: an edit that ended with it; nil: none
 	ready   table.ReadyLookups // of doc
 	foreign bool               // the revision is not made of the body
-	late    bool               // it was made before the names were erased that doc does not have any more
 	Via     scopes.Scope       // of the database that it came through; zero: the mirror
 	Before  *table.Stored      // the record as it is; nil: new
 	Unseen  bool               // whoever brings it cannot know that there is a record
@@ -74,7 +74,7 @@ func (a *Arrival) hashed(in *DocWrite) []byte {
 func (a *Arrival) Read(in *DocWrite) (err error) {
 	if in.Deleted {
 		a.Node.Ended = string(in.Content) == EndedBody
-		a.Node.Into = record.MergedInto(a.Kind, a.Id, in.Content)
+		a.Node.Into = record.MergedInto(a.Kind, a.ID, in.Content)
 		return a.readLost(in.Content)
 	}
 	if in.opened == nil {
@@ -100,7 +100,7 @@ func (a *Arrival) remake(d *record.Doc) {
 // nameFields names the fields that an arrival changes: those in which it differs from the latest revision before it that is here. Of one
 // edit its own server may have named them. Of several that come as one, only the last is named by it.
 func nameFields(o *table.Tx, a *Arrival) error {
-	if a.Doc == nil || a.Before == nil || a.late {
+	if a.Doc == nil || a.Before == nil {
 		return nil
 	}
 	i := slices.IndexFunc(a.Path, a.Tree.Has)
@@ -138,6 +138,9 @@ func ScopesOfArrival(o *table.Tx, a *Arrival) (all [2]scopes.Scope, err error) {
 	if a.Kind == record.Membership && home == 0 && a.Via.Sort == scopes.Church {
 		home = a.Via.ID
 	}
-	copy(all[:], a.Kind.Scopes(a.Id, a.Doc, home))
-	return all, nil
+	copy(all[:], a.Kind.Scopes(a.ID, a.Doc, home))
+	if a.Kind == record.HolderName {
+		all[0].Sort, err = entry.SortOf(o.View, a.ID, record.Int(a.Doc.Int("ticket_id")), a.Via.Sort)
+	}
+	return all, err
 }

@@ -7,34 +7,22 @@ import (
 	"doorward/kv/value"
 )
 
-// NoteErased writes what replicas are told of an erasure, and when it was done here, in microseconds; 0 = it goes on. A ticket whose next holder is erased too
-// is told of again.
+// NoteErased writes what replicas are told of an erasure, and when it was done here, in microseconds; 0 = it goes on.
 func NoteErased(o *table.Tx, l ledger.LedgerLine, key, done int64) error {
 	o.Store.Recalls.Any.Store(true)
 	row, err := o.Get(table.ErasedBucket, l.Hash[:])
 	if err = o.Store.UnlessCorrupt(err); err != nil {
 		return err
 	}
-	e := table.NewErased(l.Kind)
-	if row != nil {
-		if e, err = table.ParseErased(row); err != nil {
-			return err
-		}
-	}
-	more := e.Learn(l.Firsts)
-	again := e.Done != 0 && done == 0
-	more = more || e.Kept
-	e.Kept = false
-	if row == nil || done != 0 || again || more {
-		e.Done = done
-		o.Put(table.ErasedBucket, l.Hash[:], e.Encode())
+	if row == nil || done != 0 {
+		o.Put(table.ErasedBucket, l.Hash[:], (&table.Erased{Kind: l.Kind, Done: done}).Encode())
 	}
 	if o.Store.IsLeaf() {
 		return nil // the centre tells
 	}
 	id := record.FromULID([16]byte(l.Hash))
 	st, err := o.LoadAny(record.Erasure, id)
-	if err != nil || st != nil && !again {
+	if err != nil || st != nil {
 		return err
 	}
 	d := record.Erasure.NewDoc()
@@ -43,12 +31,6 @@ func NoteErased(o *table.Tx, l ledger.LedgerLine, key, done int64) error {
 	if key != 0 {
 		d.Set("key_id", value.Number(key))
 	}
-	c := table.Edit{Kind: record.Erasure, Id: id, Before: st, Is: d, Author: key}
-	if st != nil {
-		if c.Was, err = st.Decode(record.Erasure); err != nil {
-			return err
-		}
-	}
-	_, err = o.Write(c)
+	_, err = o.Write(table.Edit{Kind: record.Erasure, ID: id, Is: d, Author: key})
 	return err
 }

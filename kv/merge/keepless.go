@@ -11,8 +11,8 @@ import (
 )
 
 // keepLess takes away what a laptop or a copy does not keep, for only the root merges and gives back what was deleted: of a record that
-// was deleted elsewhere all that the deletion stands on, for whoever it was about may have been erased there, and of a ticket all that it
-// was, for nobody tells who had it once. The leaves stay: nobody else may have those that were made here.
+// was deleted elsewhere all that the deletion stands on, for a person it was about may have been erased there, and of a holding all that
+// it was. The leaves stay: no other store may have those that were made here.
 func keepLess(o *table.Tx, ad *Adoption) error {
 	if !o.Store.IsLeaf() {
 		return nil
@@ -23,8 +23,8 @@ func keepLess(o *table.Tx, ad *Adoption) error {
 			ended = ad.Tree.Path(n.Revision)
 		}
 	}
-	ofTicket := table.ErasedAs(ad.Kind) == record.Ticket
-	if len(ended) == 0 && !ofTicket {
+	ofHolder := ad.Kind.OfHolding()
+	if len(ended) == 0 && !ofHolder {
 		return nil
 	}
 	leaves := ad.Tree.Leaves()
@@ -32,11 +32,11 @@ func keepLess(o *table.Tx, ad *Adoption) error {
 	for _, n := range ad.Tree.Nodes() {
 		isLeaf := slices.ContainsFunc(leaves, func(l rev.Node) bool { return l.Revision == n.Revision })
 		isOver := slices.Contains(ended, n.Revision)
-		if !n.Held || n.Deleted || isLeaf || ad.fresh[n.Revision] != nil || !isOver && !ofTicket {
+		if !n.Held || n.Deleted || isLeaf || ad.fresh[n.Revision] != nil || !isOver && !ofHolder {
 			continue
 		}
 		ad.Tree.Hold(n.Revision, false)
-		o.Delete(table.BodyBucket, table.BodyKey(ad.Kind, ad.Id, n.Revision))
+		o.Delete(table.BodyBucket, table.BodyKey(ad.Kind, ad.ID, n.Revision))
 		released = true
 	}
 	if !released || len(ended) == 0 && !ad.losesNames() {
@@ -47,6 +47,6 @@ func keepLess(o *table.Tx, ad *Adoption) error {
 
 // losesNames tells that the record named somebody and names nobody any more.
 func (ad *Adoption) losesNames() bool {
-	names := func(d *record.Doc) bool { return len(d.Differs(d.Erased())) > 0 }
+	names := func(d *record.Doc) bool { return !d.IsNull("full_name") || !d.IsNull("email") || !d.IsNull("phone") }
 	return ad.Was != nil && ad.is != nil && names(ad.Was) && !names(ad.is)
 }

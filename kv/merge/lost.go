@@ -20,7 +20,7 @@ func LostBody(v *table.View, k *record.Kind, st *table.Stored, n rev.Node) ([]by
 	if !st.Deleted || !st.Branched || n.Node != (ulid.ULID{}) || !v.Store.IsLeaf() {
 		return []byte("{}"), nil
 	}
-	d, err := table.KeptDoc(v, k, st.Id, n.Parent)
+	d, err := table.KeptDoc(v, k, st.ID, n.Parent)
 	if err != nil || d == nil {
 		return []byte("{}"), err
 	}
@@ -44,5 +44,5 @@ func listBrought(o *table.Tx, a *Arrival) error {
 	if a.Lost == nil || len(a.Path) < 2 || a.Tree.Find(a.Path[1]).Held {
 		return nil
 	}
-	return listConflict(o, a.Kind, a.Id, record.Clash{Other: a.Lost.Canonical()}, a.Node.Node)
+	return listConflict(o, a.Kind, a.ID, record.Clash{Other: a.Lost.Canonical()}, a.Node.Node)
 }

@@ -88,13 +88,11 @@ func (m *marks) read(r *engine.View, now time.Time) (damage error) {
 			damage = errors.Join(damage, table.OrCorrupt(err))
 			continue // the others are sound
 		}
-		if !e.Kept {
-			when := time.UnixMicro(e.Done)
-			if e.Done <= table.NothingHeld {
-				when = now
-			}
-			m.erased = append(m.erased, ledger.LedgerLine{Kind: e.Kind, Hash: ledger.ErasedHash(at.Key), At: when, Firsts: e.Firsts})
+		when := time.UnixMicro(e.Done)
+		if e.Done <= table.NothingHeld {
+			when = now
 		}
+		m.erased = append(m.erased, ledger.LedgerLine{Kind: e.Kind, Hash: ledger.ErasedHash(at.Key), At: when})
 	}
 	return damage
 }

@@ -17,7 +17,7 @@ func Purge(o *table.Tx, k *record.Kind, st *table.Stored) error {
 		if err != nil {
 			return err
 		}
-		table.MoveLookups(o, table.Edit{Kind: k, Id: st.Id, Before: st, Was: was}, 0)
+		table.MoveLookups(o, table.Edit{Kind: k, ID: st.ID, Before: st, Was: was}, 0)
 	}
 	for _, key := range door.AdmissionKeys(k, st) {
 		o.Delete(table.AdmissionBucket, key)
@@ -28,7 +28,7 @@ func Purge(o *table.Tx, k *record.Kind, st *table.Stored) error {
 			o.Delete(table.ScopeLogBucket, table.ScopeSeqKey(nil, s, st.Seq))
 		}
 	}
-	at := table.TreeKey(k, st.Id)
+	at := table.TreeKey(k, st.ID)
 	o.Delete(table.TreeBucket, at)
 	kept, err := table.FirstKeys(o.View.View, table.BodyBucket, at, table.MaxKept)
 	if err != nil {
@@ -37,17 +37,12 @@ func Purge(o *table.Tx, k *record.Kind, st *table.Stored) error {
 	for _, key := range kept {
 		o.Delete(table.BodyBucket, key)
 	}
-	if k == record.Holder {
-		if err := forgetFormer(o, st.Id); err != nil {
-			return err
-		}
-	}
 	o.Delete(table.KindBucket(k), slices.Clone(at[1:]))
 	o.After(func() {
 		o.Store.ReleaseCount.Add(1)
 		o.Store.Bell.Ring()
 	})
-	o.Changed = append(o.Changed, table.ListChange{Kind: k, Id: st.Id, Was: !st.Deleted, WasHome: st.Home(k), WasIn: table.Issued(k, st.Body), From: st.Mark()})
+	o.Changed = append(o.Changed, table.ListChange{Kind: k, ID: st.ID, Was: !st.Deleted, WasHome: st.Home(k), WasIn: table.Issued(k, st.Body), From: st.Mark()})
 	return nil
 }
 

@@ -1,9 +1,6 @@
 package merge
 
-import (
-	"doorward/kv/record"
-	"doorward/kv/rev"
-)
+import "doorward/kv/rev"
 
 // Named is a document's name, and nothing of what it says.
 func (in *DocWrite) Named() *DocWrite {
@@ -12,14 +9,4 @@ func (in *DocWrite) Named() *DocWrite {
 		only.Path = in.Path[:1]
 	}
 	return only
-}
-
-// WithoutNames is a document of a kind without what is personal in it, as far as it can be read at all.
-func (in *DocWrite) WithoutNames(k *record.Kind) *DocWrite {
-	less := *in
-	less.Content = nil
-	if d, err := in.decode(k); err == nil && !in.Deleted {
-		less.Content = d.Erased().Canonical()
-	}
-	return &less
 }

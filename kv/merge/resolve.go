@@ -5,7 +5,6 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
-	"doorward/kv/door"
 	"doorward/kv/record"
 	"doorward/kv/rev"
 	"doorward/kv/table"
@@ -58,12 +57,12 @@ func bodyOf(o *table.Tx, ad *Adoption, rev rev.ID) (*record.Doc, error) {
 	if ad.Before != nil && ad.Before.Revision == rev {
 		return ad.Was, nil
 	}
-	return table.KeptDoc(o.View, ad.Kind, ad.Id, rev)
+	return table.KeptDoc(o.View, ad.Kind, ad.ID, rev)
 }
 
 // listClash writes for staff what a merge did not take.
 func listClash(o *table.Tx, ad *Adoption, c record.Clash) error {
-	return listConflict(o, ad.Kind, ad.Id, c, ad.Tree.Find(c.Leaf).Node)
+	return listConflict(o, ad.Kind, ad.ID, c, ad.Tree.Find(c.Leaf).Node)
 }
 
 // listConflict writes for staff what does not stand, and which node wrote it; the zero node: this one.
@@ -80,6 +79,14 @@ func listConflict(o *table.Tx, k *record.Kind, id record.ID, c record.Clash, by 
 	}
 	d.Set("at", value.Time(o.Now))
 	d.Set("node", value.Quote(nodeText(o, by)))
-	_, err := o.Write(table.Edit{Kind: record.Conflict, Id: door.NewFactID(o.Now), Is: d})
+	_, err := o.Write(table.Edit{Kind: record.Conflict, ID: table.NewFactID(o.Now), Is: d})
 	return err
+}
+
+// nodeText is a node of a tree as conflicts name it.
+func nodeText(o *table.Tx, node ulid.ULID) string {
+	if node == (ulid.ULID{}) {
+		return o.Store.Identity.Node
+	}
+	return node.String()
 }

@@ -12,11 +12,11 @@ func ListLost(o *table.Tx, c table.Edit, t *rev.Tree) error {
 		if leaf.Deleted || leaf.Revision == c.Before.Revision {
 			continue
 		}
-		lost, err := table.KeptDoc(o.View, c.Kind, c.Id, leaf.Revision)
+		lost, err := table.KeptDoc(o.View, c.Kind, c.ID, leaf.Revision)
 		if err != nil || lost == nil {
 			return table.OrCorrupt(err)
 		}
-		if err := listConflict(o, c.Kind, c.Id, record.Clash{Other: lost.Canonical()}, leaf.Node); err != nil {
+		if err := listConflict(o, c.Kind, c.ID, record.Clash{Other: lost.Canonical()}, leaf.Node); err != nil {
 			return err
 		}
 	}

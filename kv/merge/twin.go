@@ -24,7 +24,7 @@ const twinKnown = 'k'
 
 // hasTwins tells the kinds whose records are merged. An event's tickets would have to move with it: two events stay two.
 func hasTwins(k *record.Kind) bool {
-	return auth.OfLaptops(k) && !k.Fact && k != record.Event && k != record.HolderName && k != record.Holder
+	return auth.OfLaptops(k) && !k.Fact && k != record.Event && !k.OfTicket()
 }
 
 // joinTwins makes one of what was made twice, in the operation by which the second has come.
@@ -32,7 +32,7 @@ func joinTwins(o *table.Tx, ad *Adoption) error {
 	switch {
 	case o.Store.IsLeaf() || ad.is == nil:
 		return nil
-	case ad.Kind == record.HolderName || ad.Kind == record.Holder:
+	case ad.Kind.OfTicket():
 		return joinPart(o, ad)
 	case !hasTwins(ad.Kind) || ad.Was != nil && entry.SameKeys(ad.Was, ad.is) && !anyMerged(o):
 		return nil
@@ -41,7 +41,7 @@ func joinTwins(o *table.Tx, ad *Adoption) error {
 	if err != nil {
 		return err
 	}
-	return join(o, ad.Kind, st.Id.Int(), d)
+	return join(o, ad.Kind, st.ID.Int(), d)
 }
 
 // anyMerged tells whether a record was ever merged: before, nobody need look for what such were known by.

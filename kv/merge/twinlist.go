@@ -20,7 +20,7 @@ func listTwin(o *table.Tx, k *record.Kind, st *table.Stored, d *record.Doc, into
 		return err
 	}
 	c := record.Clash{Winner: value.Quote(k.DocID(record.Int(into))), Other: d.Canonical()}
-	return listConflict(o, k, st.Id, c, t.Winner().Node)
+	return listConflict(o, k, st.ID, c, t.Winner().Node)
 }
 
 // listDifferences tells staff of what a merged record had and the one that stays has not.
@@ -40,7 +40,7 @@ func listDifferences(o *table.Tx, k *record.Kind, kept, merged *table.Stored, d 
 			continue
 		}
 		c := record.Clash{Field: name, Winner: stays.Value(name), Other: d.Value(name)}
-		if err := listConflict(o, k, kept.Id, c, by); err != nil {
+		if err := listConflict(o, k, kept.ID, c, by); err != nil {
 			return err
 		}
 	}
@@ -66,7 +66,7 @@ func repoint(o *table.Tx, k *record.Kind, st *table.Stored, d *record.Doc) (*tab
 	if len(is.Differs(d)) == 0 {
 		return st, d, nil
 	}
-	next, err := o.Write(table.Edit{Kind: k, Id: st.Id, Before: st, Was: d, Is: is})
+	next, err := o.Write(table.Edit{Kind: k, ID: st.ID, Before: st, Was: d, Is: is})
 	return next, is, err
 }
 
@@ -106,10 +106,10 @@ func kept(o *table.Tx, k *record.Kind, id int64) (int64, error) {
 	if err != nil || st == nil || !st.Deleted {
 		return id, err
 	}
-	if st, err = table.Survivor(o.View, k, st.Id); err != nil || st == nil {
+	if st, err = table.Survivor(o.View, k, st.ID); err != nil || st == nil {
 		return id, err
 	}
-	return st.Id.Int(), nil
+	return st.ID.Int(), nil
 }
 
 // repointAll makes all records name the one that stays which have named a merged one.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
+	"doorward/kv/entry"
 	"doorward/kv/record"
 	"doorward/kv/table"
 )
@@ -25,8 +26,40 @@ func (a *Arrival) AnyNew(d *record.Doc, names []string) string {
 	return ""
 }
 
-// IsOnlyOf tells that one node alone has made all revisions of a record.
-func (a *Arrival) IsOnlyOf(node string) bool {
+// isOnlyOf tells that one node alone has made all revisions of a record.
+func (a *Arrival) isOnlyOf(node string) bool {
 	own, err := ulid.ParseStrict(node)
 	return err == nil && a.Node.Node == own && table.IsOnlyOf(&a.Tree, own)
+}
+
+// IsWhollyOf is isOnlyOf for all of a ticket. The ticket itself says so where others have changed another of its records.
+func (a *Arrival) IsWhollyOf(o *table.Tx, node string) (bool, error) {
+	if !a.Kind.OfTicket() || !a.isOnlyOf(node) {
+		return a.isOnlyOf(node), nil
+	}
+	var b record.Body
+	if a.Before != nil {
+		b = a.Before.Body
+	}
+	if a.Doc != nil {
+		b = a.body
+	}
+	ticket, err := o.LoadAny(record.Ticket, entry.TicketOfPart(a.Kind, a.ID, b))
+	if err != nil || ticket == nil {
+		return err == nil, err
+	}
+	t, err := table.LoadTree(o.View, record.Ticket, ticket)
+	own, _ := ulid.ParseStrict(node) // isOnlyOf has read it
+	return err == nil && table.IsOnlyOf(&t, own), err
+}
+
+// PassesNothingOn answers a *Forbidden for a ticket of an event's laptop that has gone to another holding.
+func (a *Arrival) PassesNothingOn() error {
+	if a.Kind != record.Ticket || a.Doc == nil || a.Before == nil || a.Before.Deleted {
+		return nil
+	}
+	if h := entry.PresentOf(a.Before.Body); h.IsZero() || h == entry.IdOfHolding(a.Doc.Value("holding")) {
+		return nil
+	}
+	return entry.ErrPassedOn
 }

@@ -95,9 +95,9 @@ func (of *Desk) Departed(p auth.Principal, held []int64) (all []Exchanged, err e
 			if err != nil {
 				return err
 			}
-			for _, sort := range []scopes.Sort{scopes.Event, scopes.EventNames, scopes.EventHolders} {
+			for _, sort := range []scopes.Sort{scopes.Event, scopes.EventNames, scopes.EventHolders, scopes.EventLabels} {
 				if had && (sort == scopes.Event || !e.Venue.Mirror) {
-					all = append(all, Exchanged{Name: scopes.Scope{Sort: sort, ID: id}.String(), Push: true, Drop: !e.Venue.Mirror, Left: left})
+					all = append(all, Exchanged{Name: scopes.Scope{Sort: sort, ID: id}.String(), Push: sort != scopes.EventLabels, Drop: !e.Venue.Mirror, Left: left})
 				}
 			}
 		}

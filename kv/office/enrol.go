@@ -70,7 +70,7 @@ func (of *Desk) Enrol(p auth.Principal, e Enrolment) (id int64, code string, end
 		d := e.doc()
 		d.Set("code_hash", codeHashText(code))
 		d.Set("code_expires_at", value.Time(ends))
-		_, err = entry.Add(o, p, record.Node, entry.NewRecord{Id: at, Made: entry.Finish(p, d, entry.Moment(o))})
+		_, err = entry.Add(o, p, record.Node, entry.NewRecord{ID: at, Made: entry.Finish(p, d, entry.Moment(o))})
 		return err
 	})
 	return id, code, ends, err
@@ -257,7 +257,7 @@ func exchangedBefore(o *table.Tx, st *table.Stored, d *record.Doc, j Joiner) (c 
 	if err != nil || hash != j.Secret || k.Node.Node != j.Node {
 		return c, table.OrErr(err, ErrCode)
 	}
-	return credential(o, st.Id.Int(), k), nil
+	return credential(o, st.ID.Int(), k), nil
 }
 
 // keyOf is the key that an enrolment is exchanged for.
@@ -277,7 +277,7 @@ func exchange(o *table.Tx, st *table.Stored, k auth.Key, j Joiner) (c Credential
 		return c, err
 	}
 	k.ID = id.Int()
-	if _, err := entry.Add(o, auth.Operator(), record.APIKey, entry.NewRecord{Id: id, Made: entry.Finish(auth.Operator(), keys.KeyDoc(&k, j.Secret), entry.Moment(o))}); err != nil {
+	if _, err := entry.Add(o, auth.Operator(), record.APIKey, entry.NewRecord{ID: id, Made: entry.Finish(auth.Operator(), keys.KeyDoc(&k, j.Secret), entry.Moment(o))}); err != nil {
 		return c, err
 	}
 	_, err = entry.Amend(o, auth.Operator(), record.Node, st, func(d *record.Doc) {
@@ -288,7 +288,7 @@ func exchange(o *table.Tx, st *table.Stored, k auth.Key, j Joiner) (c Credential
 	if err == nil {
 		err = givesAll(o, k.Principal(), j.Holds)
 	}
-	return credential(o, st.Id.Int(), k), err
+	return credential(o, st.ID.Int(), k), err
 }
 
 func credential(o *table.Tx, id int64, k auth.Key) Credential {

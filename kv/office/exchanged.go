@@ -107,12 +107,18 @@ func ExchangedOf(v *table.View, e *Enrolled) (all []Exchanged) {
 	add := func(sort scopes.Sort, id int64, push, pull bool) {
 		all = append(all, Exchanged{Name: scopes.Scope{Sort: sort, ID: id}.String(), Push: push, Pull: pull})
 	}
+	addLabels := func(event int64) {
+		if !e.Venue.Names { // who has the names derives them
+			add(scopes.EventLabels, event, false, true)
+		}
+	}
 	add(scopes.Reference, 0, false, true)
 	if e.Level.Name == auth.EventOf {
 		for _, id := range e.Level.IDs {
 			add(scopes.Event, id, true, true)
 			add(scopes.EventNames, id, true, e.Venue.Names)
 			add(scopes.EventHolders, id, true, false)
+			addLabels(id)
 		}
 		return all
 	}
@@ -130,6 +136,7 @@ func ExchangedOf(v *table.View, e *Enrolled) (all []Exchanged) {
 		add(scopes.Event, id, true, true)
 		add(scopes.EventNames, id, true, e.Venue.Names)
 		add(scopes.EventHolders, id, true, true)
+		addLabels(id)
 	}
 	return all
 }

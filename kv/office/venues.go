@@ -158,7 +158,7 @@ func (of *Desk) WipeVenue(p auth.Principal, id int64) error {
 		if err := endVenue(o, p, st, d); err != nil {
 			return err
 		}
-		st, err := o.Load(record.Node, st.Id)
+		st, err := o.Load(record.Node, st.ID)
 		if err != nil {
 			return err
 		}

@@ -58,5 +58,5 @@ func ExampleKind_NewDraft() {
 	fmt.Println(rev.Next(rev.ID{}, false, canonical))
 	// Output:
 	// 7 "01HZX3Q0000000000000000ABC"
-	// 1-5ee31ded0ad7223c688a1a74dde9eb31
+	// 1-555e3dc728911f5c5ff5e304001811a5
 }

@@ -24,6 +24,7 @@ type Kind struct {
 	Fields   []Field
 
 	scopes []scopes.Sort // the databases its records belong to
+	ended  []scopes.Sort // those of holdings that have ended, where they are others
 	layout               // made of Fields by table
 }
 
@@ -37,7 +38,7 @@ const (
 	Churches               // person, financial_entry: by their church; without one, denomination only
 	Shared                 // event, group: by their church; without one, read at church level and above, changed at denomination
 	Members                // membership: where both its person and its group are seen
-	Events                 // ticket, holder_name, holder and facts: as their event
+	Events                 // ticket, its code and holdings, and facts: as their event
 	System                 // api_key
 )
 
@@ -67,7 +68,9 @@ const (
 	Secret                       // shown on no surface and in no schema
 	Filled                       // Settle gives it a value: never null in a reply
 	Document                     // ranked search finds it by all its digits; other searches do not read it
-	Personal                     // is cleared when the person that the record names is erased; the record stays
+	Personal                     // says something of a person
+	Together                     // a merge takes the fields with this flag from one side (Merge)
+	Union                        // merge rule: a list of all that either side has
 )
 
 // Has reports whether any of the given flags is set.
@@ -196,7 +199,7 @@ func table(k Kind, rules ...settler) *Kind {
 		place(&k, i, f)
 		k.ofPeople = k.ofPeople || f.Flags.Has(Personal) || f.Type == Ref{"person"}
 	}
-	k.ofPeople = k.ofPeople || k.Name == "person"
+	k.ofPeople = k.ofPeople || k.Name == "person" || k.Name == "ticket" // which is shown with its holder
 	slices.SortFunc(k.sorted, func(a, b int) int { return strings.Compare(k.Fields[a].Name, k.Fields[b].Name) })
 	return &k
 }

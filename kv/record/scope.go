@@ -30,7 +30,7 @@ func KindsIn(s scopes.Sort) []*Kind {
 	var found []*Kind
 	for _, k := range kinds {
 		shared := s == scopes.Reference && k.Class == Shared // those of no church
-		if shared || slices.Contains(k.scopes, s) {
+		if shared || slices.Contains(k.scopes, s) || slices.Contains(k.ended, s) {
 			found = append(found, k)
 		}
 	}

@@ -106,19 +106,22 @@ func TestDocReadsItsValues(t *testing.T) {
 func TestTicketFormPartsAndJoins(t *testing.T) {
 	p := parsed(t, record.TicketForm, record.Admin, `{"event_id":7,"code":"K7QP-2M","type":"Adult","holder_name":"Ana da Souza",
 		"email":"a@e.org","phone":"+55 11 98765-4321","person_id":4,"order":"Souza","valid_from":"2026-05-01T09:00:00Z","external_id":"x1"}`)
-	ticket, name, holder := record.SplitTicket(p)
+	parts := record.SplitTicket(p)
+	ticket, code, name, holder := parts.Ticket, parts.Code, parts.Name, parts.Holder
 	docs := map[*record.Patch]*record.Doc{}
-	for _, part := range []*record.Patch{ticket, name, holder} {
+	for _, part := range []*record.Patch{ticket, code, name, holder} {
 		docs[part] = part.Kind.NewDoc()
 		docs[part].Apply(part)
 		docs[part].Settle(nil, record.Moment{Now: noon})
 	}
-	expect(t, docs[ticket], map[string]string{"event_id": "7", "type": `"Adult"`, "state": `"valid"`, "label": `"Ana S."`, "order": `"Souza"`,
+	expect(t, docs[ticket], map[string]string{"event_id": "7", "type": `"Adult"`, "state": `"valid"`, "order": `"Souza"`, "holding": "null", "ended": "[]",
 		"valid_from": `"2026-05-01T09:00:00Z"`, "valid_until": "null", "external_id": `"x1"`, "code_hash": "null"})
 	expect(t, docs[name], map[string]string{"event_id": "7", "full_name": `"Ana da Souza"`, "phone_tail": `"4321"`})
-	expect(t, docs[holder], map[string]string{"event_id": "7", "code": `"K7QP-2M"`, "email": `"a@e.org"`, "phone": `"+55 11 98765-4321"`, "person_id": "4"})
+	expect(t, docs[code], map[string]string{"event_id": "7", "code": `"K7QP-2M"`})
+	expect(t, docs[holder], map[string]string{"event_id": "7", "email": `"a@e.org"`, "phone": `"+55 11 98765-4321"`, "person_id": "4", "persons": "[4]"})
 
-	form := record.JoinTicket(docs[ticket].Encode(), docs[name].Encode(), docs[holder].Encode())
+	form := record.JoinTicket(docs[ticket].Encode(), docs[code].Encode(), docs[name].Encode(), docs[holder].Encode())
+	form.Set("label", record.LabelOf(docs[name].Encode()))
 	got := string(record.TicketForm.Show(nil, record.Admin, &record.View{ID: record.Int(9), Body: form.Encode(), UpdatedAt: noon}))
 	want := `{"id":9,"event_id":7,"code":"K7QP-2M","type":"Adult","state":"valid","holder_name":"Ana da Souza","email":"a@e.org",` +
 		`"phone":"+55 11 98765-4321","person_id":4,"order":"Souza","valid_from":"2026-05-01T09:00:00Z","valid_until":null,` +
@@ -126,8 +129,9 @@ func TestTicketFormPartsAndJoins(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the form's reply differs: %s", diff)
 	}
-	_, name, holder = record.SplitTicket(parsed(t, record.TicketForm, record.Admin, `{"phone":"12","code":null}`))
-	if _, given := holder.Value("code"); given {
+	parts = record.SplitTicket(parsed(t, record.TicketForm, record.Admin, `{"phone":"12","code":null}`))
+	name = parts.Name
+	if _, given := parts.Code.Value("code"); given {
 		t.Error("a null code is given on")
 	}
 	if v, given := name.Value("phone_tail"); !given || string(v) != "null" {

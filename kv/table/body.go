@@ -26,7 +26,7 @@ func KeepBody(o *Tx, k *record.Kind, st *Stored) {
 	row := []byte{Flag(st.Foreign), st.Version}
 	row = binary.AppendUvarint(row, uint64(len(st.Body.Shown)))
 	row = append(append(row, st.Body.Shown...), st.Body.Hidden...)
-	o.Put(BodyBucket, BodyKey(k, st.Id, st.Revision), row)
+	o.Put(BodyBucket, BodyKey(k, st.ID, st.Revision), row)
 }
 
 // KeptBody reads a kept body; nil where there is none. It has no more of a header than belongs to the body.
@@ -35,10 +35,10 @@ func KeptBody(v *View, k *record.Kind, id record.ID, rev rev.ID) (*Stored, error
 	if err != nil || row == nil {
 		return nil, err
 	}
-	st := &Stored{Id: id}
+	st := &Stored{ID: id}
 	st.Revision = rev
 	if err = st.ParseBody(k, row); err == nil && !v.Writing() {
-		err = unshownPast(v, k, st)
+		err = Unshown(v, k, st)
 	}
 	return st, err
 }

@@ -33,7 +33,6 @@ const (
 	ErasedBucket                          // keyed hash of a record's id → how far its erasure is
 	TwinBucket                            // what merged records were known by; what they were merged into
 	ReadsBucket                           // minute, api key, kind → how many records of people it was shown
-	FormerBucket                          // ticket, person who held it once → since when no more
 	MirrorBucket                          // kind, id → the record as it was pulled; what is pulled from
 	namedBuckets                          // how many the above are
 )
@@ -47,7 +46,7 @@ var Schema = newSchema()
 func newSchema() (s engine.Schema) {
 	for b, name := range [namedBuckets]string{"meta", "log", "lookup", "code", "admission", "once", "once_expiry",
 		"free", "free_doc", "free_body", "free_log", "free_local", "free_blob", "free_chunk", "free_ref", "free_loose",
-		"tree", "body", "scope_log", "left", "lease", "opaque", "opaque_body", "erased", "twin", "reads", "former", "mirror"} {
+		"tree", "body", "scope_log", "left", "lease", "opaque", "opaque_body", "erased", "twin", "reads", "mirror"} {
 		s[b].Name = name
 	}
 	s[MetaBucket].IsKey = IsMetaKey

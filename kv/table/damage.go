@@ -69,8 +69,6 @@ func RowName(b engine.Bucket, key []byte) string {
 		name = recordName(record.Ticket, key[len(key)-8:])
 	case b == AdmissionBucket && len(key) >= 16:
 		name = recordName(record.Checkin, key[len(key)-16:])
-	case b == FormerBucket:
-		name = fmt.Sprint("ticket ", c.Uint64())
 	case b == LeaseBucket && len(key) >= 2:
 		if k, ok := record.ByNumber(key[1]); ok {
 			name = fmt.Sprintf("lease of %s ids %x", k.Name, key[2:])

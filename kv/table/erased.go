@@ -1,35 +1,47 @@
 package table
 
 import (
+	"encoding/binary"
 	"time"
 
+	"doorward/kv/engine"
 	"doorward/kv/ledger"
 	"doorward/kv/record"
 )
 
-// ErasedAs is the kind under which a record is erased: a ticket's parts are the ticket.
+// ErasedAs is the kind under which a record is erased: a holding's records are the holding.
 func ErasedAs(k *record.Kind) *record.Kind {
-	if k == record.HolderName || k == record.Holder {
-		return record.Ticket
+	if k.OfHolding() {
+		return record.Holder
 	}
 	return k
 }
 
-// HashErased is a record's keyed hash.
+// HashErased is what is said of a record that is erased: a keyed hash of its id. A holding's ULID says nothing of a person, and is said itself.
 func (s *Set) HashErased(k *record.Kind, id record.ID) ledger.ErasedHash {
-	return ledger.ErasedHash(s.HashCode("erased\x00" + ErasedAs(k).DocID(id)))
+	if k.OfHolding() {
+		return ledger.ErasedHash(id.ULID())
+	}
+	return ledger.ErasedHash(s.HashCode("erased\x00" + k.DocID(id)))
 }
 
-// erased tells whether a record was erased, or is being; nil: it was not.
+// IsErasable tells the kinds whose records are erased.
+func IsErasable(k *record.Kind) bool {
+	return k == record.Person || k == record.Membership || k == record.Holder
+}
+
+// IsErased tells whether a record is gone for good, or will be.
+func IsErased(v *View, k *record.Kind, id record.ID) (bool, error) {
+	if !IsErasable(ErasedAs(k)) || !v.Store.Recalls.Any.Load() {
+		return false, nil
+	}
+	hash := v.Store.HashErased(k, id)
+	row, err := v.Get(ErasedBucket, hash[:])
+	return row != nil, err
+}
+
+// FindErased is the row of an erased record; nil: it was not erased.
 func FindErased(v *View, k *record.Kind, id record.ID) (*Erased, error) {
-	switch ErasedAs(k) {
-	case record.Person, record.Membership, record.Ticket:
-	default:
-		return nil, nil
-	}
-	if !v.Store.Recalls.Any.Load() {
-		return nil, nil
-	}
 	hash := v.Store.HashErased(k, id)
 	row, err := v.Get(ErasedBucket, hash[:])
 	if err != nil || row == nil {
@@ -38,45 +50,41 @@ func FindErased(v *View, k *record.Kind, id record.ID) (*Erased, error) {
 	return ParseErased(row)
 }
 
-// IsErased tells whether a record is gone for good.
-func IsErased(v *View, k *record.Kind, id record.ID) (bool, error) {
-	if ErasedAs(k) == record.Ticket {
-		return false, nil
-	}
-	e, err := FindErased(v, k, id)
-	return e != nil, err
-}
-
 // NamesErased tells whether a record refers to an erased person.
 func NamesErased(v *View, k *record.Kind, d *record.Doc) (bool, error) {
-	for i := range k.Fields {
-		f := &k.Fields[i]
-		if RefersTo(f) != record.Person.Name {
+	if k != record.Membership && k != record.Holder {
+		return false, nil
+	}
+	for _, ref := range d.Pointers() {
+		if ref.Kind != record.Person {
 			continue
 		}
-		if n := d.Int(f.Name); n != 0 {
-			if gone, err := IsErased(v, record.Person, record.Int(n)); err != nil || gone {
-				return gone, err
-			}
+		if gone, err := IsErased(v, ref.Kind, ref.ID); err != nil || gone {
+			return gone, err
 		}
 	}
 	return false, nil
 }
 
-// HolderErased tells a ticket that belongs to an erased person.
-func HolderErased(v *View, ticket record.ID) (bool, error) {
-	bare := v.Bare
-	v.Bare = true // what it hides depends on this
-	defer func() { v.Bare = bare }()
-	st, err := v.Load(record.Holder, ticket)
-	if err != nil || st == nil {
-		return false, err
+// Erased is the row of an erased record: kind 1, done 8.
+type Erased struct {
+	Kind *record.Kind
+	Done int64 // microseconds since 1970; 0 = not yet
+}
+
+func (e *Erased) Encode() []byte {
+	return binary.BigEndian.AppendUint64([]byte{e.Kind.Number}, uint64(e.Done))
+}
+
+func ParseErased(row []byte) (e *Erased, err error) {
+	c := Cutter{Rest: row}
+	e = &Erased{}
+	e.Kind, _ = record.ByNumber(c.Byte())
+	e.Done = int64(c.Uint64())
+	if c.Short || len(c.Rest) > 0 || e.Kind == nil {
+		return nil, engine.ErrCorrupt
 	}
-	d, err := st.Decode(record.Holder)
-	if err != nil {
-		return false, err
-	}
-	return NamesErased(v, record.Holder, d)
+	return e, nil
 }
 
 const DoorsQuiet = time.Hour

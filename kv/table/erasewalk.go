@@ -11,7 +11,7 @@ import (
 
 // ListedRow reads a conflict or a refusal, and one that is settled as it was before, for the file still has that; nil where it has not.
 func ListedRow(v *View, listed *record.Kind, id record.ID, row []byte) (*Stored, error) {
-	st := &Stored{Id: id}
+	st := &Stored{ID: id}
 	if err := st.read(listed, row); err != nil || !st.Deleted {
 		return st, err
 	}
@@ -19,7 +19,7 @@ func ListedRow(v *View, listed *record.Kind, id record.ID, row []byte) (*Stored,
 	if err != nil || kept == nil {
 		return nil, err
 	}
-	was := &Stored{Id: id}
+	was := &Stored{ID: id}
 	return was, was.ParseBody(listed, kept)
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 // FormatNumber is what this version writes, and reads.
-const FormatNumber = 4
+const FormatNumber = 5
 
 var (
 	formatKey = []byte("format")

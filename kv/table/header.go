@@ -36,7 +36,7 @@ func (h *Header) Home(k *record.Kind) int64 {
 		switch s.Sort {
 		case scopes.Church, scopes.ChurchFinance:
 			return s.ID
-		case scopes.Event, scopes.EventNames, scopes.EventHolders:
+		case scopes.Event, scopes.EventNames, scopes.EventHolders, scopes.EventLabels:
 			if k.Class == record.Events {
 				return s.ID
 			}

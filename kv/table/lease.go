@@ -26,8 +26,8 @@ func LeaseSize(k *record.Kind) int64 {
 	switch {
 	case k == record.Ticket:
 		return 100_000
-	case k.ULID || k == record.HolderName || k == record.Holder || !auth.OfLaptops(k):
-		return 0 // a ticket's parts have its id
+	case k.ULID || k.OfTicket() || !auth.OfLaptops(k):
+		return 0 // a ticket's code has its id
 	}
 	return 10_000
 }

@@ -52,7 +52,7 @@ func (h homeLists) Of(home int64) *IdList {
 // ListChange is one record entering or leaving the lists.
 type ListChange struct {
 	Kind        *record.Kind
-	Id          record.ID
+	ID          record.ID
 	Was, Is     bool
 	WasHome     int64
 	IsHome      int64
@@ -101,16 +101,16 @@ func (kl *KindLists) apply(c *ListChange) {
 	if c.Was != c.Is {
 		kl.All = kl.All.Own(kl.edit)
 		if c.Is {
-			kl.All.Insert(c.Id)
+			kl.All.Insert(c.ID)
 		} else {
-			kl.All.Remove(c.Id)
+			kl.All.Remove(c.ID)
 		}
 	}
 	if c.Kind.Home != "" {
-		kl.Home = kl.Home.move(kl.edit, c.Id, c.Was, c.WasHome, c.Is, c.IsHome)
+		kl.Home = kl.Home.move(kl.edit, c.ID, c.Was, c.WasHome, c.Is, c.IsHome)
 	}
 	if c.Kind == record.Ticket {
-		kl.Issued = kl.Issued.move(kl.edit, c.Id, c.Was && c.WasIn, c.WasHome, c.Is && c.isIn, c.IsHome)
+		kl.Issued = kl.Issued.move(kl.edit, c.ID, c.Was && c.WasIn, c.WasHome, c.Is && c.isIn, c.IsHome)
 	}
 }
 
@@ -173,7 +173,7 @@ func listAll(r *engine.View, damaged map[*record.Kind]bool) (*lists, damages, *r
 			}
 			n++
 			if !st.Deleted {
-				kl.push(k, st.Id, st.Home(k), counts)
+				kl.push(k, st.ID, st.Home(k), counts)
 			}
 		}
 		if damaged[k] {
@@ -205,7 +205,7 @@ func eachHeader(r *engine.View, k *record.Kind, fn func(st *Stored, counts bool)
 		if !ok {
 			return fmt.Errorf("%w: key of kind %s", engine.ErrCorrupt, k.Name)
 		}
-		st.Id = id
+		st.ID = id
 		fn(&st, !st.Deleted && Issued(k, st.Body))
 	}
 	return nil

@@ -80,7 +80,8 @@ func LookupKeys(k *record.Kind, id record.ID, d *record.Doc, stamp int64) [][]by
 	if d == nil {
 		return nil
 	}
-	keys, room := make([][]byte, 0, 16), make([]byte, 0, 512)
+	var keys [][]byte
+	var room []byte // made for the first key: most kinds of a ticket's records have none
 	add := func(key []byte) {
 		begin := len(room)
 		room = k.AppendID(key, id)
@@ -90,6 +91,9 @@ func LookupKeys(k *record.Kind, id record.ID, d *record.Doc, stamp int64) [][]by
 		f := &k.Fields[i]
 		if !f.Flags.Has(record.Indexed) {
 			continue
+		}
+		if room == nil {
+			keys, room = make([][]byte, 0, 16), make([]byte, 0, 512)
 		}
 		for v := range Indexed(d.Value(f.Name)) {
 			if key, ok := AppendIndexed(LookupPrefix(room, k, f.Name), f, v); ok {

@@ -38,7 +38,7 @@ func (o *Tx) After(fn func()) { o.Tx.OnCommitted(fn) }
 // Edit is one record as it was and as it shall be.
 type Edit struct {
 	Kind   *record.Kind
-	Id     record.ID
+	ID     record.ID
 	Before *Stored      // nil: new
 	Was    *record.Doc  // of before, if it is live
 	Is     *record.Doc  // nil: deleted
@@ -54,12 +54,15 @@ func (o *Tx) Write(c Edit) (*Stored, error) {
 	if err != nil {
 		return nil, err
 	}
-	next := &Stored{Id: c.Id, Header: Header{Version: c.Kind.Version, UpdatedAt: o.Stamp, UpdatedBy: c.Author}}
+	next := &Stored{ID: c.ID, Header: Header{Version: c.Kind.Version, UpdatedAt: o.Stamp, UpdatedBy: c.Author}}
 	if c.Is == nil {
 		next.Deleted = true
 		next.Scopes = c.Before.Scopes
 	} else {
-		copy(next.Scopes[:], c.Kind.Scopes(c.Id, c.Is, home))
+		copy(next.Scopes[:], c.Kind.Scopes(c.ID, c.Is, home))
+		if c.Kind == record.HolderName && c.Before != nil {
+			next.Scopes[0].Sort = c.Before.Scopes[0].Sort // its ticket says which (settleHoldings)
+		}
 	}
 	if err := o.Store.Rules.Leaves(o, c.Kind, c.Before, next.Scopes); err != nil {
 		return nil, err
@@ -107,8 +110,8 @@ func Place(o *Tx, k *record.Kind, before, next *Stored) {
 	moveScopes(o, k, before, next, o.Scratch)
 	crash.At(crash.BeforeRecord)
 	o.Scratch = appendRow(o.Scratch[:0], &next.Header, next.Body)
-	o.Put(KindBucket(k), k.AppendID(key[:0], next.Id), o.Scratch)
-	c := ListChange{Kind: k, Id: next.Id, Is: !next.Deleted, IsHome: next.Home(k), isIn: Issued(k, next.Body), To: next.Mark()}
+	o.Put(KindBucket(k), k.AppendID(key[:0], next.ID), o.Scratch)
+	c := ListChange{Kind: k, ID: next.ID, Is: !next.Deleted, IsHome: next.Home(k), isIn: Issued(k, next.Body), To: next.Mark()}
 	if before != nil && !before.Deleted {
 		c.Was, c.WasHome, c.WasIn = true, before.Home(k), Issued(k, before.Body)
 	}
@@ -123,13 +126,13 @@ func Place(o *Tx, k *record.Kind, before, next *Stored) {
 func MoveLookups(o *Tx, c Edit, stamp int64) {
 	var old, now [][]byte
 	if c.Was != nil {
-		old = LookupKeys(c.Kind, c.Id, c.Was, c.Before.UpdatedAt)
+		old = LookupKeys(c.Kind, c.ID, c.Was, c.Before.UpdatedAt)
 	}
 	if now = c.Ready.under(c.Kind, stamp); now == nil {
-		now = LookupKeys(c.Kind, c.Id, c.Is, stamp)
+		now = LookupKeys(c.Kind, c.ID, c.Is, stamp)
 	}
 	moveRows(o.Tx, LookupBucket, old, now)
-	moveRows(o.Tx, CodeBucket, CodeKeys(c.Kind, c.Id, c.Was), CodeKeys(c.Kind, c.Id, c.Is))
+	moveRows(o.Tx, CodeBucket, CodeKeys(c.Kind, c.ID, c.Was), CodeKeys(c.Kind, c.ID, c.Is))
 }
 
 // moveRows replaces one set of valueless rows by another.
@@ -225,7 +228,7 @@ const (
 // AppendLog writes a log row: kind, flags, id, generation, hash.
 func AppendLog(dst []byte, k *record.Kind, st *Stored, more byte) []byte {
 	dst = append(dst, k.Number, flags(st.Deleted, st.Branched)|more)
-	dst = k.AppendID(dst, st.Id)
+	dst = k.AppendID(dst, st.ID)
 	dst = binary.AppendUvarint(dst, st.Revision.Generation)
 	return append(dst, st.Revision.Hash[:]...)
 }

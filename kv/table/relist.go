@@ -45,7 +45,7 @@ func relist(r *engine.View, k *record.Kind) *relisting {
 	if len(l.lost) > 0 && len(l.unknown) > 0 {
 		l.doubtful, l.counts = true, true
 		for _, id := range l.unknown {
-			l.all[id] = &Stored{Id: id}
+			l.all[id] = &Stored{ID: id}
 		}
 	}
 	for _, st := range l.all {
@@ -60,7 +60,7 @@ func relist(r *engine.View, k *record.Kind) *relisting {
 func (l *relisting) told(c Change) *Stored {
 	st := l.all[c.ID]
 	if st == nil {
-		st = &Stored{Id: c.ID, Header: Header{Deleted: c.Deleted}}
+		st = &Stored{ID: c.ID, Header: Header{Deleted: c.Deleted}}
 		l.all[c.ID] = st
 	}
 	return st
@@ -102,7 +102,7 @@ func (l *relisting) readRows() {
 	Sound(l.View, KindBucket(l.kind), nil, func(key, row []byte) {
 		st := &Stored{}
 		if id, ok := l.kind.KeyID(key); ok && st.Parse(row) == nil {
-			st.Id = id
+			st.ID = id
 			l.all[id] = st
 			l.known(st.Seq)
 		}

@@ -40,7 +40,7 @@ func moveScopes(o *Tx, k *record.Kind, before, next *Stored, row []byte) {
 			o.Delete(ScopeLogBucket, ScopeSeqKey(key[:0], s, before.Seq))
 			if !next.In(s) {
 				o.Put(ScopeLogBucket, ScopeSeqKey(key[:0], s, next.Seq), AppendLog(nil, k, before, RowRemoved))
-				o.Put(LeftBucket, LeftKey(k, next.Id, s), SeqKey(next.Seq))
+				o.Put(LeftBucket, LeftKey(k, next.ID, s), SeqKey(next.Seq))
 			}
 		}
 	}
@@ -60,7 +60,7 @@ func Welcome(o *Tx, k *record.Kind, before, next *Stored) error {
 		if s.Sort == 0 || before.In(s) {
 			continue
 		}
-		key := LeftKey(k, next.Id, s)
+		key := LeftKey(k, next.ID, s)
 		row, err := o.Get(LeftBucket, key)
 		if err != nil {
 			return err

@@ -4,7 +4,7 @@ import "sync/atomic"
 
 // Session is one start of a store, as far as it has told peers of it.
 type Session struct {
-	Id     string   // ULID
+	ID     string   // ULID
 	Before []string // the sessions before, the latest first, back to the last that a peer has answered to; or else the epoch
 	Met    atomic.Bool
 }

@@ -26,7 +26,7 @@ type View struct {
 // Stored is a record as it lies in the store.
 type Stored struct {
 	Header
-	Id   record.ID
+	ID   record.ID
 	Body record.Body
 }
 
@@ -72,7 +72,7 @@ func (v *View) LoadAny(k *record.Kind, id record.ID) (*Stored, error) {
 	if err != nil || row == nil {
 		return nil, err
 	}
-	st := &Stored{Id: id}
+	st := &Stored{ID: id}
 	if err := st.read(k, row); err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (v *View) Each(k *record.Kind, ids []record.ID, fn func(*Stored) error) err
 		if err != nil {
 			return err
 		}
-		st.Id = id
+		st.ID = id
 		if err := st.read(k, row); err != nil {
 			return err
 		}

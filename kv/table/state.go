@@ -60,12 +60,12 @@ func DecodeState(row []byte) (s state, err error) {
 
 // Tick moves the hybrid clock past everything it has said, and to the wall clock if that is later.
 func (s *state) Tick(now time.Time) uint64 {
-	s.Hlc = max(s.Hlc+1, Millis(now)<<16)
+	s.Hlc = max(s.Hlc+1, millis(now)<<16)
 	return s.Hlc
 }
 
-// Millis is a wall clock as the hybrid one takes it; before 1970 it is 1970.
-func Millis(now time.Time) uint64 { return uint64(max(0, now.UnixMilli())) }
+// millis is a wall clock as the hybrid one takes it; before 1970 it is 1970.
+func millis(now time.Time) uint64 { return uint64(max(0, now.UnixMilli())) }
 
 // maxAhead is how far a stamp of another node may lie ahead of our clock and still move the hybrid clock.
 const maxAhead = 24 * time.Hour
@@ -73,7 +73,7 @@ const maxAhead = 24 * time.Hour
 // Observe moves the hybrid clock to a stamp of another node, so that what is written here from now on comes after what that has
 // written; one too far ahead, of a laptop in 2035, moves nothing (design.md §4).
 func (s *state) Observe(stamp uint64, now time.Time) {
-	if stamp>>16 <= Millis(now.Add(maxAhead)) {
+	if stamp>>16 <= millis(now.Add(maxAhead)) {
 		s.Hlc = max(s.Hlc, stamp)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/oklog/ulid/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"doorward/kv/disk"
@@ -51,11 +50,10 @@ type Set struct {
 
 // Rules are what the rooms above the tables have to say of a change, while it is written.
 type Rules struct {
-	Leaves   func(o *Tx, k *record.Kind, before *Stored, next [2]scopes.Scope) error // a *Forbidden: it must not be made here
-	Placed   func(o *Tx, k *record.Kind, before, next *Stored)                       // the record's row was put; before nil: it is new
-	Ended    func(o *Tx, c Edit, t *rev.Tree) error                                  // a deletion is about to end all leaves of a tree
-	Returned func(s *Set, node ulid.ULID) error                                      // a node goes on in another epoch than before
-	Settled  func(o *Tx, ticket record.ID) error                                     // a ticket may have changed its state, or is gone
+	Leaves  func(o *Tx, k *record.Kind, before *Stored, next [2]scopes.Scope) error // a *Forbidden: it must not be made here
+	Placed  func(o *Tx, k *record.Kind, before, next *Stored)                       // the record's row was put; before nil: it is new
+	Ended   func(o *Tx, c Edit, t *rev.Tree) error                                  // a deletion is about to end all leaves of a tree
+	Settled func(o *Tx, ticket record.ID) error                                     // a ticket may have changed its state, or is gone
 }
 
 func newSet(c Config, r Rules) *Set {

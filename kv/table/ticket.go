@@ -24,7 +24,8 @@ func HexText(b []byte) jsontext.Value { return jsontext.Value(`"` + hex.EncodeTo
 
 // Made is a new record ready to be stored.
 type Made struct {
-	Doc      *record.Doc
-	Body     record.Body
-	Revision rev.ID
+	Doc       *record.Doc
+	Body      record.Body
+	Canonical []byte
+	Revision  rev.ID
 }

@@ -19,7 +19,7 @@ func TreeKey(k *record.Kind, id record.ID) []byte { return k.AppendID([]byte{k.N
 // tree is all that is known of a record's revisions. One that has only ever had this revision, made here, has no row: its header
 // says it all.
 func LoadTree(v *View, k *record.Kind, st *Stored) (rev.Tree, error) {
-	row, err := v.Get(TreeBucket, TreeKey(k, st.Id))
+	row, err := v.Get(TreeBucket, TreeKey(k, st.ID))
 	if err != nil {
 		return rev.Tree{}, err
 	}
@@ -68,7 +68,7 @@ func branch(o *Tx, c Edit, next *Stored) error {
 		if err := EndAll(&t, node); err != nil {
 			return err
 		}
-		NoteMerged(o, c.Kind, c.Id, &t)
+		NoteMerged(o, c.Kind, c.ID, &t)
 	}
 	KeepBody(o, c.Kind, c.Before)
 	settleTree(o, c.Kind, next, &t)
@@ -87,7 +87,7 @@ func KeptDoc(v *View, k *record.Kind, id record.ID, rev rev.ID) (*record.Doc, er
 // DocOf is a record as one of its revisions; nil where the body of that is not held.
 func DocOf(v *View, k *record.Kind, st *Stored, rev rev.ID) (*record.Doc, error) {
 	if rev != st.Revision {
-		return KeptDoc(v, k, st.Id, rev)
+		return KeptDoc(v, k, st.ID, rev)
 	}
 	if st.Deleted {
 		return nil, nil
@@ -116,9 +116,9 @@ func endLeaf(t *rev.Tree, leaf rev.ID, node rev.Node) error {
 // settleTree removes what the tree need not keep, sets the header from the tree, and writes the tree.
 func settleTree(o *Tx, k *record.Kind, next *Stored, t *rev.Tree) {
 	for _, rev := range Shape(next, t) {
-		o.Delete(BodyBucket, BodyKey(k, next.Id, rev))
+		o.Delete(BodyBucket, BodyKey(k, next.ID, rev))
 	}
-	o.Put(TreeBucket, TreeKey(k, next.Id), t.Append(nil))
+	o.Put(TreeBucket, TreeKey(k, next.ID), t.Append(nil))
 }
 
 // Shape removes from a tree what it need not keep and sets the header from the tree. It returns the revisions that lose their

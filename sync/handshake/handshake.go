@@ -9,7 +9,6 @@ import (
 	"doorward/kv/erase"
 	"doorward/kv/office"
 	"doorward/kv/record"
-	"doorward/kv/rev"
 	"doorward/kv/scopes"
 )
 
@@ -173,25 +172,15 @@ func (g *Greeting) IsDropped(name string) bool {
 	return slices.ContainsFunc(g.Drop, func(d Drop) bool { return d.Name == name })
 }
 
-// Erasure is an erased record, by the keyed hash of its id.
+// Erasure is an erased record, by the keyed hash of its id or, of a holding, by its ULID.
 type Erasure struct {
-	Kind  string              `json:"kind"`
-	Hash  string              `json:"hash"`
-	First map[string][]string `json:"first,omitempty"` // of a ticket, by kind: the first revisions of its parts without names
+	Kind string `json:"kind"`
+	Hash string `json:"hash"`
 }
 
 // NewErasure writes an erasure for the wire.
 func NewErasure(e erase.Erasure) Erasure {
-	told := Erasure{Kind: e.Kind.Name, Hash: hex.EncodeToString(e.Hash[:])}
-	for k, revs := range e.First {
-		if told.First == nil {
-			told.First = map[string][]string{}
-		}
-		for _, rev := range revs {
-			told.First[k.Name] = append(told.First[k.Name], rev.String())
-		}
-	}
-	return told
+	return Erasure{Kind: e.Kind.Name, Hash: hex.EncodeToString(e.Hash[:])}
 }
 
 // Parse reads an erasure; ok is false if it cannot be read. A kind of a later version is nil: this store has none of it.
@@ -201,19 +190,6 @@ func (told *Erasure) Parse() (e erase.Erasure, ok bool) {
 		return e, false
 	}
 	e.Kind, _ = record.ByName(told.Kind)
-	e.First = map[*record.Kind][]rev.ID{}
-	for name, texts := range told.First {
-		k, known := record.ByName(name)
-		for _, text := range texts {
-			rev, ok := rev.Parse(text)
-			if !ok {
-				return e, false
-			}
-			if known {
-				e.First[k] = append(e.First[k], rev)
-			}
-		}
-	}
 	return e, true
 }
 

@@ -42,7 +42,7 @@ func TestAFileTellsWhatWasErased(t *testing.T) {
 		t.Fatal(err)
 	}
 	carried(t, centre, away)
-	if err := away.Erasures.TakeErasures(auth.Operator(), []erase.Erasure{{Kind: record.Ticket}}); err != nil { // which carries out what came before
+	if err := away.Erasures.TakeErasures(auth.Operator(), []erase.Erasure{{Kind: record.Membership}}); err != nil { // which carries out what came before
 		t.Fatal(err)
 	}
 	if due, _, err := away.Erasures.ErasuresDue(); err != nil || due != 2 {

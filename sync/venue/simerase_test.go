@@ -67,18 +67,32 @@ func (w *world) nameless(n *node) {
 	}
 }
 
-// labelled wants the label of each ticket at a node to be that of the name which stands beside it, where both are there.
+// labelled wants the label of each holding that a node has to be that of its name, where both are there, and the centre to have a label
+// for each present holding with a name and for no other.
 func (w *world) labelled(n *node) {
-	list := w.docs(n, "event-1-names")
+	list, labels := w.docs(n, "event-1-names"), map[string]string{}
+	if n == w.centre {
+		labels = w.docs(n, "event-1-labels")
+	}
+	present := map[string]bool{}
 	for id, ticket := range w.docs(n, "event-1") {
-		number, isTicket := strings.CutPrefix(id, "ticket:")
-		name := bodyIn(list["holder_name:"+number])
-		if ticket = bodyIn(ticket); !isTicket || ticket == "" || name == "" {
+		if strings.HasPrefix(id, "ticket:") {
+			present[value.Unquote([]byte(memberOf(bodyIn(ticket), "holding")))] = true
+		}
+	}
+	for id, doc := range list {
+		number := strings.TrimPrefix(id, "holder_name:")
+		name, label := bodyIn(doc), bodyIn(labels["holder_label:"+number])
+		if n != w.centre || name == "" {
 			continue
 		}
-		full, label := value.Unquote([]byte(memberOf(name, "full_name"))), value.Unquote([]byte(memberOf(ticket, "label")))
-		if label != names.Label(full) {
-			w.failf("%s: the label of ticket %s is %q beside the name %q:\n%s\n%s", n.name, number, label, full, w.docs(n, "event-1")[id], list["holder_name:"+number])
+		if full := value.Unquote([]byte(memberOf(name, "full_name"))); present[number] && value.Unquote([]byte(memberOf(label, "label"))) != names.Label(full) {
+			w.failf("%s: the label of %s is %q beside the name %q", n.name, number, label, full)
+		}
+	}
+	for id, doc := range labels {
+		if number := strings.TrimPrefix(id, "holder_label:"); !present[number] && bodyIn(doc) != "" {
+			w.failf("%s: %s is over and has the label %q", n.name, number, bodyIn(doc))
 		}
 	}
 }

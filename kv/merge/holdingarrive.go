@@ -1,0 +1,229 @@
+package merge
+
+import (
+	"bytes"
+
+	"github.com/oklog/ulid/v2"
+
+	"doorward/kv/auth"
+	"doorward/kv/entry"
+	"doorward/kv/names"
+	"doorward/kv/record"
+	"doorward/kv/table"
+	"doorward/kv/ticket"
+	"doorward/kv/value"
+)
+
+// settleParts does what hangs on a record of a ticket that has come. The root alone derives, and ends holdings by merging.
+func settleParts(o *table.Tx, ad *Adoption) error {
+	switch {
+	case ad.Kind == record.Ticket:
+		return settleTicketParts(o, ad)
+	case o.Store.IsLeaf() || ad.is == nil:
+		return nil
+	case ad.Kind.OfTicket():
+		if err := takeOver(o, ad); err != nil {
+			return err
+		}
+		if ad.Kind != record.TicketCode {
+			return derive(o, ad)
+		}
+		if ad.mixed {
+			return followCode(o, ad.ID)
+		}
+	case ad.Kind == record.HolderLabel: // whoever has brought it, what it says is derived here
+		t, err := o.Load(record.Ticket, record.Int(ad.is.Int("ticket_id")))
+		if err != nil {
+			return err
+		}
+		return entry.SettleHolding(o, ad.ID, t != nil && entry.PresentOf(t.Body) == ad.ID)
+	}
+	return nil
+}
+
+// takeOver has a ticket that a laptop of the event has sold say that others have changed it.
+func takeOver(o *table.Tx, ad *Adoption) error {
+	if ad.Was == nil || ad.Guest != (ulid.ULID{}) {
+		return nil
+	}
+	st, err := o.Load(record.Ticket, entry.TicketOfPart(ad.Kind, ad.ID, ad.next.Body))
+	if err != nil || st == nil {
+		return err
+	}
+	if taken, err := ticket.IsTakenOver(o, st, ad.Node.Node); err != nil || !taken {
+		return err
+	}
+	_, err = entry.Amend(o, auth.Principal{}, record.Ticket, st, func(d *record.Doc) { d.Set("taken_over", []byte("true")) })
+	return err
+}
+
+func settleTicketParts(o *table.Tx, ad *Adoption) error {
+	if ad.is == nil {
+		if o.Store.IsLeaf() || ad.Was == nil || table.MergedIn(&ad.Tree) != 0 {
+			return nil
+		}
+		return ticket.DeleteParts(o, ad.ID, ad.Was, 0)
+	}
+	st, err := o.Load(record.Ticket, ad.ID)
+	if err != nil || st == nil {
+		return err // it was merged into another one
+	}
+	is, err := st.Decode(record.Ticket)
+	if err != nil {
+		return err
+	}
+	if !o.Store.IsLeaf() {
+		if is, err = DropErased(o, st, is); err != nil {
+			return err
+		}
+		if ad.mixed {
+			if err := followCode(o, ad.ID); err != nil {
+				return err
+			}
+		}
+	}
+	return entry.SettleHoldings(o, ad.Was, is)
+}
+
+// DropErased has a ticket without its present holding where that was erased.
+func DropErased(o *table.Tx, st *table.Stored, is *record.Doc) (*record.Doc, error) {
+	gone, err := table.IsErased(o.View, record.Holder, entry.PresentOf(st.Body))
+	if err != nil || !gone {
+		return is, err
+	}
+	was := is
+	is = was.Clone()
+	is.Set("holding", []byte("null"))
+	_, err = o.Write(table.Edit{Kind: record.Ticket, ID: st.ID, Before: st, Was: was, Is: is})
+	return is, err
+}
+
+// derive makes what follows from a name or a private half that has come. Of what a laptop of
+// the event brings the root changes nothing, or it could bring nothing more: it has derived the tail itself.
+func derive(o *table.Tx, ad *Adoption) error {
+	st, err := o.Load(ad.Kind, ad.ID)
+	if err != nil || st == nil {
+		return err
+	}
+	ticket, err := o.Load(record.Ticket, entry.TicketOfPart(ad.Kind, ad.ID, st.Body))
+	if err != nil || ticket == nil {
+		return err
+	}
+	if ad.mixed || ad.Guest == (ulid.ULID{}) {
+		if err := deriveTail(o, ad); err != nil {
+			return err
+		}
+	}
+	if entry.PresentOf(ticket.Body) != ad.ID {
+		return nil
+	}
+	return entry.WriteLabel(o, ad.ID, 0)
+}
+
+// deriveTail gives a name the last digits of its phone. A name that comes has those that its writer has given it: where these are of no
+// phone that is known the phone comes yet.
+func deriveTail(o *table.Tx, ad *Adoption) error {
+	h, err := entry.LoadHolding(o.View, ad.ID)
+	if err != nil || h.Name == nil || h.Holder == nil {
+		return err
+	}
+	due := ad.mixed || ad.Kind == record.Holder
+	if !due {
+		if due, err = hadTail(o, &h); err != nil {
+			return err
+		}
+	}
+	if !due {
+		return nil
+	}
+	return entry.WriteTail(o, &h)
+}
+
+// hadTail tells that a holding's name has the last digits of a phone that it had once, or that has lost.
+func hadTail(o *table.Tx, h *entry.HoldingParts) (bool, error) {
+	t, err := table.LoadTree(o.View, record.Holder, h.Holder)
+	if err != nil {
+		return false, err
+	}
+	tail := value.Unquote(h.Name.Body.Member("phone_tail"))
+	for _, n := range t.Nodes() {
+		d, err := table.DocOf(o.View, record.Holder, h.Holder, n.Revision)
+		if err != nil {
+			return false, err
+		}
+		if d != nil && n.Revision != h.Holder.Revision && names.PhoneTail(d.Text("phone")) == tail {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// followCode has the code in clear be the one that the ticket admits by, after a merge of either.
+func followCode(o *table.Tx, ticket record.ID) error {
+	t, err := o.Load(record.Ticket, ticket)
+	if err != nil || t == nil {
+		return err
+	}
+	st, err := o.Load(record.TicketCode, ticket)
+	if err != nil || st == nil {
+		return err
+	}
+	admits := func(d *record.Doc) bool {
+		hash := o.Store.HashCode(d.Text("code"))
+		return bytes.Equal(table.HexText(hash[:]), t.Body.Member("code_hash"))
+	}
+	was, err := st.Decode(record.TicketCode)
+	if err != nil || admits(was) {
+		return err
+	}
+	tree, err := table.LoadTree(o.View, record.TicketCode, st)
+	if err != nil {
+		return err
+	}
+	for _, n := range tree.Nodes() {
+		is, err := table.DocOf(o.View, record.TicketCode, st, n.Revision)
+		if err != nil {
+			return err
+		}
+		if is != nil && admits(is) {
+			return exchangeCode(o, st, was, is)
+		}
+	}
+	return nil // it comes yet
+}
+
+// exchangeCode changes a code in clear. What it was is listed instead of what it is.
+func exchangeCode(o *table.Tx, st *table.Stored, was, is *record.Doc) error {
+	next := was.Clone()
+	next.Set("code", is.Value("code"))
+	if _, err := o.Write(table.Edit{Kind: record.TicketCode, ID: st.ID, Before: st, Was: was, Is: next}); err != nil {
+		return err
+	}
+	ids, err := o.Lookup(record.Conflict, "record_id", record.TicketCode.FormatID(st.ID))
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		listed, err := o.Load(record.Conflict, id)
+		if err != nil || listed == nil {
+			return err
+		}
+		d, err := listed.Decode(record.Conflict)
+		if err != nil {
+			return err
+		}
+		if d.Text("kind") != record.TicketCode.Name || !value.Equal(d.Value("other"), next.Value("code")) {
+			continue
+		}
+		swapped := d.Clone()
+		swapped.Set("winner", next.Value("code"))
+		swapped.Set("other", was.Value("code"))
+		_, err = o.Write(table.Edit{Kind: record.Conflict, ID: id, Before: listed, Was: d, Is: swapped})
+		return err
+	}
+	t, err := table.LoadTree(o.View, record.TicketCode, st)
+	if err != nil {
+		return err
+	}
+	return listConflict(o, record.TicketCode, st.ID, record.Clash{Field: "code", Winner: next.Value("code"), Other: was.Value("code")}, t.Find(st.Revision).Node)
+}
