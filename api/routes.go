@@ -39,13 +39,16 @@ var (
 
 // publicRoutes are /v1 and /door/v1.
 func publicRoutes() []route {
+	return slices.Concat(integratorRoutes(), scanRoutes(), sessionRoutes(), eventRoutes())
+}
+
+// integratorRoutes are /v1.
+func integratorRoutes() []route {
 	const (
 		checkinPath     = "/v1/event/{id}/checkin/"
 		membershipsPath = "/v1/group/{" + groupParameter + "}/memberships/"
-		door            = "/door/v1/event/{id}/"
-		sessionPath     = "/door/v1/session/"
 	)
-	member, atDoor := needs{resource: record.Membership.Resource}, needs{resource: record.Checkin.Resource}
+	member := needs{resource: record.Membership.Resource}
 	return []route{
 		entries.onList(http.MethodGet), entries.onList(http.MethodPost),
 		entries.onOne(http.MethodGet), entries.onOne(http.MethodPatch), entries.onOne(http.MethodDelete),
@@ -59,21 +62,40 @@ func publicRoutes() []route {
 		groups.onList(http.MethodGet), groups.onOne(http.MethodGet),
 		{http.MethodGet, membershipsPath, member, listMemberships, memberships.describe(http.MethodGet, true)},
 		{http.MethodPost, membershipsPath, member, createMembership, memberships.describe(http.MethodPost, true)},
-		{http.MethodPost, door + "scan/", atDoor, scan, operation{
+	}
+}
+
+// doorPath begins the routes of one event's doors.
+const doorPath = "/door/v1/event/{id}/"
+
+// atDoor is what doors may do.
+var atDoor = needs{resource: record.Checkin.Resource}
+
+// scanRoutes decide scans, and take them back.
+func scanRoutes() []route {
+	return []route{
+		{http.MethodPost, doorPath + "scan/", atDoor, scan, operation{
 			id: "scan_ticket", tag: "door", summary: "Decide whether a scanned ticket is admitted", form: scanForm, status: 200, reply: "ruling",
 			text: "The ticket is named by its code, or by the ticket_id that a search at the door has found. " +
 				"The door and the nonce of the body count before X-Door and Idempotency-Key. An event whose list_rule is reentry takes a direction: in, " +
 				"which a scan without one means, out (left, or not_inside), or reentry (in, for guests alone that were inside before). " +
 				"The notice is what the event has doors say of the ticket's type.",
 			reads: []string{"X-Door", "Idempotency-Key"}}},
-		{http.MethodPost, door + "undo/", atDoor, undo, operation{
+		{http.MethodPost, doorPath + "undo/", atDoor, undo, operation{
 			id: "undo_checkin", tag: "door", summary: "Take a check-in back", form: undoForm, status: 200, reply: "ruling",
 			text: "A key that may not DELETE check-ins takes back its own of the last minute alone.", reads: []string{"X-Door", "Idempotency-Key"}}},
-		{http.MethodPost, door + "scans/", needs{resource: record.Checkin.Resource, revoked: true}, scans, operation{
+		{http.MethodPost, doorPath + "scans/", needs{resource: record.Checkin.Resource, revoked: true}, scans, operation{
 			id: "scan_tickets", tag: "door", summary: "Decide what an offline scanner has read", form: scansForm, status: 200,
 			text: "At most 1,000 scans, decided in the order given. A scan that is wrong is refused alone. The page of a revoked key hands in once " +
 				"the scans of guests that it has let in: they are flagged for review, and it is told no label.",
 			reply: "scans_report", reads: []string{"X-Door", "Idempotency-Key"}}},
+	}
+}
+
+// sessionRoutes are those of a page: its session, and the photos that it has read.
+func sessionRoutes() []route {
+	const sessionPath = "/door/v1/session/"
+	return []route{
 		{http.MethodPost, sessionPath, needs{open: true}, beginSession, operation{
 			id: "begin_session", tag: "door", summary: "Begin a page's session", form: sessionForm, status: 200, reply: "session",
 			text: "With a door's ticket and the helper's name, which makes a key of that name; or with a key and its secret. The answer sets a cookie that " +
@@ -85,18 +107,24 @@ func publicRoutes() []route {
 		{http.MethodPost, "/door/v1/decode/", atDoor, decode, operation{
 			id: "decode_photo", tag: "door", summary: "Read the codes on a photo", file: photoFile, status: 200, reply: "decoded",
 			text: "QR, Data Matrix, Code 128 and EAN, of a JPEG or PNG picture of at most 8 MiB. Nothing is decided about the tickets."}},
-		{http.MethodGet, door + "status/", atDoor, status, operation{
+	}
+}
+
+// eventRoutes are what a door may know of its event.
+func eventRoutes() []route {
+	return []route{
+		{http.MethodGet, doorPath + "status/", atDoor, status, operation{
 			id: "retrieve_door_status", tag: "door", summary: "Count an event's check-ins and refusals", status: 200, reply: "status",
 			text: "By outcome, ticket type, door and minute."}},
-		{http.MethodGet, door + "double_entries/", atDoor, listDoubles, operation{
+		{http.MethodGet, doorPath + "double_entries/", atDoor, listDoubles, operation{
 			id: "list_event_double_entries", tag: "door", summary: "List an event's double entries", status: 200, reply: "double_entry", list: true, query: windowParameters}},
-		{http.MethodGet, door + "search/", atDoor, searchTickets, operation{
+		{http.MethodGet, doorPath + "search/", atDoor, searchTickets, operation{
 			id: "search_tickets", tag: "door", summary: "Find tickets by what their holders say", status: 200, reply: "found",
 			text: "At most 20, the likeliest first; at most 5 for a key that may not DELETE check-ins.", query: []parameterDoc{typedParameter}}},
-		{http.MethodGet, door + "family/", atDoor, family, operation{
+		{http.MethodGet, doorPath + "family/", atDoor, family, operation{
 			id: "find_family", tag: "door", summary: "Find the other tickets of an order", status: 200, reply: "found",
 			text: "Those of the order of a check-in's ticket, at most 20, those that are not in first.", query: []parameterDoc{checkinParameter}}},
-		{http.MethodGet, door + "stream/", atDoor, streamDoor, operation{
+		{http.MethodGet, doorPath + "stream/", atDoor, streamDoor, operation{
 			id: "follow_door", tag: "door", summary: "Follow an event's doors as server-sent events", status: 200, media: typeEvents, page: streamExample(),
 			text: "An event named status comes at once, with each change, and every ten seconds. The name of the door that listens makes it one of the doors. " +
 				"Revoking the key ends the stream.", query: []parameterDoc{doorParameter}}},
