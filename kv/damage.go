@@ -7,7 +7,7 @@ import (
 )
 
 // Inspect looks at a file that cannot be opened, page by page, and names every page and row that is damaged as far as sound pages lead to
-// them. It trusts nothing that it reads, and never maps the file. Nobody writes to a file that Open refuses, so it takes no lock.
+// them. It trusts nothing that it reads, and never maps the file. No process writes to a file that Open refuses, so it takes no lock.
 // A *BadFile is a file that holds no pages of a store.
 func Inspect(dir string) (backup.Report, error) {
 	var rep backup.Report

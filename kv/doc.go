@@ -10,39 +10,32 @@
 //
 // # Copies
 //
-// A sequence leaves the store with its epoch, which is another one after every restore and in every copy that is noticed: a
-// folder that lies on another machine, or whose sidecar file has another inode or was made or written at another moment, begins a new epoch when it is opened, and a
-// peer notices by their sessions two copies that cannot tell by themselves, at the second one's first contact.
+// A sequence is valid within one epoch. A restore begins a new epoch, and so does a copy of the folder that is noticed: its sidecar
+// file has another inode, was made or written at another moment, or lies on another machine. Two copies that cannot notice it
+// themselves are noticed by their peer, which remembers the sessions of both, at the second copy's first contact.
 //
-// A copy that is put back where the folder was may be given the inode that its sidecar had before, but not the moment at which that
-// was made. What nobody can tell is a copy whose files were written into those that are there, with their times kept (cp -a): it goes
-// on in its old epoch, with sequences and facts that peers know already, for a copy holds all that lies in the folder. A backup and
-// restore are the way back, which always begin a new epoch. A restored store gives none of the ids that the one whose place it
-// takes has given, and passes over many more, for that one may be gone or may not be the last.
+// A copy made over the files of the folder with their times kept (cp -a) cannot be noticed. It goes on in its old epoch, with
+// sequences and facts that peers know already. Backup and restore are the way back: a restore always begins a new epoch. A restored
+// store repeats no id that it knows of and passes over many more, because the store that it replaces may have given ids since.
 //
-// Before both have met a peer nothing can tell two copies of a whole disk apart. What both give meanwhile out of one lease they
-// give twice under one id: the centre keeps both histories as one record's, shows one, and lists every field in which they differ
-// for staff. Leases are burned once the copies are noticed, so that it ends there. A laptop's disk is not to be cloned; a second
-// laptop joins by a code of its own.
+// Two copies of a whole disk cannot be told apart before both have met a peer. Until then both may mint one id out of one lease. The
+// centre keeps both histories as one record's, shows one, and lists each field in which they differ for staff. It burns the leases
+// once it notices the copies. A laptop's disk must not be cloned: a second laptop joins by a code of its own.
 //
 // # Opening
 //
-// A file that cannot be used as it is ends in one sentence (BadFile) that names it, and the newest backup where one is known: the file
-// doorward.backup beside the store tells of that, and doorward.verify of the last check (upkeep.go). A folder that has one of the files beside, and no store, is no new folder (gone.go).
-// Damaged values keep no file shut (damage.go): the lists are made of what is sound (relist.go). Only rows of meta by which the store knows
-// which store it is, and what it has given, are not guessed.
+// A file that cannot be used ends in one sentence (table.BadFile) that names the file, and the newest backup where one is known. The
+// file doorward.backup beside the store names that backup, and doorward.verify the last check. A folder that has one of these files
+// and no store is not a new folder.
 //
-// Before bbolt opens a file, whoever holds its lock looks at its heads and at every page that they lead to (guard.go), for bbolt's own
-// look ends the process where a page leads out of the file.
+// Damaged values keep no file shut: the lists are made of what is sound. Only the rows by which the store knows which store it is,
+// what it has given and which log belongs to it are not guessed.
 //
 // # Erasing
 //
-// Who is erased gets an empty tombstone on every leaf, and no body of any revision stays, neither of the person nor of what named
-// the person; tickets stay valid without a name, and what a laptop that had not heard of it makes of one gets a revision without names
-// put upon it. A laptop that is told which revisions were the first without names puts what it made itself upon those, where it can make
-// them anew (erasestand.go), and empties in place what stands on none of them, for it may be given nothing more. Of whom a ticket was taken
-// from a row is kept, so that names beside which nothing says whose they are can be found (former.go), and what is left of that person
-// goes (leftover.go). A file beside the store says what was erased, by keyed hashes (ledger.go): no restore replaces it, and what it says
-// is done before anybody is served. What cannot be, as on a full disk, is shown to nobody until it is done (concealed.go).
-// Compacting takes the bytes out of the file's free pages.
+// Erasing a person puts an empty tombstone on every leaf of the person's record and deletes the kept bodies of all revisions. Tickets
+// stay valid without a name. What a laptop that has not heard of the erasure makes of a ticket gets a revision without names. The
+// ledger beside the store remembers each erasure by keyed hashes; no restore replaces it, and an erasure that it names is finished
+// before the store serves a request. What cannot be erased, as on a full disk, is hidden until it can be. Compacting removes the bytes
+// from the free pages of the file.
 package kv

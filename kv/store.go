@@ -34,11 +34,11 @@ type Store struct {
 	Desk     *desk.Desk      // records of the congregation
 	Log      *feed.Log       // all changes, in order
 	Door     *door.Desk      // check-ins
-	Inbox    *inbox.Box      // what staff has to decide
+	Inbox    *inbox.Box      // what is waiting for staff
 	Venues   *office.Desk    // a centre's laptops
 	Laptop   *laptop.Laptop  // a laptop's side of its centre
 	Docs     *docs.Set       // databases of documents
-	Erasures *erase.Register // who was erased
+	Erasures *erase.Register // erased people
 	Figures  *upkeep.Figures // what an operator wants to know
 	Files    *backup.Keeper  // the file: check, copy, compact
 	metrics  *metrics
