@@ -24,7 +24,7 @@
 //
 // # Opening
 //
-// A file that cannot be used ends in one sentence (table.BadFile) that names the file, and the newest backup where one is known. The
+// A file that cannot be used ends in one sentence (engine.BadFile) that names the file, and the newest backup where one is known. The
 // file doorward.backup beside the store names that backup, and doorward.verify the last check. A folder that has one of these files
 // and no store is not a new folder.
 //
