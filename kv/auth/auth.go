@@ -73,7 +73,7 @@ const (
 	Lent                    // it was enrolled for the event, which is of another church now
 	Had                     // the event was of one of its churches, and is of another now
 	Gone                    // the event was deleted; it was enrolled for it, or it was of one of its churches
-	New                     // there is no such event, and it had none
+	New                     // the event does not exist, and the laptop had none of this number
 	Foreign                 // none of these
 )
 

@@ -1,4 +1,4 @@
-// Package auth says who may read and write what. It is pure: it knows no store and no transaction.
+// Package auth says which principal may read and write which records. It is pure: it knows no store and no transaction.
 //
 // A Principal is an api key that has logged in, or the operator. It answers itself what its level and its permissions allow; the table
 // answers what it may do to which records.

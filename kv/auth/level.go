@@ -24,7 +24,7 @@ var levelNames = []LevelName{Denomination, RegionalOf, ChurchOf, EventOf}
 
 func (n LevelName) rank() int { return slices.Index(levelNames, n) }
 
-// IsKnown reports whether there is such a level.
+// IsKnown reports whether a level of this name exists.
 func (n LevelName) IsKnown() bool { return n.rank() >= 0 }
 
 // IsAbove reports whether a level is larger than another one.

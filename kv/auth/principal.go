@@ -48,7 +48,7 @@ func Operator() Principal {
 	return Principal{operator: true, key: Key{Name: "operator", Level: Level{Name: Denomination}}, rights: rights{class: root}}
 }
 
-// Principal is who logs in by the key.
+// Principal returns the principal that logs in by the key.
 func (k Key) Principal() Principal { return Principal{key: k, rights: rightsOf(k)} }
 
 // Revoked is a principal once its key is revoked: it reads nothing and may only bring its facts. A laptop brings them by replication, the
@@ -90,7 +90,7 @@ func (p Principal) Node() string { return p.key.Node.Node }
 // IsLaptop reports whether it is a key of class node.
 func (p Principal) IsLaptop() bool { return p.key.Node.Node != "" }
 
-// IsOperator reports whether it is the operator, as who this store's own replicator writes too.
+// IsOperator reports whether it is the operator. This store's own replicator writes as the operator too.
 func (p Principal) IsOperator() bool { return p.operator }
 
 // IsRevoked reports whether it is a revoked laptop or a revoked phone.

@@ -190,7 +190,7 @@ func otherKey(o *table.Tx, p auth.Principal, row entry.Row, in *entry.Input, eve
 	return record.ID{}, nil
 }
 
-// personOf finds the one person whom a valid CPF means, among those whom the principal sees. Two of one CPF are told apart by nobody here.
+// personOf finds the one person with a valid CPF, among the people that the principal sees. It does not choose between two people with one CPF.
 func personOf(o *table.Tx, p auth.Principal, row entry.Row) (found record.ID, err error) {
 	cpf, _ := entry.FormText(row.Patch, "cpf")
 	if !names.IsCPF(cpf) {

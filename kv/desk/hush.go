@@ -72,7 +72,7 @@ func hush(o *table.Tx, keys [][]byte) error {
 			return err
 		}
 		if row == nil {
-			continue // its time was over meanwhile
+			continue // its time is over by now
 		}
 		r, body, expires, err := ParseOnce(row)
 		if err != nil {

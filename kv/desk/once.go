@@ -43,7 +43,7 @@ func OnlyOnce(o *table.Tx, once *Once, fn func() (entry.Reply, error)) (entry.Re
 			}
 			kept.Replayed = true
 			if o.Store.Recalls.Concealed.Load() != nil {
-				kept.JSON = nil // it may show who is concealed; what is there now does not
+				kept.JSON = nil // it may show a concealed person; the record as it is now does not
 			}
 			return kept, nil
 		}
@@ -63,7 +63,7 @@ func OnceExpiryKey(expires time.Time, key []byte) []byte {
 	return append(table.AppendNumber(make([]byte, 0, 40), expires.UnixMicro()), key...)
 }
 
-// purgeOnce deletes some of the answers whose time is over.
+// purgeOnce deletes some of the answers that have expired.
 func purgeOnce(o *table.Tx) error {
 	expired, err := table.KeysBefore(o.View.View, table.OnceExpiryBucket, table.AppendNumber(nil, o.Now.UnixMicro()), oncePurge)
 	for _, key := range expired {

@@ -34,7 +34,7 @@ func New(t *table.Set, keysFor func(auth.Principal) ([]int64, error), erasedTime
 	return &Ring{tables: t, keysFor: keysFor, erasedTimes: erasedTimes}
 }
 
-// Rekey wakes those who wait for keys.
+// Rekey wakes the requests that wait for keys.
 func (kr *Ring) Rekey() { kr.rekeyed.Ring() }
 
 // Login returns the principal of a key and secret. It returns ErrBadLogin for every wrong pair, after the same work, and for an

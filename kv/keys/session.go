@@ -15,12 +15,12 @@ import (
 // ErrSession is what no store says of its session.
 var ErrSession = errors.New("not a session")
 
-// maxChain is how many sessions nobody has answered to are told. Of more the oldest are left out, not the one that was answered to:
+// maxChain is how many unanswered sessions are told. Of more the oldest are left out, not the one that was answered to:
 // then a copy may be noticed where there is none, which costs a lease, but none is missed.
 const maxChain = 32
 
 // Session names this start of the store, and those before back to the last that a peer has answered to (SessionMet), for a peer at
-// contact. It begins with the first such contact: a start that meets nobody is in no chain. Where a store was copied, two chains
+// contact. It begins with the first such contact: a start without a contact is in no chain. Where a store was copied, two chains
 // leave from one session, or one goes on beside its successor: SeenSession at the peer notices.
 func (kr *Ring) Session() (id string, before []string, err error) {
 	if now := kr.tables.Session.Load(); now != nil {

@@ -34,7 +34,7 @@ func (lp *Laptop) TakeLease(p auth.Principal, l office.Lease) error {
 	})
 }
 
-// LeasesWanted are the kinds of which less than half a range is left, for who may write them: what to ask the centre for.
+// LeasesWanted are the kinds of which less than half a range is left, for a store that may write them: what to ask the centre for.
 func (lp *Laptop) LeasesWanted(p auth.Principal) (kinds []*record.Kind, err error) {
 	if err := p.CheckWhole(); err != nil || !lp.tables.IsLeaf() {
 		return nil, err

@@ -15,7 +15,7 @@ import (
 type Exchanged struct {
 	Name       string
 	Push, Pull bool
-	Guest      bool      // of the records in it the laptop changes those alone that it has made, until somebody else has
+	Guest      bool      // of the records in it the laptop changes those alone that it has made, until another node has
 	Drop       bool      // the laptop is to drop it: its event is over, or belongs to others now
 	Left       bool      // its event has left the laptop's churches: it is dropped once its doors are quiet
 	Due        time.Time // from when on, by this store's clock, where its event is over; zero = at once
@@ -89,7 +89,7 @@ type EventTimes struct {
 	Scanned time.Time // when this store last took a fact of it, by its own clock; zero = it has none
 }
 
-// EventTimes tells when an event ends and when somebody was last scanned there, as far as this store knows. *Forbidden.
+// EventTimes tells when an event ends and when a ticket was last scanned there, as far as this store knows. *Forbidden.
 func (of *Desk) EventTimes(p auth.Principal, event int64) (t EventTimes, err error) {
 	if err := p.CheckWhole(); err != nil {
 		return t, err

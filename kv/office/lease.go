@@ -15,7 +15,7 @@ type Lease struct {
 	From, To int64
 }
 
-// Lease gives a key ids that nobody else will ever use. epoch is that of the laptop that asks, "" for any other key. *Forbidden for
+// Lease gives a key ids that no other key will ever use. epoch is that of the laptop that asks, "" for any other key. *Forbidden for
 // a kind that the key does not make, or where it has been given more ranges than anybody needs; *Conflict where a store that has a centre has too few left, ErrNotFound for a count that is
 // less than 1 or more than LeaseSize.
 func (of *Desk) Lease(p auth.Principal, k *record.Kind, count int64, epoch string) (l Lease, err error) {
