@@ -5,7 +5,7 @@
 //
 // A question names a principal, a verb, a kind, and the spots of the record: the databases where it is (From)
 // and where the write puts it (To). A spot is a scope and a tie; the tie says how the principal stands to the church or the event of
-// the scope. The store finds the ties (kv/ties.go); the table here decides.
+// the scope. The store finds the ties (kv/entry, kv/office); the table here decides.
 //
 //	who     verb    kind    from           to
 //	laptop  Change  ticket  event-7 Guest  event-7 Guest  →  OwnOnly: yes, if the laptop has made every revision itself

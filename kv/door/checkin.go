@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"doorward/kv/auth"
 	"doorward/kv/codes"
@@ -14,6 +15,7 @@ import (
 	"doorward/kv/entry"
 	"doorward/kv/ledger"
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 	"doorward/kv/table"
 )
 
@@ -303,4 +305,125 @@ func elsewhere(o *table.Tx, a *attempt) (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// decisions counts the check-in decisions by outcome.
+type decisions struct{ *prometheus.CounterVec }
+
+func newDecisions() decisions {
+	d := decisions{prometheus.NewCounterVec(prometheus.CounterOpts{Name: "doorward_checkins_total", Help: "Check-in decisions by outcome, on every surface."}, []string{"outcome"})}
+	for _, o := range Outcomes() {
+		d.WithLabelValues(string(o))
+	}
+	return d
+}
+
+// count counts a decision; the same answer again is none.
+func (c decisions) count(d Decision) {
+	if !d.Replayed {
+		c.WithLabelValues(string(d.Outcome)).Inc()
+	}
+}
+
+// Judged is what became of one of several attempts: a decision, or why there is none.
+type Judged struct {
+	Decision
+	Err error
+}
+
+// CheckInAll decides attempts in the order of arrival, each by itself as CheckIn does. It writes them in operations of at most
+// MaxRows that make way for doors. So a scanner that hands in its offline scans delays no door. The error is the store's own,
+// or *Forbidden; what was decided before it stays.
+func (dk *Desk) CheckInAll(p auth.Principal, attempts []Attempt) ([]Judged, error) {
+	if err := p.Check(record.Checkin.Resource, "POST"); err != nil {
+		return nil, err
+	}
+	judged := make([]Judged, len(attempts))
+	done := judged
+	for part := range slices.Chunk(attempts, table.MaxRows) {
+		if err := dk.checkInSome(p, part, done); err != nil {
+			return nil, err
+		}
+		done = done[len(part):]
+	}
+	return judged, nil
+}
+
+// checkInSome decides what one operation takes.
+func (dk *Desk) checkInSome(p auth.Principal, attempts []Attempt, judged []Judged) error {
+	steps := make([]table.Step, len(attempts))
+	for i := range attempts {
+		dk.tables.Yield()
+		at := dk.Ready(p, attempts[i])
+		steps[i].Run = func(o *table.Tx) (err error) {
+			judged[i].Decision, err = checkIn(o, at)
+			return err
+		}
+	}
+	if err := dk.tables.DoAll(steps); err != nil {
+		return err
+	}
+	for i := range steps {
+		if judged[i].Err = steps[i].Err; judged[i].Err != nil {
+			judged[i].Decision = Decision{}
+			continue
+		}
+		dk.Decisions.count(judged[i].Decision)
+	}
+	return nil
+}
+
+var ErrNoCheckin = errors.New("no such check-in, or it is undone already")
+
+// mayDecide answers a *Forbidden for a fact that would never leave a mirror: nobody else would learn who was let in there. What is of an
+// event that it was enrolled for besides is taken from it.
+func mayDecide(o *table.Tx, event int64) error {
+	if !o.Store.IsLeaf() {
+		return nil
+	}
+	u := o.Store.Joined.Load()
+	if !slices.Contains(u.Pulls, table.Mirror) || slices.Contains(u.Pushes, scopes.Scope{Sort: scopes.Event, ID: event}.String()) {
+		return nil
+	}
+	return table.Refused("this laptop is a mirror, which is only read: check in at the centre, or at a laptop that is enrolled for the event")
+}
+
+// foresight is the event and the ticket of an attempt as a View showed them while the writer was still busy with the commit
+// before: reading that would otherwise be done while everybody waits. Nothing is decided by it. It stands for what the
+// operation would read itself as long as nothing but facts has been written since.
+type foresight struct {
+	tx            int // the View's transaction
+	event, ticket *table.Stored
+}
+
+// foresee looks up what an attempt is about; nothing where it is not found at once.
+func (dk *Desk) foresee(a *attempt) (seen foresight) {
+	err := dk.tables.Glance(func(v *table.View) error {
+		event, err := entry.Find(v, a.p, record.Event, record.Int(a.Event))
+		if err != nil {
+			return err
+		}
+		ticket, err := ticketOf(v, a)
+		if err != nil || ticket == nil {
+			return err
+		}
+		seen = foresight{tx: v.Lists.Tx, event: event.Kept(), ticket: ticket.Kept()}
+		return nil
+	})
+	if err != nil {
+		return foresight{} // the operation will meet it, too
+	}
+	return seen
+}
+
+// about finds the event and the ticket of an attempt; a nil ticket where the event has none that its code means.
+func about(o *table.Tx, a *attempt) (event, ticket *table.Stored, err error) {
+	if a.seen.ticket != nil && a.seen.tx >= o.Store.Commits.LastEdit && !o.Group.Edited {
+		return a.seen.event, a.seen.ticket, nil
+	}
+	if event, err = entry.Find(o.View, a.p, record.Event, record.Int(a.Event)); err != nil {
+		return nil, nil, err
+	}
+	ticket, err = ticketOf(o.View, a)
+	return event, ticket, err
 }

@@ -8,10 +8,10 @@
 //
 // # File and log
 //
-//	folder/                        ┌ a group: its rows, deletions too (batch.go)
+//	folder/                        ┌ a group: its rows, deletions too (tx.go)
 //	  log/00000001.seg   … 41, 42, 43           appended and synced before an answer (package wal)
 //	  a.db               everything up to 38    one transaction of bbolt for each fold
-//	    bucket "engine"  log id, sequence 38    the mark: which log, and up to where (mark.go)
+//	    bucket "engine"  log id, sequence 38    the mark: which log, and up to where (log.go)
 //	memory               39 … 43                tables above the file (table.go)
 //
 // A commit is one record of the log and one sync of bytes that were written before. Its rows go into an ordered table in memory, and readers see
@@ -21,7 +21,7 @@
 //
 // # Reading
 //
-// A View is one committed state: a transaction of bbolt that reads, under the tables, taken so that they show one moment (state.go). Its Version is the
+// A View is one committed state: a transaction of bbolt that reads, under the tables, taken so that they show one moment (table.go). Its Version is the
 // sequence of its latest group. Sequences grow by one with each group, also when Rewrite puts another file in place. What a caller keeps
 // in memory beside the file goes by them.
 //

@@ -1,6 +1,11 @@
 package engine
 
-import "go.etcd.io/bbolt"
+import (
+	"encoding/binary"
+	"fmt"
+
+	"go.etcd.io/bbolt"
+)
 
 // Tx is one operation: a View that also shows what the operation has written, and takes writes. Nothing of it remains if its function returns
 // an error.
@@ -50,4 +55,90 @@ func (v *View) flush() error {
 // operation is one in a transaction of its own, of a file that no writer serves.
 func operation(tx *bbolt.Tx, schema *Schema) *Tx {
 	return &Tx{View: View{tx: tx, schema: schema, cache: &cache{}, over: &overlay{arena: &arena{}}}}
+}
+
+// A record of the log is the rows of one group, one behind the other: bucket 1, length of the key uv, length of the value with its
+// checksum uv, key, value. A deletion has the length 0 and no value.
+
+// appendRows appends the rows of an operation as a record has them.
+func appendRows(dst []byte, entries []entry) []byte {
+	for i := range entries {
+		e := &entries[i]
+		dst = append(dst, byte(e.bucket))
+		dst = binary.AppendUvarint(dst, uint64(len(e.key)))
+		dst = binary.AppendUvarint(dst, uint64(len(e.sealed)))
+		dst = append(append(dst, e.key...), e.sealed...)
+	}
+	return dst
+}
+
+// rowsSize is at least as many bytes as appendRows appends.
+func rowsSize(entries []entry) (n int) {
+	for i := range entries {
+		n += 1 + 2*binary.MaxVarintLen32 + len(entries[i].key) + len(entries[i].sealed)
+	}
+	return n
+}
+
+// eachRow calls fn with the rows of a record. The items share the record's memory.
+func eachRow(record []byte, fn func(b Bucket, it item)) error {
+	for rest := record; len(rest) > 0; {
+		b := Bucket(rest[0])
+		key, n := binary.Uvarint(rest[1:])
+		if n <= 0 {
+			return errBatch
+		}
+		rest = rest[1+n:]
+		sealed, n := binary.Uvarint(rest)
+		if n <= 0 || key > uint64(len(rest)-n) || sealed > uint64(len(rest)-n)-key || b >= NumBuckets {
+			return errBatch
+		}
+		rest = rest[n:]
+		end := int(key + sealed)
+		fn(b, item{row: rest[:end:end], key: int(key)})
+		rest = rest[end:]
+	}
+	return nil
+}
+
+var errBatch = fmt.Errorf("%w: a record of the log holds no rows", ErrCorrupt)
+
+// touched are the rows that were written into the file while it is rewritten: bucket 1, key.
+type touched map[string]struct{}
+
+// note notes the rows of a table that goes into the file.
+func (t touched) note(from *table) {
+	for b, tr := range from.trees {
+		if tr == nil {
+			continue
+		}
+		tr.Scan(func(it item) bool {
+			t[string(append([]byte{byte(b)}, it.name()...))] = struct{}{}
+			return true
+		})
+	}
+}
+
+// carryOver makes rows in the next file what they are in the old one, and its mark.
+func (s *Schema) carryOver(old *bbolt.Tx, next *bbolt.DB, written touched) error {
+	m, err := readMark(old)
+	if err != nil {
+		return err
+	}
+	return next.Update(func(tx *bbolt.Tx) error {
+		from, to := View{tx: old, schema: s, cache: &cache{}}, View{tx: tx, schema: s, cache: &cache{}}
+		for row := range written {
+			b, key := Bucket(row[0]), []byte(row[1:])
+			var err error
+			if value := from.in(b).Get(key); value != nil {
+				err = to.in(b).Put(key, value)
+			} else {
+				err = to.in(b).Delete(key)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return m.put(tx)
+	})
 }

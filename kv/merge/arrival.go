@@ -1,10 +1,15 @@
 package merge
 
 import (
+	"bytes"
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/oklog/ulid/v2"
 
+	"doorward/kv/auth"
+	"doorward/kv/entry"
 	"doorward/kv/keys"
 	"doorward/kv/record"
 	"doorward/kv/rev"
@@ -140,4 +145,163 @@ func ScopesOfArrival(o *table.Tx, a *Arrival) (all [2]scopes.Scope, err error) {
 	}
 	copy(all[:], a.Kind.Scopes(a.Id, a.Doc, home))
 	return all, nil
+}
+
+// opened is what a document of a record says, as far as that is known without the store: it is read before the writer's turn.
+type opened struct {
+	doc     *record.Doc
+	body    record.Body // of doc
+	ready   table.ReadyLookups
+	foreign bool // the revision is not made of the body
+	err     error
+}
+
+// OpenRecord opens the document of a record; one that is none, or that deletes the record, is left as it is.
+func (in *DocWrite) OpenRecord() error {
+	if in.Parent.Text != "" || slices.ContainsFunc(in.Path, func(r rev.ID) bool { return r.Text != "" }) {
+		return ErrRevision
+	}
+	k, id, ok := record.ParseDocID(in.ID)
+	if !ok || in.Deleted {
+		return nil
+	}
+	if in.open(k); in.opened.err == nil && !k.Fact {
+		in.opened.ready = table.LookupKeys(k, id, in.opened.doc, 0)
+	}
+	return nil
+}
+
+// open opens the document of a kind.
+func (in *DocWrite) open(k *record.Kind) {
+	in.opened = &opened{}
+	in.opened.doc, in.opened.err = in.decode(k)
+	if in.opened.err == nil {
+		in.opened.body, in.opened.foreign = in.opened.doc.Encode(), !in.isOurs(in.opened.doc)
+	}
+}
+
+func (in *DocWrite) decode(k *record.Kind) (*record.Doc, error) {
+	if len(in.Content) > entry.MaxRecordDoc {
+		return nil, table.Refused("the document is too large for a record")
+	}
+	d, err := k.Adopt(record.Body{Shown: in.Content[1 : len(in.Content)-1]})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDocument, err)
+	}
+	for _, name := range d.Unknown() {
+		if _, known := k.Field(name); known {
+			return nil, table.Refused("a derived field is no part of a record")
+		}
+	}
+	return d, nil
+}
+
+// isOurs tells a revision that is made of the body in our way; a new edit's will be.
+func (in *DocWrite) isOurs(d *record.Doc) bool {
+	if !d.IsAllOf(in.Content) {
+		return false
+	}
+	var parent rev.ID
+	if len(in.Path) > 1 {
+		parent = in.Path[1]
+	}
+	return len(in.Path) == 0 || rev.Next(parent, false, in.Content) == in.Path[0]
+}
+
+// Verb says what a revision does to its record. A record that the writer cannot know is none.
+func (a *Arrival) Verb() auth.Verb {
+	switch {
+	case a.Doc == nil:
+		return auth.Delete
+	case a.Before == nil || a.Unseen:
+		if a.Kind.Fact && (len(a.Path) > 1 || a.Path[0].Generation != 1) {
+			return auth.Change
+		}
+		return auth.Make
+	case a.Before.Deleted:
+		return auth.Remake
+	}
+	return auth.Change
+}
+
+// Closes tells a tombstone that only ends a branch which a merge took in: the record stays.
+func (a *Arrival) Closes() bool {
+	return a.Node.Ended && !slices.Contains(a.Path, a.Before.Revision)
+}
+
+// AnyNew is one of a document's fields that the record has not as it is; "" where it has them all.
+func (a *Arrival) AnyNew(d *record.Doc, names []string) string {
+	for _, name := range names {
+		if a.Before == nil || !bytes.Equal(a.Before.Body.Member(name), d.Value(name)) {
+			return name
+		}
+	}
+	return ""
+}
+
+// IsOnlyOf tells that one node alone has made all revisions of a record.
+func (a *Arrival) IsOnlyOf(node string) bool {
+	own, err := ulid.ParseStrict(node)
+	return err == nil && a.Node.Node == own && table.IsOnlyOf(&a.Tree, own)
+}
+
+// SettleBranch gives an edit beside the present revision its values as they are stored: a merge takes them over as they stand, and
+// no revision follows that would set them. One that stands on the present revision, however many lie between, keeps its body.
+func (a *Arrival) SettleBranch(patch *record.Patch) {
+	if a.Before == nil || slices.Contains(a.Path, a.Before.Revision) {
+		return
+	}
+	settled := a.Doc.Clone()
+	if len(settled.Apply(patch)) > 0 {
+		a.remake(settled)
+	}
+}
+
+// Revs names a document and the revisions of it that a peer has.
+type Revs struct {
+	ID        string
+	Revisions []rev.ID
+}
+
+// DocWrite is one revision of a document to store.
+type DocWrite struct {
+	ID          string
+	Parent      rev.ID   // of a new edit: the leaf that it changes; zero: it is the first, or follows the tombstone
+	Path        []rev.ID // of a replicated revision: it and those before, newest first; nil: a new edit
+	Deleted     bool
+	Body        []byte       // an object without members that begin with "_"; nil: an empty one. It must not change afterwards
+	Attachments []Attachment // all it has: Name, Type, SHA256, RevPos
+	Author      Author       // of a replicated revision of a record, as far as its server tells
+	Wrong       error        // what is known to be wrong with it: it is refused. nil: nothing
+	Canonical   Canonical    // instead of Body: one that is known to be canonical
+	Content     []byte
+	opened      *opened // of a record, if it has been read already; nil: it has not
+}
+
+// Author says which key and node made a replicated revision, when, and which fields it changed. The zero Author means that this
+// is unknown.
+type Author struct {
+	At     time.Time
+	Key    int64
+	Node   ulid.ULID
+	Fields []string
+}
+
+// Named is a document's name, and nothing of what it says.
+func (in *DocWrite) Named() *DocWrite {
+	only := &DocWrite{ID: in.ID[:min(len(in.ID), MaxDocID)]}
+	if len(in.Path) > 0 && in.Path[0] != (rev.ID{}) {
+		only.Path = in.Path[:1]
+	}
+	return only
+}
+
+// WithoutNames is a document of a kind without what is personal in it, as far as it can be read at all.
+func (in *DocWrite) WithoutNames(k *record.Kind) *DocWrite {
+	less := *in
+	less.Content = nil
+	if d, err := in.decode(k); err == nil && !in.Deleted {
+		less.Content = d.Erased().Canonical()
+	}
+	return &less
 }

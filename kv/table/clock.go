@@ -10,6 +10,7 @@ import (
 
 	"doorward/kv/auth"
 	"doorward/kv/engine"
+	"doorward/kv/record"
 )
 
 // ClockSlack is how far two clocks may be apart before one of them is doubted.
@@ -183,4 +184,106 @@ func (s *Set) JudgeClock(now time.Time) Doubt {
 func (s *Set) Offset() (ms int64, ok bool) {
 	c := s.wall.standing.Load()
 	return time.Duration(c.offset * int64(time.Microsecond)).Milliseconds(), c.measured != 0
+}
+
+// state is what the writer counts. An operation works on a copy; the group's last one is written with its commit.
+type state struct {
+	Seq    uint64                   // of the latest change
+	Hlc    uint64                   // hybrid logical clock: 48 bits of milliseconds, 16 bits of counter
+	stamp  int64                    // the latest commit's time, microseconds
+	Minted [engine.NumBuckets]int64 // by kind: the largest integer id ever used
+}
+
+var StateKey = []byte("state")
+
+func (s *state) Encode() []byte {
+	b := binary.AppendUvarint(nil, s.Seq)
+	b = binary.AppendUvarint(b, s.Hlc)
+	b = binary.AppendUvarint(b, uint64(s.stamp))
+	for number, n := range s.Minted {
+		if n > 0 {
+			b = append(b, byte(number))
+			b = binary.AppendUvarint(b, uint64(n))
+		}
+	}
+	return b
+}
+
+// ReadState is what the last commit has left.
+func ReadState(r *engine.View) (state, error) {
+	row, err := r.Get(MetaBucket, StateKey)
+	if err != nil {
+		return state{}, err
+	}
+	return DecodeState(row)
+}
+
+func DecodeState(row []byte) (s state, err error) {
+	if row == nil {
+		return s, nil
+	}
+	c := Cutter{Rest: row}
+	s.Seq, s.Hlc, s.stamp = c.Uvarint(), c.Uvarint(), int64(c.Uvarint())
+	for len(c.Rest) > 0 {
+		number := c.Byte()
+		if n := c.Uvarint(); int(number) < len(s.Minted) {
+			s.Minted[number] = int64(n)
+		}
+	}
+	if c.Short {
+		return s, engine.ErrCorrupt
+	}
+	return s, nil
+}
+
+// Tick moves the hybrid clock past everything it has said, and to the wall clock if that is later.
+func (s *state) Tick(now time.Time) uint64 {
+	s.Hlc = max(s.Hlc+1, Millis(now)<<16)
+	return s.Hlc
+}
+
+// Millis is a wall clock as the hybrid one takes it; before 1970 it is 1970.
+func Millis(now time.Time) uint64 { return uint64(max(0, now.UnixMilli())) }
+
+// maxAhead is how far a stamp of another node may lie ahead of our clock and still move the hybrid clock.
+const maxAhead = 24 * time.Hour
+
+// Observe moves the hybrid clock to a stamp of another node, so that what is written here from now on comes after what that has
+// written; one too far ahead, of a laptop in 2035, moves nothing (design.md §4).
+func (s *state) Observe(stamp uint64, now time.Time) {
+	if stamp>>16 <= Millis(now.Add(maxAhead)) {
+		s.Hlc = max(s.Hlc, stamp)
+	}
+}
+
+// DoubtSlack is how far the wall clock may lie behind the latest commit before that commit's time is doubted instead, and how
+// far from a peer's before it is doubted itself.
+const DoubtSlack = ClockSlack
+
+// commitTime is the stamp of a commit made now: never earlier than the one before, unless that lies too far ahead of a
+// clock that is not doubted (design.md §3). jumped tells that it went back.
+func (s *state) commitTime(now time.Time, doubted bool) (stamp int64, jumped bool) {
+	stamp = now.UnixMicro()
+	if stamp >= s.stamp {
+		return stamp, false
+	}
+	if s.stamp-stamp > DoubtSlack.Microseconds() && !doubted {
+		return stamp, true
+	}
+	return s.stamp, false
+}
+
+// Mint is the next free id of a counting kind.
+func (s *state) Mint(k *record.Kind) record.ID {
+	s.Minted[k.Number]++
+	return record.Int(s.Minted[k.Number])
+}
+
+// Use raises the mark to an id that was given, or that has come from elsewhere: neither a mint nor a lease gives it again. Drawn ones
+// and facts' have no mark.
+func (s *state) Use(k *record.Kind, id record.ID) {
+	if k.ULID || id.Int() >= record.FirstDrawn {
+		return
+	}
+	s.Minted[k.Number] = max(s.Minted[k.Number], id.Int())
 }

@@ -11,7 +11,7 @@
 // the key and the value. What fails it is reported and never served.
 //
 //	bucket        key                                            value
-//	meta          format, realm, node, epoch, code_key, state    uv / text / text / text / 32 bytes / see state.go
+//	meta          format, realm, node, epoch, code_key, state    uv / text / text / text / 32 bytes / see clock.go
 //	              free                                           sequence uv, largest id of a database or upload uv
 //	              epochs                                         n × (ended epoch 26, its last sequence uv)
 //	              marker                                         inode of the sidecar 8, 0 = it tells nothing; machine
@@ -31,7 +31,7 @@
 //	tree          kind 1, id                                     rev.Tree
 //	opaque        scope, document of an unknown kind             sequence 8, flags 1, rev.Tree
 //	opaque_body   scope, document, 0, generation 8, hash 16      canonical JSON
-//	erased        keyed hash of an erased record's id 16         kind 1, done 8, of a ticket n × (kind 1, generation 8, hash 16), see erasedrow.go
+//	erased        keyed hash of an erased record's id 16         kind 1, done 8, of a ticket n × (kind 1, generation 8, hash 16), see erased.go
 //	lease         given g 1, kind 1, from 8                      to 8, api key uv, 0 = forgotten; epoch
 //	              taken t 1, kind 1, from 8                      to 8, next 8
 //	              last taken l 1, kind 1                         to 8

@@ -2,12 +2,15 @@ package table
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"doorward/kv/engine"
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 )
 
 // lists are the id lists of one committed state of the store: for each kind all its records, those of each church or
@@ -139,7 +142,7 @@ func (h homeLists) edit(edit uint64, home int64, fn func(*IdList)) homeLists {
 }
 
 // buildLists reads every kind's records into lists, as the View shows them, and tells what of them is damaged. The lists of a kind
-// with a damaged row are made of all that is sound (relist.go), from the start: what was read of it before the damage is in the counts.
+// with a damaged row are made of all that is sound, from the start: what was read of it before the damage is in the counts.
 func buildLists(r *engine.View, found *damages) (*lists, error) {
 	damaged := map[*record.Kind]bool{}
 	for {
@@ -255,5 +258,315 @@ func (kl *KindLists) push(k *record.Kind, id record.ID, home int64, counts bool)
 	}
 	if counts {
 		kl.Issued = kl.Issued.edit(0, home, func(l *IdList) { l.Push(id) })
+	}
+}
+
+// chunkSize is how many ids a chunk holds before it is split.
+const chunkSize = 1024
+
+// IdList is a sorted sequence of ids in chunks. A published list never changes: edits go to a copy that shares the chunks
+// which stay as they are.
+type IdList struct {
+	chunks []*chunk
+	n      int
+	edit   uint64 // the edit that owns this list's chunk table
+}
+
+type chunk struct {
+	ids  []record.ID
+	edit uint64 // the edit that made this chunk and may still change it
+}
+
+func (l *IdList) Len() int {
+	if l == nil {
+		return 0
+	}
+	return l.n
+}
+
+// locate finds the chunk that holds id or would hold it, and the place in it.
+func (l *IdList) locate(id record.ID) (c, i int, found bool) {
+	c, _ = slices.BinarySearchFunc(l.chunks, id, func(ch *chunk, id record.ID) int {
+		return ch.ids[len(ch.ids)-1].Compare(id)
+	})
+	if c == len(l.chunks) {
+		return c, 0, false
+	}
+	i, found = slices.BinarySearchFunc(l.chunks[c].ids, id, record.ID.Compare)
+	return c, i, found
+}
+
+func (l *IdList) Contains(id record.ID) bool {
+	if l == nil {
+		return false
+	}
+	_, _, found := l.locate(id)
+	return found
+}
+
+// Rank is how many ids lie before id.
+func (l *IdList) Rank(id record.ID) int {
+	if l == nil {
+		return 0
+	}
+	c, i, _ := l.locate(id)
+	for _, ch := range l.chunks[:c] {
+		i += len(ch.ids)
+	}
+	return i
+}
+
+// Page appends up to limit ids from the place offset on.
+func (l *IdList) Page(dst []record.ID, offset, limit int) []record.ID {
+	if l == nil {
+		return dst
+	}
+	for _, ch := range l.chunks {
+		if limit <= 0 {
+			break
+		}
+		if offset >= len(ch.ids) {
+			offset -= len(ch.ids)
+			continue
+		}
+		part := ch.ids[offset:min(offset+limit, len(ch.ids))]
+		dst = append(dst, part...)
+		limit -= len(part)
+		offset = 0
+	}
+	return dst
+}
+
+// Own answers a list that this edit may change.
+func (l *IdList) Own(edit uint64) *IdList {
+	switch {
+	case l == nil:
+		return &IdList{edit: edit}
+	case l.edit == edit:
+		return l
+	}
+	return &IdList{chunks: slices.Clone(l.chunks), n: l.n, edit: edit}
+}
+
+// ownChunk makes a chunk changeable by this edit.
+func (l *IdList) ownChunk(c int) *chunk {
+	ch := l.chunks[c]
+	if ch.edit != l.edit {
+		ch = &chunk{ids: append(make([]record.ID, 0, len(ch.ids)+8), ch.ids...), edit: l.edit}
+		l.chunks[c] = ch
+	}
+	return ch
+}
+
+// Insert adds an id to an owned list.
+func (l *IdList) Insert(id record.ID) {
+	c, i, found := l.locate(id)
+	if found {
+		return
+	}
+	l.n++
+	if c == len(l.chunks) {
+		if c == 0 || len(l.chunks[c-1].ids) == chunkSize {
+			l.chunks = append(l.chunks, &chunk{ids: []record.ID{id}, edit: l.edit})
+			return
+		}
+		c--
+		i = len(l.chunks[c].ids)
+	}
+	if len(l.chunks[c].ids) == chunkSize {
+		l.split(c)
+		if i > chunkSize/2 {
+			c, i = c+1, i-chunkSize/2
+		}
+	}
+	ch := l.ownChunk(c)
+	ch.ids = slices.Insert(ch.ids, i, id)
+}
+
+// split makes two half-full chunks of a full one.
+func (l *IdList) split(c int) {
+	full := l.chunks[c].ids
+	left := &chunk{ids: slices.Clone(full[:chunkSize/2]), edit: l.edit}
+	right := &chunk{ids: slices.Clone(full[chunkSize/2:]), edit: l.edit}
+	l.chunks[c] = left
+	l.chunks = slices.Insert(l.chunks, c+1, right)
+}
+
+// Remove takes an id out of an owned list.
+func (l *IdList) Remove(id record.ID) {
+	c, i, found := l.locate(id)
+	if !found {
+		return
+	}
+	l.n--
+	ch := l.ownChunk(c)
+	if ch.ids = slices.Delete(ch.ids, i, i+1); len(ch.ids) == 0 {
+		l.chunks = slices.Delete(l.chunks, c, c+1)
+	}
+}
+
+// At is the id at a place, which must be there.
+func (l *IdList) At(i int) record.ID {
+	for _, ch := range l.chunks {
+		if i < len(ch.ids) {
+			return ch.ids[i]
+		}
+		i -= len(ch.ids)
+	}
+	return record.ID{}
+}
+
+// Push adds an id that is larger than all others to an owned list.
+func (l *IdList) Push(id record.ID) {
+	last := len(l.chunks) - 1
+	if last < 0 || len(l.chunks[last].ids) == chunkSize {
+		l.chunks = append(l.chunks, &chunk{edit: l.edit})
+		last++
+	}
+	l.chunks[last].ids = append(l.chunks[last].ids, id)
+	l.n++
+}
+
+// A damaged row is not believed: neither its id, nor its home, nor that it is deleted. The logs have all three, in rows of
+// their own. So the lists of a kind with a damaged row are made of its sound rows and of those in the logs. Then they count
+// right, and a caller that reads the record itself meets the damage. Only whether an unreadable ticket counts as issued stands
+// nowhere else: it counts.
+//
+// Rows of the logs may be damaged too. A record is in its lists if any of its rows is sound. If none is, it is listed as a
+// record without a home, because nothing shows that it was deleted. If a lost row of a scope's log may say where a record
+// belongs, no list of a home returns ids: see kindLists.doubtful.
+
+// relisting collects the records of a kind of which a row is damaged.
+type relisting struct {
+	*engine.View
+	kind     *record.Kind
+	all      map[record.ID]*Stored // seq 0: only the logs tell of it
+	lost     map[string]bool       // sequences of damaged rows in the log for which no sound row names the record
+	scopes   map[string]bool       // of damaged rows in the logs of scopes, likewise
+	unknown  []record.ID           // of damaged rows that no log names
+	doubtful bool                  // where some of the live records belong is not known
+	counts   bool                  // nor how many records each scope has
+	damages
+}
+
+// relist collects a kind's records in order of their ids.
+func relist(r *engine.View, k *record.Kind) *relisting {
+	l := &relisting{View: r, kind: k, all: map[record.ID]*Stored{}, lost: map[string]bool{}, scopes: map[string]bool{}}
+	l.readScopeLog()
+	l.readLog()
+	l.readRows()
+	if len(l.lost)+len(l.scopes) > 0 {
+		l.readOthers()
+	}
+	// If no row of the log is lost, the damage is in the keys: the log names the records under their right ids.
+	if len(l.lost) > 0 && len(l.unknown) > 0 {
+		l.doubtful, l.counts = true, true
+		for _, id := range l.unknown {
+			l.all[id] = &Stored{Id: id}
+		}
+	}
+	for _, st := range l.all {
+		if st.Seq == 0 && len(l.scopes) > 0 {
+			l.doubtful, l.counts = l.doubtful || !st.Deleted, true
+		}
+	}
+	return l
+}
+
+// told is a record as a log describes it.
+func (l *relisting) told(c Change) *Stored {
+	st := l.all[c.ID]
+	if st == nil {
+		st = &Stored{Id: c.ID, Header: Header{Deleted: c.Deleted}}
+		l.all[c.ID] = st
+	}
+	return st
+}
+
+// readScopeLog notes the scopes that records are in.
+func (l *relisting) readScopeLog() {
+	Sound(l.View, ScopeLogBucket, nil, func(key, row []byte) {
+		s, seq, err := CutScope(key)
+		if err != nil || len(seq) != 8 || row[0] == OpaqueKind {
+			return
+		}
+		c, removed, err := ParseLogRow(binary.BigEndian.Uint64(seq), row)
+		if err == nil && !removed && c.Kind == l.kind {
+			l.told(c).join(s)
+		}
+	}, func(key []byte) {
+		if _, seq, err := CutScope(key); err == nil {
+			key = seq
+		}
+		l.scopes[string(key)] = true
+	})
+}
+
+// readLog notes which records the log names, and whether they are deleted.
+func (l *relisting) readLog() {
+	Sound(l.View, LogBucket, nil, func(key, row []byte) {
+		switch c, err := ParseLog(key, row); {
+		case err == nil && c.Kind == l.kind:
+			l.told(c)
+		case err == nil:
+			delete(l.scopes, string(key)) // another kind's
+		}
+	}, func(key []byte) { l.lost[string(key)] = true })
+}
+
+// readRows notes what sound records say themselves, and the ids of damaged ones that no log names.
+func (l *relisting) readRows() {
+	Sound(l.View, KindBucket(l.kind), nil, func(key, row []byte) {
+		st := &Stored{}
+		if id, ok := l.kind.KeyID(key); ok && st.Parse(row) == nil {
+			st.Id = id
+			l.all[id] = st
+			l.known(st.Seq)
+		}
+	}, func(key []byte) {
+		l.damages.add(DamagedRow(KindBucket(l.kind), key))
+		if id, ok := l.kind.KeyID(key); ok && l.all[id] == nil {
+			l.unknown = append(l.unknown, id)
+		}
+	})
+}
+
+// known notes that the record with this latest change is known, by the change's sequence.
+func (l *relisting) known(seq uint64) {
+	delete(l.lost, string(SeqKey(seq)))
+	delete(l.scopes, string(SeqKey(seq)))
+}
+
+// readOthers takes those lost rows off the list that belong to sound records of other kinds.
+func (l *relisting) readOthers() {
+	for _, k := range record.Kinds() {
+		Sound(l.View, KindBucket(k), nil, func(_, row []byte) {
+			var st Stored
+			if st.Parse(row) == nil {
+				l.known(st.Seq)
+			}
+		}, nil)
+	}
+	// A row of the log that is lost, and one of a scope's that is not, tell of the same record.
+	Sound(l.View, ScopeLogBucket, nil, func(key, row []byte) {
+		if _, seq, err := CutScope(key); err == nil && len(row) > 1 && row[1]&RowRemoved == 0 {
+			delete(l.lost, string(seq))
+		}
+	}, nil)
+}
+
+// each calls fn with each record in order of the ids, and with whether it counts as issued. fn must not keep the record after it returns.
+func (l *relisting) each(fn func(st *Stored, counts bool)) {
+	for _, id := range slices.SortedFunc(maps.Keys(l.all), record.ID.Compare) {
+		st := l.all[id]
+		readable := st.Seq != 0
+		fn(st, l.kind == record.Ticket && !st.Deleted && (!readable || Issued(l.kind, st.Body)))
+	}
+}
+
+// join adds a scope.
+func (h *Header) join(s scopes.Scope) {
+	if i := slices.Index(h.Scopes[:], scopes.Scope{}); i >= 0 {
+		h.Scopes[i] = s
 	}
 }

@@ -1,11 +1,17 @@
 package table
 
 import (
+	"context"
 	"encoding/binary"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"doorward/kv/engine"
 	"doorward/kv/record"
 	"doorward/kv/rev"
+	"doorward/kv/scopes"
 )
 
 // Change is one row of the change log: the latest change of one record.
@@ -49,3 +55,159 @@ func ParseLogRow(seq uint64, row []byte) (ch Change, removed bool, err error) {
 
 // ExportPage is how many records Export copies out of one View.
 const ExportPage = 200
+
+// Bell wakes the callers that wait for the log to grow. Ringing it costs one load if none waits.
+type Bell struct{ rope atomic.Pointer[chan struct{}] }
+
+// Ring wakes all callers that wait. The change is visible before the bell rings.
+func (b *Bell) Ring() {
+	if b.rope.Load() == nil {
+		return
+	}
+	if rope := b.rope.Swap(nil); rope != nil {
+		close(*rope)
+	}
+}
+
+// hear returns a channel that the next ring closes.
+func (b *Bell) hear() <-chan struct{} {
+	for {
+		if rope := b.rope.Load(); rope != nil {
+			return *rope
+		}
+		rope := make(chan struct{})
+		if b.rope.CompareAndSwap(nil, &rope) {
+			return rope
+		}
+	}
+}
+
+// Await waits until a condition holds. It listens before it looks: what happens between the two rings.
+func (b *Bell) Await(ctx context.Context, holds func() bool) error {
+	for {
+		heard := b.hear()
+		if holds() {
+			return nil
+		}
+		select {
+		case <-heard:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// FeedName names what a bell is rung for: a free database, or the records of a scope.
+type FeedName struct {
+	Free  string
+	Scope scopes.Scope
+}
+
+// bells wake only the callers that wait for the changes of one database. A commit rings the bells of the databases that it
+// changed. A database without waiting callers has no bell.
+type bells struct {
+	Mu    sync.Mutex
+	Ropes map[FeedName]*Rope
+}
+
+// Rope is what the listeners of one bell hold.
+type Rope struct {
+	Pulled    chan struct{}
+	listeners int
+}
+
+// Hear returns a channel that the next ring of a bell closes. The caller must call leave when it stops listening.
+func (b *bells) Hear(name FeedName) (pulled <-chan struct{}, leave func()) {
+	b.Mu.Lock()
+	defer b.Mu.Unlock()
+	r := b.Ropes[name]
+	if r == nil {
+		if b.Ropes == nil {
+			b.Ropes = map[FeedName]*Rope{}
+		}
+		r = &Rope{Pulled: make(chan struct{})}
+		b.Ropes[name] = r
+	}
+	r.listeners++
+	return r.Pulled, func() {
+		b.Mu.Lock()
+		defer b.Mu.Unlock()
+		if r.listeners--; r.listeners == 0 && b.Ropes[name] == r {
+			delete(b.Ropes, name)
+		}
+	}
+}
+
+// ring wakes the listeners of some bells. The change is visible before the bell rings.
+func (b *bells) ring(names []FeedName) {
+	if len(names) == 0 {
+		return
+	}
+	b.Mu.Lock()
+	defer b.Mu.Unlock()
+	for _, name := range names {
+		if r := b.Ropes[name]; r != nil {
+			close(r.Pulled)
+			delete(b.Ropes, name)
+		}
+	}
+}
+
+// ring notes which feeds an operation has made grow; their bells ring with the commit.
+func (g *group) ring(names []FeedName) {
+	for _, name := range names {
+		if !slices.Contains(g.rung, name) {
+			g.rung = append(g.rung, name)
+		}
+	}
+}
+
+// Sequence is that of the latest change which a sight shows.
+func Sequence(v *View) (uint64, error) {
+	row, err := v.Get(MetaBucket, StateKey)
+	if err != nil {
+		return 0, err
+	}
+	st, err := DecodeState(row)
+	return st.Seq, err
+}
+
+// Releases grows whenever this process takes records out of the file without a tombstone, by Release or Leave. A follower of
+// the log learns of them by this number alone.
+func (s *Set) Releases() uint64 { return s.ReleaseCount.Load() }
+
+var releasedKey = []byte("released") // in meta: when the file first held bytes of what it has released, microseconds 8
+
+// NoteReleased notes that free pages of the file hold bytes of released records from now on.
+func NoteReleased(o *Tx) error {
+	since, err := releasedSince(o.View)
+	if err == nil && (since == 0 || o.Tx.Rewriting()) { // a file that a rewrite is writing holds them too
+		o.Put(MetaBucket, releasedKey, SeqKey(uint64(o.Stamp)))
+	}
+	return err
+}
+
+// releasedSince returns the time since which the file holds bytes of released records. It returns 0 if it holds none, or if it
+// was compacted since.
+func releasedSince(v *View) (int64, error) {
+	row, err := v.Get(MetaBucket, releasedKey)
+	if err != nil || len(row) != 8 {
+		return 0, err
+	}
+	since := int64(binary.BigEndian.Uint64(row))
+	if compacted, err := CompactedAt(v); err != nil || since <= compacted {
+		return 0, err
+	}
+	return since, nil
+}
+
+func (s *Set) ReleasedSince() (since time.Time, err error) {
+	err = s.View(func(v *View) error {
+		n, err := releasedSince(v)
+		if n != 0 {
+			since = time.UnixMicro(n)
+		}
+		return err
+	})
+	return since, err
+}

@@ -148,3 +148,14 @@ func LookupRange(v *View, k *record.Kind, prefix, from, to []byte) ([]record.ID,
 	}
 	return ids, err
 }
+
+// RefersTo is the kind that a field's values name; "" where they name none.
+func RefersTo(f *record.Field) string {
+	switch t := f.Type.(type) {
+	case record.Ref:
+		return t.Kind
+	case record.Refs:
+		return t.Kind
+	}
+	return ""
+}

@@ -1,9 +1,13 @@
 package table
 
 import (
+	"cmp"
 	"encoding/binary"
+	"math"
 	"slices"
+	"time"
 
+	"doorward/kv/engine"
 	"doorward/kv/record"
 	"doorward/kv/scopes"
 )
@@ -71,4 +75,170 @@ func Welcome(o *Tx, k *record.Kind, before, next *Stored) error {
 		}
 	}
 	return nil
+}
+
+// countChunks is how many parts the counts of all scopes have: a commit copies those that it changes.
+const countChunks = 64
+
+// scopeCounts are how many records each scope holds, live and deleted; the zero Scope stands for all records. They are derived,
+// as the lists are, and published with them.
+type scopeCounts [countChunks]*countChunk
+
+// countChunk is sorted by scope. edit may still change it.
+type countChunk struct {
+	edit   uint64
+	Counts []scopeCount
+}
+
+type scopeCount struct {
+	Scope         scopes.Scope
+	Live, Deleted int
+}
+
+// scopeMark is what a record counts as; the zero scopeMark does not count.
+type scopeMark struct {
+	scopes        [2]scopes.Scope
+	live, deleted bool
+	opaque        bool // none of all records
+}
+
+func (h *Header) Mark() scopeMark {
+	return scopeMark{scopes: h.Scopes, live: !h.Deleted, deleted: h.Deleted}
+}
+
+func compareScopes(a, b scopes.Scope) int {
+	if a.Sort != b.Sort {
+		return cmp.Compare(a.Sort, b.Sort)
+	}
+	return cmp.Compare(a.ID, b.ID)
+}
+
+func chunkOf(s scopes.Scope) int { return int((uint64(s.ID)*7 + uint64(s.Sort)) % countChunks) }
+
+func (c *countChunk) place(s scopes.Scope) (int, bool) {
+	return slices.BinarySearchFunc(c.Counts, s, func(c scopeCount, s scopes.Scope) int { return compareScopes(c.Scope, s) })
+}
+
+// Of is the count of one scope.
+func (c *scopeCounts) Of(s scopes.Scope) scopeCount {
+	if chunk := c[chunkOf(s)]; chunk != nil {
+		if i, ok := chunk.place(s); ok {
+			return chunk.Counts[i]
+		}
+	}
+	return scopeCount{Scope: s}
+}
+
+// note counts a record n times more in each of its scopes.
+func (c *scopeCounts) note(edit uint64, m *scopeMark, n int) {
+	if !m.live && !m.deleted {
+		return
+	}
+	if !m.opaque {
+		c.add(edit, scopes.Scope{}, m, n)
+	}
+	for _, s := range m.scopes {
+		if s.Sort != 0 {
+			c.add(edit, s, m, n)
+		}
+	}
+}
+
+func (c *scopeCounts) add(edit uint64, s scopes.Scope, m *scopeMark, n int) {
+	at := &c[chunkOf(s)]
+	if *at == nil {
+		*at = &countChunk{edit: edit}
+	} else if (*at).edit != edit {
+		*at = &countChunk{edit: edit, Counts: slices.Clone((*at).Counts)}
+	}
+	i, ok := (*at).place(s)
+	if !ok {
+		(*at).Counts = slices.Insert((*at).Counts, i, scopeCount{Scope: s})
+	}
+	if m.live {
+		(*at).Counts[i].Live += n
+	} else {
+		(*at).Counts[i].Deleted += n
+	}
+}
+
+// Mirror is the name of the database of all records.
+const Mirror = "records"
+
+// OfRecords tells the name of a database of records.
+func OfRecords(name string) bool {
+	_, ok := scopes.Parse(name)
+	return ok || name == Mirror
+}
+
+// ParseScopeLog reads a row of a scope's log.
+func ParseScopeLog(seq uint64, row []byte) (c ScopeChange, err error) {
+	if len(row) > 0 && row[0] == OpaqueKind {
+		return ParseOpaqueLog(seq, row)
+	}
+	c.Change, c.Removed, err = ParseLogRow(seq, row)
+	return c, err
+}
+
+// ScopeChange is one row of a scope's log. removed tells that the record has left; the revision is then the last that the scope
+// saw.
+type ScopeChange struct {
+	Change
+	Removed bool
+	Doc     string // of a kind that this version does not know; Kind is nil then
+}
+
+// ringScopes wakes those who listen to the databases of the records that have changed.
+func (b *bells) ringScopes(changes []ListChange) {
+	b.Mu.Lock()
+	quiet := len(b.Ropes) == 0
+	b.Mu.Unlock()
+	if quiet {
+		return
+	}
+	names := []FeedName{{}}
+	for i := range changes {
+		for _, m := range [2]*scopeMark{&changes[i].From, &changes[i].To} {
+			for _, s := range m.scopes {
+				if name := (FeedName{Scope: s}); !slices.Contains(names, name) {
+					names = append(names, name)
+				}
+			}
+		}
+	}
+	if len(changes) > 0 {
+		b.ring(names)
+	}
+}
+
+// CutScope takes a scope off the front of a key.
+func CutScope(key []byte) (s scopes.Scope, rest []byte, err error) {
+	c := Cutter{Rest: key}
+	s.Sort, s.ID = scopes.Sort(c.Byte()), int64(c.Uvarint())
+	if c.Short || s.Sort == 0 {
+		return s, nil, engine.ErrCorrupt
+	}
+	return s, c.Rest, nil
+}
+
+// IsGuestIn tells a scope of which the centre takes only what this laptop has made.
+func (u *Upstream) IsGuestIn(s scopes.Scope) bool { return slices.Contains(u.Guest, s.String()) }
+
+// ScannedAt is when this store last took a fact of an event; zero = it has none.
+func ScannedAt(v *View, event int64) (at time.Time, err error) {
+	scope := scopes.Scope{Sort: scopes.Event, ID: event}
+	last := ScopeSeqKey(nil, scope, math.MaxUint64)
+	err = v.Walk(ScopeLogBucket, true, AppendScope(nil, scope), last, func(_, row []byte) (bool, error) {
+		c, err := ParseScopeLog(0, row)
+		if err != nil || c.Removed || c.Kind == nil || !c.Kind.Fact {
+			return err == nil, err
+		}
+		st, err := v.LoadAny(c.Kind, c.ID)
+		if err != nil || st == nil {
+			return false, OrCorrupt(err)
+		}
+		at = st.Updated()
+		return false, nil
+	})
+	return at, err
 }

@@ -92,3 +92,58 @@ func DeleteTicket(o *table.Tx, p auth.Principal, ticket *table.Stored) error {
 	}
 	return o.Store.Rules.Settled(o, ticket.Id) // tickets that were merged with it may have been used
 }
+
+// A store may hold a ticket without all of its three records. A laptop of an event hands the private half over and keeps it no longer,
+// and one that was enrolled for labels alone the name too. The centre lacks what a laptop has not brought yet, or what it has refused.
+
+// errElsewhere is a change of what the centre has of a ticket and this laptop has not.
+var errElsewhere = table.Refused("this laptop does not hold all of the ticket that this would change: it is to be changed at the centre")
+
+// holdsAllOf answers a *Forbidden on a laptop that lacks what a patch would change of a ticket: written in part, the rest would be
+// lost without a word.
+func holdsAllOf(o *table.Tx, ticket *table.Stored, in *entry.Input) error {
+	if !o.Store.IsLeaf() {
+		return nil
+	}
+	for i, k := range ledger.TicketParts {
+		st, err := o.Load(k, ticket.Id)
+		if err != nil {
+			return err
+		}
+		if st == nil && !isTold(ticket, in, i) {
+			return errElsewhere
+		}
+	}
+	return nil
+}
+
+// isTold tells that all which a patch says of one of a ticket's parts stands in the ticket itself: its event, and by its hash its code.
+func isTold(ticket *table.Stored, in *entry.Input, part int) bool {
+	rest := in.Parts[part].Project(ledger.TicketParts[part], nil)
+	if v, ok := rest.Value("event_id"); ok && table.IntOf(v) == ticket.Home(record.Ticket) {
+		rest.Drop("event_id")
+	}
+	if in.Coded && bytes.Equal(table.HexText(in.Exact[:]), ticket.Body.Member("code_hash")) {
+		rest.Drop("code")
+	}
+	return rest.Empty()
+}
+
+// supply makes a part that a ticket lacks at the centre, of what a patch says of it; nothing where it says nothing, nor on a laptop.
+func supply(o *table.Tx, p auth.Principal, k *record.Kind, ticket *table.Stored, patch *record.Patch) error {
+	if o.Store.IsLeaf() {
+		return nil
+	}
+	blank := k.NewDoc()
+	blank.Set("event_id", ticket.Body.Member("event_id").Clone())
+	is := blank.Clone()
+	is.Apply(patch)
+	if len(is.Differs(blank)) == 0 {
+		return nil
+	}
+	tombstone, err := o.LoadAny(k, ticket.Id)
+	if err == nil {
+		_, err = entry.Add(o, p, k, entry.NewRecord{Id: ticket.Id, Tombstone: tombstone, Made: entry.Finish(p, is, entry.Moment(o))})
+	}
+	return err
+}

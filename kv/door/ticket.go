@@ -1,0 +1,255 @@
+package door
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/engine"
+	"doorward/kv/entry"
+	"doorward/kv/keys"
+	"doorward/kv/names"
+	"doorward/kv/record"
+	"doorward/kv/search"
+	"doorward/kv/table"
+	"doorward/kv/value"
+)
+
+// An event marks types of tickets that need attention at the door: its notices are an object from a type to what the door says. Types are
+// compared as searches compare names, so that "Criança" is "crianca". A notice that is not a text is shown as it stands: a mark that is
+// not understood is no reason to pass a guest by.
+
+// noticeOf is what a door says of a ticket's type; "" for nothing.
+func noticeOf(v *table.View, ticket *table.Stored) (string, error) {
+	event, err := v.Load(record.Event, record.Int(table.IntOf(ticket.Body.Member("event_id"))))
+	if err != nil || event == nil {
+		return "", err
+	}
+	return noticeFor(event.Body.Member("notices"), value.Unquote(ticket.Body.Member("type"))), nil
+}
+
+// noticeFor finds a type's notice in an event's notices.
+func noticeFor(notices jsontext.Value, sort string) (notice string) {
+	if notices.Kind() != '{' {
+		return ""
+	}
+	of := plainType(sort)
+	_ = value.ReadObject(notices, func(name string, v jsontext.Value) { // a stored member is valid
+		if plainType(name) == of {
+			notice = noticeText(v)
+		}
+	})
+	return notice
+}
+
+func noticeText(v jsontext.Value) string {
+	switch v.Kind() {
+	case 'n', 'f':
+		return ""
+	case '"':
+		return strings.TrimSpace(value.Unquote(v))
+	}
+	return string(v)
+}
+
+func plainType(sort string) string { return strings.TrimSpace(names.Fold(sort)) }
+
+// The bounds of an order at a door: how many tickets are shown, and how many rows of the order are looked at.
+const (
+	maxFamily     = 20
+	maxFamilyRows = 200
+)
+
+// Family returns the other tickets of the order of a check-in's ticket, those that are not in first, at most twenty. Only a caller that has a
+// check-in of the order can ask: an order's name can be guessed, a check-in's id cannot. It returns *Forbidden, and ErrNotFound if the
+// event is not the principal's or has no such check-in.
+func (dk *Desk) Family(p auth.Principal, event int64, checkin string) (hits []TicketHit, err error) {
+	if err := p.Check(record.Checkin.Resource, "GET"); err != nil {
+		return nil, err
+	}
+	id, ok := record.Checkin.ParseID(checkin)
+	err = dk.tables.View(func(v *table.View) error {
+		v.Reader = p
+		ev, err := entry.Find(v, p, record.Event, record.Int(event))
+		if err != nil {
+			return err
+		}
+		st, err := v.Load(record.Checkin, id)
+		if err != nil || st == nil || !ok || st.Home(record.Checkin) != event {
+			return keys.OrNotFound(err)
+		}
+		hits, err = orderMates(v, ev, record.Int(table.IntOf(st.Body.Member("ticket_id"))))
+		return err
+	})
+	dk.tables.NoteReads(p, record.Ticket, len(hits))
+	return hits, err
+}
+
+// orderMates finds the other tickets of a ticket's order.
+func orderMates(v *table.View, event *table.Stored, of record.ID) (hits []TicketHit, err error) {
+	ticket, err := v.Load(record.Ticket, of)
+	if err != nil || ticket == nil {
+		return nil, err
+	}
+	order := value.Unquote(ticket.Body.Member("order"))
+	if order == "" {
+		return nil, nil
+	}
+	ids, err := orderTickets(v, order)
+	if err != nil {
+		return nil, err
+	}
+	tickets := v.Lists.Kind(record.Ticket).Home.Of(event.Id.Int())
+	for _, id := range ids {
+		if id == of || !tickets.Contains(id) {
+			continue
+		}
+		hit, err := ticketHit(v, event, id)
+		if err != nil {
+			return nil, err
+		}
+		hits = append(hits, hit)
+	}
+	slices.SortStableFunc(hits, func(a, b TicketHit) int {
+		return cmp.Compare(table.Flag(!a.AdmittedAt.IsZero()), table.Flag(!b.AdmittedAt.IsZero()))
+	})
+	return hits[:min(len(hits), maxFamily)], nil
+}
+
+// orderTickets are the first tickets of an order, by id.
+func orderTickets(v *table.View, order string) (ids []record.ID, err error) {
+	prefix := table.AppendValue(table.LookupPrefix(nil, record.Ticket, "order"), order)
+	err = v.Scan(table.LookupBucket, prefix, nil, func(key, _ []byte) (bool, error) {
+		id, ok := record.Ticket.KeyID(key[len(key)-record.Ticket.IDSize():])
+		if !ok {
+			return false, engine.ErrCorrupt
+		}
+		ids = append(ids, id)
+		return len(ids) < maxFamilyRows, nil
+	})
+	return ids, err
+}
+
+// maxTicketHits is how many tickets a door is shown.
+const maxTicketHits = 20
+
+// TicketHit is what a door may know of a ticket that it has searched for.
+type TicketHit struct {
+	Ticket     record.ID
+	Label      string
+	Type       string
+	Order      string
+	State      string    // as record.Ticket has it
+	PhoneTail  string    // the phone's last digits; "" where this node has none
+	AdmittedAt time.Time // zero = not admitted, on the list that the event admits to now
+	CheckinID  string    // of that admission
+	Notice     string    // what the event has doors say of the ticket's type
+}
+
+// FindTickets searches an event's tickets by label and, where the node has them, by their holders' names and last phone digits:
+// the best twenty, the best first, then by id. f is asked where to look; nil = everywhere. *Forbidden, ErrNotFound where the
+// event is not the principal's, ErrIndexing.
+func (dk *Desk) FindTickets(p auth.Principal, event int64, r *search.Ranked, f desk.Finder) (hits []TicketHit, err error) {
+	if err := p.Check(record.Checkin.Resource, "GET"); err != nil {
+		return nil, err
+	}
+	for try := 0; ; try++ {
+		if err := entry.Visible(dk.tables, p, record.Event, record.Int(event)); err != nil {
+			return nil, err
+		}
+		var parts []*desk.Asked
+		for _, k := range searchedParts {
+			a := &desk.Asked{Want: desk.Wanted{Kind: k, Homes: []int64{event}, Ranked: r}, Since: math.MaxUint64}
+			dk.search.Find(f, a, maxTicketHits, try)
+			parts = append(parts, a)
+		}
+		err = dk.tables.View(func(v *table.View) error {
+			v.Reader = p
+			hits, err = findTickets(v, p, event, parts)
+			return err
+		})
+		if errors.Is(err, desk.ErrIndexAhead) {
+			dk.search.Doubt(err)
+		}
+		if !errors.Is(err, desk.ErrAskAgain) {
+			dk.tables.NoteReads(p, record.Ticket, len(hits))
+			return hits, err
+		}
+	}
+}
+
+// searchedParts are the parts of a ticket that doors search.
+var searchedParts = [...]*record.Kind{record.HolderName, record.Ticket}
+
+// findTickets finds an event's tickets among what a Finder has named of each part: a ticket is as good as its better one.
+func findTickets(v *table.View, p auth.Principal, event int64, parts []*desk.Asked) ([]TicketHit, error) {
+	ev, err := entry.Find(v, p, record.Event, record.Int(event))
+	if err != nil {
+		return nil, err
+	}
+	var all []desk.Hit
+	for _, a := range parts {
+		hits, err := ticketHits(v, event, a)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, hits...)
+	}
+	slices.SortFunc(all, func(a, b desk.Hit) int { return cmp.Or(a.Id.Compare(b.Id), cmp.Compare(a.Cost, b.Cost)) })
+	all = desk.Best(slices.CompactFunc(all, func(a, b desk.Hit) bool { return a.Id == b.Id }), maxTicketHits)
+	out := make([]TicketHit, 0, len(all))
+	for _, h := range all {
+		t, err := ticketHit(v, ev, h.Id)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+// ticketHits are the best tickets by one of their parts.
+func ticketHits(v *table.View, event int64, a *desk.Asked) ([]desk.Hit, error) {
+	k := a.Want.Kind
+	m := &desk.Matches{Kind: k, Lists: []*table.IdList{v.Lists.Kind(k).Home.Of(event)}}
+	if err := desk.Narrow(v, a, desk.Scope{Homes: a.Want.Homes}, m); err != nil {
+		return nil, err
+	}
+	if a.TooMany(m.Count()) {
+		return nil, desk.ErrIndexing
+	}
+	tickets := v.Lists.Kind(record.Ticket).Home.Of(event)
+	ids := slices.DeleteFunc(m.Everything(), func(id record.ID) bool { return !tickets.Contains(id) })
+	return desk.Hits(v, k, ids, a.Want.Ranked, a)
+}
+
+// ticketHit describes a ticket to a door.
+func ticketHit(v *table.View, event *table.Stored, id record.ID) (TicketHit, error) {
+	ticket, err := v.Load(record.Ticket, id)
+	if err != nil {
+		return TicketHit{}, err
+	}
+	t := TicketHit{Ticket: id, Label: value.Unquote(ticket.Body.Member("label")), Type: value.Unquote(ticket.Body.Member("type")),
+		Order: value.Unquote(ticket.Body.Member("order")), State: value.Unquote(ticket.Body.Member("state"))}
+	t.Notice = noticeFor(event.Body.Member("notices"), value.Unquote(ticket.Body.Member("type")))
+	name, err := v.Load(record.HolderName, id)
+	if err != nil {
+		return TicketHit{}, err
+	}
+	if name != nil {
+		t.PhoneTail = value.Unquote(name.Body.Member("phone_tail"))
+	}
+	first, err := firstAdmission(v, event.Id.Int(), table.HashOf(ticket.Body.Member("code_hash")), id.Int(), listOf(v, event))
+	if err == nil && first != nil {
+		t.AdmittedAt, _ = table.TimeOf(first.Body.Member("at")) // written by admit
+		t.CheckinID = record.Checkin.FormatID(first.Id)
+	}
+	return t, err
+}

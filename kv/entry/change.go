@@ -1,0 +1,409 @@
+package entry
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"doorward/kv/auth"
+	"doorward/kv/engine"
+	"doorward/kv/fault"
+	"doorward/kv/record"
+	"doorward/kv/table"
+	"doorward/kv/value"
+)
+
+// Reply is one record as the surface shows it.
+type Reply struct {
+	ID       record.ID
+	JSON     []byte
+	Revision string
+	Replayed bool // the kept answer of an earlier request
+}
+
+// Visible answers nil where p sees a record, otherwise ErrNotFound.
+func Visible(s *table.Set, p auth.Principal, k *record.Kind, id record.ID) error {
+	return s.View(func(v *table.View) error {
+		_, err := Find(v, p, k, id)
+		return err
+	})
+}
+
+// NewRecord is a record about to be stored; tombstone is what lies under its id, or nil.
+type NewRecord struct {
+	table.Made
+	Id        record.ID
+	Tombstone *table.Stored
+	Free      bool // nothing else has what it is known by: it was looked for in this operation
+}
+
+// Add checks that a new record is the only one of its sort, and writes it.
+func Add(o *table.Tx, p auth.Principal, k *record.Kind, n NewRecord) (*table.Stored, error) {
+	if !n.Free {
+		if err := Unique(o, k, n.Id, n.Doc); err != nil {
+			return nil, err
+		}
+	}
+	return fitting(o.Write(table.Edit{Kind: k, Id: n.Id, Before: n.Tombstone, Is: n.Doc, Author: p.Key(), Made: &n.Made}))
+}
+
+// Amend changes one record by a function; where that changes nothing the record stays as it is.
+func Amend(o *table.Tx, p auth.Principal, k *record.Kind, before *table.Stored, fn func(*record.Doc)) (*table.Stored, error) {
+	was, err := before.Decode(k)
+	if err != nil {
+		return nil, err
+	}
+	is := was.Clone()
+	fn(is)
+	if SameBody(is.Encode(), before.Body) {
+		return before, nil
+	}
+	is.Settle(was, Moment(o))
+	if !SameKeys(was, is) { // what was made twice stays so until the root merges it
+		if err := Unique(o, k, before.Id, is); err != nil {
+			return nil, err
+		}
+	}
+	next, err := fitting(o.Write(table.Edit{Kind: k, Id: before.Id, Before: before, Was: was, Is: is, Author: p.Key()}))
+	if err == nil && k == record.Person && next.Home(k) != before.Home(k) {
+		err = table.Rehome(o, before.Id)
+	}
+	return next, err
+}
+
+func Moment(o *table.Tx) record.Moment { return record.Moment{Now: o.Now, Zone: o.Store.ZoneOf} }
+
+// Vacant answers an id that no live record has: the given one, or the next free one. A tombstone under it comes along.
+func Vacant(o *table.Tx, k *record.Kind, id record.ID) (record.ID, *table.Stored, error) {
+	if !id.IsZero() {
+		st, err := o.LoadAny(k, id)
+		if err == nil && st != nil && !st.Deleted {
+			err = &table.Conflict{Reason: "the id is in use", Field: "id"}
+		}
+		if err == nil {
+			err = mayGive(o, k, id)
+		}
+		if gone, failed := table.IsErased(o.View, k, id); err == nil && (gone || failed != nil) {
+			err = table.OrErr(failed, &table.Conflict{Reason: "the record with this id was erased", Field: "id"})
+		}
+		o.State.Use(k, id)
+		return id, st, err
+	}
+	for {
+		id, err := mintID(o, k)
+		if err != nil {
+			return id, nil, fmt.Errorf("mint: %w", err)
+		}
+		used, err := isUsed(o, k, id)
+		if err != nil {
+			return id, nil, fmt.Errorf("mint: %w", err)
+		}
+		if !used {
+			return id, nil, nil
+		}
+	}
+}
+
+// isUsed tells whether a record has or had an id that was minted now. The mark and the leases by which ids are minted are checked when they
+// are read, and no id is minted twice by them: damage beside the place of the id is no reason to mint none. Damage in that place is.
+func isUsed(o *table.Tx, k *record.Kind, id record.ID) (bool, error) {
+	key := k.AppendID(nil, id)
+	st, err := o.LoadAny(k, id)
+	if errors.Is(err, engine.ErrCorrupt) {
+		o.Store.NoteCorrupt(err)
+		return table.HasRow(o.View.View, table.KindBucket(k), key), nil
+	}
+	if err != nil || st != nil {
+		return true, err
+	}
+	gone, err := table.IsErased(o.View, k, id)
+	if errors.Is(err, engine.ErrCorrupt) {
+		o.Store.NoteCorrupt(err)
+		hash := o.Store.HashErased(k, id)
+		return table.HasRow(o.View.View, table.ErasedBucket, hash[:]), nil
+	}
+	return gone, err
+}
+
+func SameBody(a, b record.Body) bool {
+	return bytes.Equal(a.Shown, b.Shown) && bytes.Equal(a.Hidden, b.Hidden)
+}
+
+// MaxRecordDoc is how many bytes a record's document may have.
+const MaxRecordDoc = 1 << 20
+
+// fitting answers ErrTooLarge for a record that was written and that no other store would take: then nothing is.
+func fitting(st *table.Stored, err error) (*table.Stored, error) {
+	if err == nil && len("{,}")+len(st.Body.Shown)+len(st.Body.Hidden) > MaxRecordDoc {
+		return nil, ErrTooLarge
+	}
+	return st, err
+}
+
+var ErrTooLarge = errors.New("the document is too large")
+
+// SameKeys tells two bodies of a record that are known by the same.
+func SameKeys(a, b *record.Doc) bool {
+	return !slices.ContainsFunc([]string{"external_id", "event_id", "code_hash", "group_id", "person"}, func(field string) bool {
+		return string(a.Value(field)) != string(b.Value(field))
+	})
+}
+
+// AsRefusal turns the error that /v1 would return for a request into a refusal of the document: a client of the protocol must
+// never get a conflict. Only fields are named.
+func AsRefusal(err error) error {
+	var faults fault.ByField
+	var conflict *table.Conflict
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &faults):
+		names := make([]string, 0, len(faults))
+		for name := range faults {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		return table.Refused("not valid: " + strings.Join(names, ", "))
+	case errors.As(err, &conflict):
+		return table.Refused(conflict.Reason)
+	case errors.Is(err, table.ErrNotFound):
+		return table.Refused("the key may not write this kind")
+	}
+	return err
+}
+
+func Draw10() (b [10]byte) {
+	rand.Read(b[:])
+	return b
+}
+
+// CheckPatch adds to a patch's faults what only the store can see: references that lead nowhere, or out of p's sight, and
+// records that would leave it. What is wrong comes back as fault.ByField, all of it.
+func CheckPatch(o *table.Tx, p auth.Principal, k *record.Kind, patch *record.Patch) error {
+	for _, ref := range patch.Pointers() {
+		ok, err := MayPoint(o, p, k, ref)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			patch.Faults.Add(ref.Field, fault.InvalidID(ref.ID.Int()))
+		}
+	}
+	if v, ok := patch.Value("church_id"); ok && v.Kind() == 'n' && !p.IsWhole() && OwnedByChurch(k) {
+		patch.Faults.Add("church_id", fault.Null)
+	}
+	if len(patch.Faults) > 0 {
+		return patch.Faults
+	}
+	return nil
+}
+
+// MayPoint tells whether a reference leads to a record that p sees and, where it decides whose the record is, owns.
+func MayPoint(o *table.Tx, p auth.Principal, k *record.Kind, ref record.Pointer) (bool, error) {
+	st, err := o.Load(ref.Kind, ref.ID)
+	if err != nil || st == nil {
+		return false, err
+	}
+	switch {
+	case ref.Kind == record.Church && OwnedByChurch(k):
+		return HoldsChurch(o.View, p, ref.ID.Int())
+	case ref.Kind == record.Event && k.Class == record.Events:
+		tie, err := tieToEvent(o.View, p, ref.ID.Int())
+		return auth.Desk(p, auth.Make, record.Ticket, tie), err
+	}
+	return Sees(o.View, p, ref.Kind, st)
+}
+
+// OwnedByChurch tells kinds whose church decides who sees them.
+func OwnedByChurch(k *record.Kind) bool {
+	return k.Class == record.Churches || k.Class == record.Shared
+}
+
+// GiveChurch gives a new record the church of a key that has exactly one; a key of several must name one.
+func GiveChurch(o *table.Tx, p auth.Principal, k *record.Kind, patch *record.Patch) {
+	if _, given := patch.Value("church_id"); given || p.IsWhole() || !OwnedByChurch(k) || patch.Faults["church_id"] != nil {
+		return
+	}
+	if p.IsOf(auth.ChurchOf) && len(p.Level().IDs) == 1 {
+		patch.Set("church_id", value.Number(p.Level().IDs[0]))
+		return
+	}
+	patch.Faults.Add("church_id", fault.Required)
+}
+
+// Unique refuses a second record of what can be there once: an external_id within a kind or event, a person within a group,
+// a code within an event.
+func Unique(o *table.Tx, k *record.Kind, id record.ID, d *record.Doc) error {
+	if ext := d.Text("external_id"); ext != "" {
+		other, err := ByExternalID(o, k, d.Int("event_id"), ext)
+		if err != nil {
+			return err
+		}
+		if !other.IsZero() && other != id {
+			return &table.Conflict{Reason: "another record has this external_id", Field: "external_id"}
+		}
+	}
+	switch k {
+	case record.Membership:
+		return uniqueMembership(o, id, d)
+	case record.Ticket:
+		return table.UniqueCode(o, id, d)
+	}
+	return nil
+}
+
+func uniqueMembership(o *table.Tx, id record.ID, d *record.Doc) error {
+	other, err := Membership(o, d.Int("group_id"), d.Int("person"))
+	if err != nil || other.IsZero() || other == id {
+		return err
+	}
+	return &table.Conflict{Reason: "the person is in the group already", Field: "person"}
+}
+
+// Membership finds a person's membership of a group; the zero id for none.
+func Membership(o *table.Tx, group, person int64) (record.ID, error) {
+	ids, err := o.Lookup(record.Membership, "person", person)
+	if err != nil {
+		return record.ID{}, err
+	}
+	for _, id := range ids {
+		st, err := o.Load(record.Membership, id)
+		if err != nil {
+			return record.ID{}, err
+		}
+		if st != nil && Member(st.Body, "group_id").Int() == group {
+			return id, nil
+		}
+	}
+	return record.ID{}, nil
+}
+
+// ByExternalID finds a record by its external_id, within an event for tickets; the zero id for none.
+func ByExternalID(o *table.Tx, k *record.Kind, event int64, ext string) (record.ID, error) {
+	ids, err := o.Lookup(k, "external_id", ext)
+	if err != nil || k.Home != "event_id" {
+		if len(ids) == 0 {
+			return record.ID{}, err
+		}
+		return ids[0], err
+	}
+	for _, id := range ids {
+		st, err := o.Load(k, id)
+		if err != nil {
+			return record.ID{}, err
+		}
+		if st != nil && st.Home(k) == event {
+			return id, nil
+		}
+	}
+	return record.ID{}, nil
+}
+
+// Unreferred answers a *Conflict where records refer to one; it counts those that p sees.
+func Unreferred(o *table.Tx, p auth.Principal, k *record.Kind, id record.ID) error {
+	counts := map[string]int{}
+	referred := false
+	for _, other := range record.Kinds() {
+		for i := range other.Fields {
+			f := &other.Fields[i]
+			if table.RefersTo(f) != k.Name || !f.Flags.Has(record.Indexed) {
+				continue
+			}
+			ids, err := o.Lookup(other, f.Name, id.Int())
+			if err != nil {
+				return err
+			}
+			referred = referred || len(ids) > 0
+			n, err := countSeen(o, p, other, ids)
+			if err != nil {
+				return err
+			}
+			if n > 0 {
+				counts[writersName(other)] += n
+			}
+		}
+	}
+	if k == record.Event {
+		for _, other := range ofEvents {
+			if n := leftIn(o, other, id.Int()); n > 0 {
+				counts[other.Name] = n
+			}
+		}
+	}
+	if k == record.Ticket {
+		err := o.Scan(table.AdmissionBucket, table.TicketAdmissions(nil, id.Int()), nil, func(_, _ []byte) (bool, error) {
+			counts[record.Checkin.Name]++
+			return true, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if len(counts) == 0 && !referred {
+		return nil
+	}
+	return &table.Conflict{Reason: "other records refer to this one", Counts: counts}
+}
+
+// countSeen counts the records that p sees.
+func countSeen(o *table.Tx, p auth.Principal, k *record.Kind, ids []record.ID) (n int, err error) {
+	if p.IsWhole() {
+		return len(ids), nil
+	}
+	for _, id := range ids {
+		st, err := o.Load(k, id)
+		if err != nil {
+			return 0, err
+		}
+		if st == nil {
+			continue
+		}
+		if ok, err := Sees(o.View, p, k, st); err != nil {
+			return 0, err
+		} else if ok {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// writersName is what a kind is called by those who write it: the parts of a ticket are the ticket.
+func writersName(k *record.Kind) string {
+	if k == record.HolderName || k == record.Holder {
+		return record.Ticket.Name
+	}
+	return k.Name
+}
+
+// Require adds a fault for each required field that a create does not give.
+func Require(patch *record.Patch) {
+	for i := range patch.Kind.Fields {
+		f := &patch.Kind.Fields[i]
+		if _, given := patch.Value(f.Name); f.Flags.Has(record.Required) && !given && patch.Faults[f.Name] == nil {
+			patch.Faults.Add(f.Name, fault.Required)
+		}
+	}
+}
+
+// ofEvents are the kinds that keep an event: its tickets, and what happened at its doors.
+var ofEvents = []*record.Kind{record.Ticket, record.Checkin, record.Scan, record.Undo}
+
+// leftIn counts an event's records of a kind, those of the group that is being formed too.
+func leftIn(o *table.Tx, k *record.Kind, event int64) int {
+	n := o.Lists.Kind(k).Home.Of(event).Len()
+	for _, c := range o.Group.Lists {
+		if c.Kind != k {
+			continue
+		}
+		if c.Was && c.WasHome == event {
+			n--
+		}
+		if c.Is && c.IsHome == event {
+			n++
+		}
+	}
+	return n
+}

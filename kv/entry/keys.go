@@ -1,8 +1,0 @@
-package entry
-
-import "crypto/rand"
-
-func Draw10() (b [10]byte) {
-	rand.Read(b[:])
-	return b
-}

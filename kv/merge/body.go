@@ -1,0 +1,211 @@
+package merge
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"math/bits"
+	"unicode/utf8"
+)
+
+// MaxDoc is how many bytes the canonical JSON of a free document may have.
+const MaxDoc = 8 << 20
+
+// MaxDocDepth is how deep a document's values may lie in one another, as of a request's body: what was taken there goes to every
+// other store.
+const MaxDocDepth = 1000
+
+// How many bytes a document's id may have, and the name of an attachment.
+const MaxDocID = 8 << 10
+
+// Attachment is what a document says of bytes that belong to it.
+type Attachment struct {
+	Name   string
+	Type   string // of its content
+	RevPos uint64 // generation of the revision that brought it; to WriteFree 0 = the one it makes
+	Blob
+}
+
+// Blob is what names some bytes of a database. Their SHA256 is enough to find them.
+type Blob struct {
+	SHA256 [32]byte
+	MD5    [16]byte
+	Length int64
+}
+
+// Digest is the blob's name in replication: "md5-" and base64.
+func (b Blob) Digest() string { return "md5-" + base64.StdEncoding.EncodeToString(b.MD5[:]) }
+
+var ErrDocument = errors.New("not a document") // its id, its body or its path of revisions
+
+var ErrRevision = errors.New("not a revision of a record") // its hash is always 32 hex digits
+
+// EndedBody is the body of a revision that ends a losing branch (rev.Ending).
+const EndedBody = `{"ended":true}`
+
+// Canonical is a document's body that is known to be canonical.
+type Canonical struct{ Text []byte }
+
+// Bytes returns the body's bytes. The caller must not write to them.
+func (c Canonical) Bytes() []byte { return c.Text }
+
+// CutCanonical takes an object's members, and the brace behind them, off the front of a text: its last ones, which stand behind others
+// that are no part of a body. The body shares nothing with the text. Of members that are not canonical, or that take a closer look,
+// ok is false.
+func CutCanonical(text []byte) (body Canonical, rest []byte, ok bool) {
+	s := canonicalScan{rest: text}
+	if !s.members(0) {
+		return body, text, false
+	}
+	size := len(text) - len(s.rest)
+	body.Text = append(append(make([]byte, 0, 1+size), '{'), text[:size]...)
+	return body, s.rest, len(body.Text) <= MaxDoc
+}
+
+// IsCanonical tells whether an object is canonical already, as those of our own stores are. It returns false if that takes a
+// closer look.
+func IsCanonical(body []byte) bool {
+	s := canonicalScan{rest: body}
+	return len(body) > 1 && body[0] == '{' && len(body) <= MaxDoc && s.value(0) && len(s.rest) == 0
+}
+
+// canonicalScan looks at a text from the left.
+type canonicalScan struct{ rest []byte }
+
+// take goes on beyond a byte, if that is the next.
+func (s *canonicalScan) take(c byte) bool {
+	if len(s.rest) == 0 || s.rest[0] != c {
+		return false
+	}
+	s.rest = s.rest[1:]
+	return true
+}
+
+func (s *canonicalScan) value(depth int) bool {
+	if len(s.rest) == 0 || depth >= MaxDocDepth {
+		return false
+	}
+	switch s.rest[0] {
+	case '{':
+		return s.object(depth)
+	case '[':
+		return s.array(depth)
+	case '"':
+		_, ok := s.text()
+		return ok
+	case 't':
+		return s.word("true")
+	case 'f':
+		return s.word("false")
+	case 'n':
+		return s.word("null")
+	}
+	return s.integer()
+}
+
+func (s *canonicalScan) word(w string) bool {
+	ok := bytes.HasPrefix(s.rest, []byte(w))
+	if ok {
+		s.rest = s.rest[len(w):]
+	}
+	return ok
+}
+
+// integer takes a number without fraction or exponent; what else follows it is no comma or bracket.
+func (s *canonicalScan) integer() bool {
+	s.take('-')
+	n := 0
+	for n < len(s.rest) && '0' <= s.rest[n] && s.rest[n] <= '9' {
+		n++
+	}
+	ok := n == 1 || n > 1 && s.rest[0] != '0'
+	s.rest = s.rest[n:]
+	return ok
+}
+
+// text takes a string in which nothing is escaped, nor need be.
+func (s *canonicalScan) text() (text []byte, ok bool) {
+	if !s.take('"') {
+		return nil, false
+	}
+	end, seen := 0, uint64(0) // seen has the bits of all bytes looked at
+	for end+8 <= len(s.rest) {
+		eight := binary.LittleEndian.Uint64(s.rest[end:])
+		seen |= eight
+		at := endsText(eight)
+		end += at
+		if at < 8 {
+			break
+		}
+	}
+	for ; end < len(s.rest); end++ {
+		switch c := s.rest[end]; {
+		case c == '"':
+			text, s.rest = s.rest[:end], s.rest[end+1:]
+			return text, seen&nonASCII == 0 || utf8.Valid(text)
+		case c < ' ' || c == '\\' || c == 0x7f:
+			return nil, false
+		default:
+			seen |= uint64(c)
+		}
+	}
+	return nil, false
+}
+
+// nonASCII are the bits that no byte of ASCII has.
+const nonASCII = 0x8080808080808080
+
+// endsText is the place, among eight bytes of which the first is the lowest, of the first that no string holds as it is; 8 where there
+// is none.
+func endsText(eight uint64) int {
+	const ones = 0x0101010101010101
+	quote, slash, del := eight^'"'*ones, eight^'\\'*ones, eight^0x7f*ones
+	// What borrows from a byte marks a lower one, too: the lowest mark is right.
+	marks := (eight-' '*ones)&^eight | (quote-ones)&^quote | (slash-ones)&^slash | (del-ones)&^del
+	return bits.TrailingZeros64(marks&nonASCII) / 8
+}
+
+func (s *canonicalScan) array(depth int) bool {
+	s.take('[')
+	if s.take(']') {
+		return true
+	}
+	for s.value(depth + 1) {
+		if s.take(']') {
+			return true
+		}
+		if !s.take(',') {
+			return false
+		}
+	}
+	return false
+}
+
+// object takes members in order; none of the outermost begins with "_".
+func (s *canonicalScan) object(depth int) bool {
+	s.take('{')
+	return s.members(depth)
+}
+
+// members takes those of an object, and its end.
+func (s *canonicalScan) members(depth int) bool {
+	if s.take('}') {
+		return true
+	}
+	var last []byte
+	for first := true; ; first = false {
+		name, ok := s.text()
+		switch {
+		case !ok, !first && bytes.Compare(last, name) >= 0, depth == 0 && bytes.HasPrefix(name, []byte("_")):
+			return false
+		case !s.take(':') || !s.value(depth+1):
+			return false
+		case s.take('}'):
+			return true
+		case !s.take(','):
+			return false
+		}
+		last = name
+	}
+}

@@ -1,4 +1,0 @@
-package merge
-
-// EndedBody is the body of a revision that ends a losing branch (rev.Ending).
-const EndedBody = `{"ended":true}`
