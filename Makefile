@@ -1,7 +1,8 @@
 # make run    build, make a demo congregation on first use, serve it
+# make lint   gofmt, vet and staticcheck
 # make test   a quick check, on a fresh machine too; under 5 minutes on two cores
 # make proof  full counts of kills, power cuts, simulation, hostile clients and all that is drawn
-# make bench  the benchmarks
+# make bench  the benchmarks; MINUTES=10: a mixed load for so long, too
 # make torture HOURS=n  what breaks things, for so long; prints the table of doorward help proofs
 # make build  the program: ./doorward
 
@@ -14,13 +15,16 @@ BUILT   ?= $(shell date -u +%Y-%m-%dT%H:%M:%SZ)
 
 export CGO_ENABLED := 0
 
-.PHONY: run test proof bench build torture
+.PHONY: run lint test proof bench build torture
 
 build:
 	$(GO) build -trimpath -ldflags '-X main.version=$(VERSION) -X main.built=$(BUILT)' -o doorward ./cmd/doorward
 
 run: build
 	@GO='$(GO)' DATA='$(DATA)' LISTEN='$(LISTEN)' SIZE='$(SIZE)' bash .ci/demo
+
+lint:
+	@GO='$(GO)' bash .ci/check lint
 
 test:
 	@GO='$(GO)' bash .ci/check test
@@ -29,7 +33,7 @@ proof:
 	@GO='$(GO)' bash .ci/check proof
 
 bench:
-	DOORWARD_BENCH=1 $(GO) test -count=1 -p 1 -timeout 30m -run '^TestBench$$' -v ./kv ./sync ./sync/venue
+	DOORWARD_BENCH=1 DOORWARD_BENCH_MINUTES='$(MINUTES)' $(GO) test -count=1 -p 1 -timeout 30m -run '^TestBench$$' -v ./kv ./sync ./sync/venue
 
 torture:
 	@GO='$(GO)' HOURS='$(HOURS)' bash .ci/torture

@@ -8,7 +8,7 @@ import (
 	"doorward/kv/record"
 )
 
-// adminRoutes are /admin/v1: every kind's records, keys and imports.
+// adminRoutes lists the routes of /admin/v1: the records of each kind, keys, imports and lists for staff.
 func adminRoutes() []route {
 	admin := needs{resource: "admin"}
 	var table []route
@@ -48,11 +48,11 @@ func adminRoutes() []route {
 	)
 }
 
-// adminCollections are the kinds that staff handle. A ticket is one thing here, so its two other halves are not among them.
+// adminCollections lists the kinds that staff handle. A ticket is one thing here: its other records have no collection.
 func adminCollections() []*collection {
 	var all []*collection
 	for _, k := range record.Kinds() {
-		if k == record.HolderName || k == record.Holder {
+		if k.OfTicket() || k.OfHolding() {
 			continue
 		}
 		form := k
@@ -66,7 +66,7 @@ func adminCollections() []*collection {
 	return all
 }
 
-// indexFilters are a kind's indexed fields, and its home, as filters of the same names.
+// indexFilters makes a filter of each indexed field of a kind, and of its home.
 func indexFilters(k *record.Kind) []query.Filter {
 	var filters []query.Filter
 	for _, f := range k.Fields {
@@ -80,7 +80,7 @@ func indexFilters(k *record.Kind) []query.Filter {
 	return slices.Clip(filters)
 }
 
-// sortOf is how a field's filter is read; ok is false for fields that have no single value to compare.
+// sortOf returns how a field's filter is read; ok is false for a field without a single value to compare.
 func sortOf(f record.Field) (sort query.Sort, ok bool) {
 	switch f.Type.(type) {
 	case record.Ref:

@@ -205,6 +205,28 @@ func TestAdminImport(t *testing.T) {
 	s.status(s.do("POST", path, csv, plain, invalid), 403)
 }
 
+// A ticket that staff have blocked stays so, until the request says that the file decides.
+func TestAdminImportOverrulesNoDecision(t *testing.T) {
+	w := newWorld(t)
+	const csv = "code,holder_name,state\nA1,Ana Souza,paid\nB2,Bia Lima,paid\n"
+	plain := header("Content-Type", "text/csv")
+	path := fmt.Sprintf("/admin/v1/import/?kind=ticket&event=%d", w.event)
+	w.status(w.do("POST", path, csv, plain, invalid), 200)
+	ticket := "/admin/v1/ticket/" + w.do("GET", "/admin/v1/ticket/?code=A1", "").text(t, "results.0.id") + "/"
+	w.status(w.do("PATCH", ticket, `{"state":"blocked"}`), 200)
+	a := w.status(w.do("POST", path, csv, plain, invalid), 200)
+	if a.text(t, "unchanged") != "1" || a.text(t, "rejected.0.line") != "2" || !strings.Contains(a.text(t, "rejected.0.reason"), "blocked here and valid in the file") {
+		t.Errorf("report = %s, want line 2 refused", a.body)
+	}
+	if got := w.do("GET", ticket, "").text(t, "state"); got != "blocked" {
+		t.Errorf("after the import the ticket is %s, want blocked", got)
+	}
+	w.status(w.do("POST", path+"&reinstate=perhaps", csv, plain, invalid), 400)
+	if a = w.status(w.do("POST", path+"&reinstate=true", csv, plain, invalid), 200); a.text(t, "updated") != "1" || w.do("GET", ticket, "").text(t, "state") != "valid" {
+		t.Errorf("with reinstate=true the report = %s, want the ticket valid", a.body)
+	}
+}
+
 // An import over HTTP says how it reads a table, and asks, as the command does.
 func TestAdminImportSaysHowItReadsAndAsks(t *testing.T) {
 	w := newWorld(t)

@@ -16,14 +16,14 @@ import (
 	"doorward/kv/table"
 )
 
-// authenticate finds the caller, once. A right key and secret always pass and are never counted.
+// authenticate finds the caller, once. A right key and secret always pass, and are never counted.
 func (x *exchange) authenticate(r *http.Request) (err error) {
 	if x.known {
 		return nil
 	}
 	key, secret, ok := credentials(r.Header["Authorization"])
 	if !ok && len(r.Header["Authorization"]) == 0 {
-		if key, secret, ok, err = x.fromCookie(r); err != nil {
+		if key, secret, ok, err = (session{x}).credentials(r); err != nil {
 			return err
 		}
 	}
@@ -38,7 +38,7 @@ func (x *exchange) authenticate(r *http.Request) (err error) {
 	return err
 }
 
-// lastWords lets a door's key that is revoked hand in what its phone has kept. It tells whether it does.
+// lastWords lets the phone of a revoked door key hand in its kept scans. It returns false for any other caller.
 func (x *exchange) lastWords(err error) bool {
 	if !errors.Is(err, table.ErrRevoked) {
 		return false
@@ -46,14 +46,14 @@ func (x *exchange) lastWords(err error) bool {
 	event, _ := record.Event.ParseID(x.request.PathValue("id")) // every route of a door names its event
 	key, _, ok := credentials(x.request.Header["Authorization"])
 	if !ok {
-		key, _, _, _ = x.fromCookie(x.request) // authenticate has found the pair right
+		key, _, _, _ = session{x}.credentials(x.request) // authenticate has found the pair right
 	}
 	x.caller, err = x.store().Keys.RevokedDoor(key, event.Int())
 	x.known = err == nil
 	return x.known
 }
 
-// failedLogin counts and logs a login that failed. The error says so, or that the client has to wait.
+// failedLogin counts and logs a failed login. It returns ErrBadLogin, or an error that tells the client to wait.
 func (s *Server) failedLogin(r *http.Request, key string) error {
 	return cmp.Or(s.limits.Fail(reach.ClientAddr(r), key), table.ErrBadLogin)
 }
@@ -68,7 +68,7 @@ func (s *Server) ration(h http.Header, p auth.Principal) error {
 	return nil
 }
 
-// seconds is a wait as Retry-After says it: whole seconds, at least one.
+// seconds formats a wait for Retry-After: whole seconds, at least one.
 func seconds(d time.Duration) string {
 	return strconv.Itoa(max(1, int(math.Ceil(d.Seconds()))))
 }

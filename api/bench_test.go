@@ -18,6 +18,7 @@ import (
 	"doorward/kv/door"
 	"doorward/kv/entry"
 	"doorward/kv/kvtest"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/table"
 )
@@ -26,7 +27,7 @@ import (
 // alone say more about the machine. The peer is a chi router whose handler writes the same bytes, or, for check-ins, asks the
 // same store after reading the key by net/http's own means.
 
-// load asks for requests from n connections at once until all have been answered, and tells how many a second were.
+// throughput asks for requests from n connections at once until all have been answered, and tells how many a second were.
 func throughput(b *testing.B, n, requests int, request func(i int) *http.Request, want int) float64 {
 	b.Helper()
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: n}}
@@ -143,7 +144,7 @@ func benchCheckin(b *testing.B, connections int) {
 		}
 		code := strings.TrimSuffix(strings.TrimPrefix(string(body), `{"code":"`), `"}`)
 		d, err := w.store.Door.CheckIn(p, door.Attempt{Event: w.event, Code: code})
-		if err != nil || d.Outcome != table.Admitted {
+		if err != nil || d.Outcome != outcome.Admitted {
 			b.Error(d.Outcome, err)
 		}
 		rw.WriteHeader(http.StatusNoContent)

@@ -14,7 +14,7 @@ import (
 // maxBody is the largest body of an ordinary request.
 const maxBody = 1 << 20
 
-// roomAhead is the room that a body is given for its announcement alone.
+// roomAhead is how much memory a body gets by its Content-Length alone.
 const roomAhead = 16 << 10
 
 // readBody reads a request's JSON; an empty body is an empty object.
@@ -39,7 +39,7 @@ func readBody(x *exchange) ([]byte, error) {
 	return body, nil
 }
 
-// unreadable is the error of a body that could not be read to its end.
+// unreadable returns the error of a body that could not be read to its end.
 func unreadable(err error) error {
 	if errors.As(err, new(*http.MaxBytesError)) {
 		return errTooLarge
@@ -62,7 +62,7 @@ func onlyEmpty(x *exchange) ([]byte, error) {
 	return []byte("{}"), nil
 }
 
-// readAll reads a body of an announced length, of which much is only given room once it has come.
+// readAll reads a body of a given length. It allocates at most roomAhead before the bytes arrive.
 func readAll(r io.Reader, length int64) ([]byte, error) {
 	if length < 0 {
 		return io.ReadAll(r)
@@ -74,12 +74,15 @@ func readAll(r io.Reader, length int64) ([]byte, error) {
 
 // isJSON tells whether a request calls its body plain JSON.
 func isJSON(h http.Header) bool {
-	values := h["Content-Type"]
-	if len(values) != 1 || len(h["Content-Encoding"]) > 0 {
-		return false
-	}
-	media, _, _ := strings.Cut(values[0], ";")
-	return strings.EqualFold(strings.TrimSpace(media), "application/json")
+	media, ok := mediaOf(h)
+	return ok && media == jsonMedia
+}
+
+// mediaOf returns the media type of a request's body, in lower case; "" if the request names none. ok is false if it names several, or if
+// the body is compressed.
+func mediaOf(h http.Header) (media string, ok bool) {
+	media, _, _ = strings.Cut(h.Get("Content-Type"), ";")
+	return strings.ToLower(strings.TrimSpace(media)), len(h["Content-Type"]) <= 1 && len(h["Content-Encoding"]) == 0
 }
 
 // readPatch reads a request's body as a record of a kind. Faults of single fields stay in the patch.
@@ -88,7 +91,7 @@ func readPatch(x *exchange, k *record.Kind, o record.ParseOptions) (*record.Patc
 	if err != nil {
 		return nil, nil, err
 	}
-	o.Zone = x.store().Tables.Zone()
+	o.Zone = x.store().Tables.Clock.Zone()
 	patch, err := k.Parse(body, o)
 	return patch, body, err
 }
@@ -98,7 +101,7 @@ func readForm(x *exchange, k *record.Kind) (*record.Patch, []byte, error) {
 	return readPatch(x, k, record.ParseOptions{Surface: record.Admin, Create: true})
 }
 
-// sound is the error of a form that has faults.
+// sound returns the faults of a form as an error; nil if there are none.
 func sound(form *record.Patch) error {
 	if len(form.Faults) > 0 {
 		return form.Faults
@@ -115,16 +118,13 @@ type fileBody struct {
 	example string
 }
 
-// holds tells whether a request's body is a file of these types, as it is and not compressed. A form that holds a file is none.
+// holds tells whether a request's body is a file of these types, not compressed. A form that contains a file is not.
 func (f *fileBody) holds(h http.Header) bool {
-	if len(h["Content-Type"]) > 1 || len(h["Content-Encoding"]) > 0 {
-		return false
-	}
-	media, _, _ := strings.Cut(h.Get("Content-Type"), ";")
-	return slices.Contains(f.types, strings.ToLower(strings.TrimSpace(media)))
+	media, ok := mediaOf(h)
+	return ok && slices.Contains(f.types, media)
 }
 
-// describe is the body in the OpenAPI document.
+// describe returns the body for the OpenAPI document.
 func (f *fileBody) describe() map[string]any {
 	others := slices.DeleteFunc(slices.Clone(f.types), func(name string) bool { return name == "" || name == fileMedia })
 	return map[string]any{

@@ -6,27 +6,27 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"doorward/kv/door"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
-	"doorward/kv/table"
 	"doorward/kv/value"
 )
 
 // messages are what a door may read aloud. They hold no name and no code.
-var messages = map[table.Outcome]string{
-	table.Admitted:       "Admitted.",
-	door.AlreadyAdmitted: "This ticket was already admitted.",
-	door.UnknownCode:     "No ticket has this code.",
-	door.WrongEvent:      "This ticket is for another event.",
-	door.Cancelled:       "This ticket was cancelled.",
-	door.Refunded:        "This ticket was refunded.",
-	door.Unpaid:          "This ticket is not paid yet.",
-	door.Blocked:         "This ticket is blocked.",
-	door.NotYetValid:     "This ticket is not valid yet.",
-	door.NoLongerValid:   "This ticket is no longer valid.",
-	door.EventClosed:     "The event takes no check-ins.",
-	door.Undone:          "The check-in was undone.",
-	door.Left:            "Left.",
-	door.NotInside:       "This ticket is not inside.",
+var messages = map[outcome.Outcome]string{
+	outcome.Admitted:        "Admitted.",
+	outcome.AlreadyAdmitted: "This ticket was already admitted.",
+	outcome.UnknownCode:     "No ticket has this code.",
+	outcome.WrongEvent:      "This ticket is for another event.",
+	outcome.Cancelled:       "This ticket was cancelled.",
+	outcome.Refunded:        "This ticket was refunded.",
+	outcome.Unpaid:          "This ticket is not paid yet.",
+	outcome.Blocked:         "This ticket is blocked.",
+	outcome.NotYetValid:     "This ticket is not valid yet.",
+	outcome.NoLongerValid:   "This ticket is no longer valid.",
+	outcome.EventClosed:     "The event takes no check-ins.",
+	outcome.Undone:          "The check-in was undone.",
+	outcome.Left:            "Left.",
+	outcome.NotInside:       "This ticket is not inside.",
 }
 
 // checkinForm is the body of a check-in.
@@ -34,16 +34,10 @@ var checkinForm = record.Form("checkin_form",
 	record.Field{Name: "code", Type: record.Text{Min: 1, Max: 255}, Flags: record.Required},
 )
 
-// event is the id of the event in the path, if it can name one.
-func event(x *exchange) (record.ID, error) {
-	id, ok := record.Event.ParseID(x.request.PathValue("id"))
-	if !ok {
-		return id, table.ErrNotFound
-	}
-	return id, nil
-}
+// event reads the id of the event in the path.
+func event(x *exchange) (record.ID, error) { return x.pathID(record.Event) }
 
-// attempted reads an attempt at the event in the path, by a surface's own way, and has it decided.
+// attempted reads an attempt at the event in the path and has the door decide it. read is the surface's own way to read the body.
 func attempted(x *exchange, read func(*exchange) (door.Attempt, error)) (d door.Decision, err error) {
 	id, err := event(x)
 	if err != nil {
@@ -64,7 +58,7 @@ func checkIn(x *exchange) error {
 		return err
 	}
 	markReplayed(x, d.Replayed)
-	if d.Outcome != table.Admitted {
+	if d.Outcome != outcome.Admitted {
 		return &notAdmitted{d}
 	}
 	h := x.Header()
@@ -85,7 +79,7 @@ func readCheckIn(x *exchange) (a door.Attempt, err error) {
 	return a, sound(form)
 }
 
-// stamp is a moment as replies print it, without quotes; "" for none.
+// stamp formats a time as replies print it, without quotes; "" for the zero time.
 func stamp(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -96,13 +90,13 @@ func stamp(t time.Time) string {
 
 // duplicateDetails say where and when a ticket was admitted before.
 type duplicateDetails struct {
-	Outcome    table.Outcome  `json:"outcome"`
-	CheckinID  string         `json:"checkin_id"`
-	AdmittedAt jsontext.Value `json:"admitted_at"`
-	Door       string         `json:"door"`
-	SecondsAgo int64          `json:"seconds_ago"`
-	SameDoor   bool           `json:"same_door"`
-	Holder     *string        `json:"holder,omitzero"`
+	Outcome    outcome.Outcome `json:"outcome"`
+	CheckinID  string          `json:"checkin_id"`
+	AdmittedAt jsontext.Value  `json:"admitted_at"`
+	Door       string          `json:"door"`
+	SecondsAgo int64           `json:"seconds_ago"`
+	SameDoor   bool            `json:"same_door"`
+	Holder     *string         `json:"holder,omitzero"`
 }
 
 func duplicate(d door.Decision) duplicateDetails {
@@ -112,13 +106,13 @@ func duplicate(d door.Decision) duplicateDetails {
 // RevokedHeader is in every answer of a laptop that its centre has revoked.
 const RevokedHeader = "X-Laptop-Revoked"
 
-// revokedText is what a revoked laptop says at the door and in /readyz.
+// revokedText is the notice of a revoked laptop, at the door and in /readyz.
 const revokedText = "This laptop is revoked: check-ins are recorded for review; it sells and edits nothing more."
 
-// message is what a door may read aloud of an outcome.
-func message(x *exchange, outcome table.Outcome) string {
-	if x.store().Tables.IsRevoked() {
-		return messages[outcome] + " " + revokedText
+// message returns the sentence for an outcome that a door may read aloud.
+func message(x *exchange, o outcome.Outcome) string {
+	if x.store().Tables.Identity.IsRevoked() {
+		return messages[o] + " " + revokedText
 	}
-	return messages[outcome]
+	return messages[o]
 }

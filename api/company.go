@@ -1,6 +1,9 @@
 package api
 
-import "sync"
+import (
+	"maps"
+	"sync"
+)
 
 // company counts the pages at an event's doors: each page of a door holds a stream open. It is in memory alone.
 type company struct {
@@ -41,7 +44,7 @@ func (c *company) add(event int64, door string, by int) {
 	}
 }
 
-// of finds an event's crowd, or begins one.
+// of returns an event's crowd. It makes one for the first page.
 func (c *company) of(event int64) *crowd {
 	if c.events[event] == nil {
 		c.events[event] = &crowd{map[string]int{}, make(chan struct{})}
@@ -49,17 +52,13 @@ func (c *company) of(event int64) *crowd {
 	return c.events[event]
 }
 
-// look copies the pages of an event by door, and returns a channel that is closed when they change.
+// look returns the pages of an event by door, and a channel that is closed when they change; nil if no page listens.
 func (c *company) look(event int64) (doors map[string]int, changed <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	doors = map[string]int{}
 	of := c.events[event]
 	if of == nil {
-		return doors, nil // no page listens
+		return nil, nil // no page listens
 	}
-	for door, n := range of.doors {
-		doors[door] = n
-	}
-	return doors, of.changed
+	return maps.Clone(of.doors), of.changed
 }

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"doorward/kv/desk"
 	"doorward/kv/entry"
 	"doorward/kv/fault"
+	"doorward/kv/idempotency"
 )
 
 // castagnoli is the table of the checksum in an ETag.
@@ -26,7 +26,7 @@ func entityTag(rep entry.Reply) string {
 	return string(append(tag, '"'))
 }
 
-// tags are the entity tags of If-Match or If-None-Match, weak ones with their mark.
+// tags lists the entity tags of If-Match or If-None-Match, weak ones with their mark.
 func tags(values []string) []string {
 	var list []string
 	for _, v := range values {
@@ -47,7 +47,7 @@ func unchanged(x *exchange, tag string) bool {
 	})
 }
 
-// revisionOf is the revision in a strong entity tag; ok is false for a weak or malformed one, which never matches a revision.
+// revisionOf returns the revision in a strong entity tag; ok is false for a weak or malformed tag, which matches no revision.
 func revisionOf(tag string) (revision string, ok bool) {
 	tag, opened := strings.CutPrefix(tag, `"`)
 	tag, closed := strings.CutSuffix(tag, `"`)
@@ -55,8 +55,8 @@ func revisionOf(tag string) (revision string, ok bool) {
 	return revision, opened && closed && revision != ""
 }
 
-// ifMatch are the revisions that a change is conditional on; nil for any. A header that is not blank and names no revision gives
-// none, which no record has.
+// ifMatch lists the revisions that a change requires; nil = any revision. A header that is not blank and names no revision gives an empty
+// list, which no record meets.
 func ifMatch(x *exchange) []string {
 	values := x.request.Header["If-Match"]
 	given := tags(values)
@@ -72,7 +72,7 @@ func ifMatch(x *exchange) []string {
 	return revisions
 }
 
-// The longest values of the headers that we store.
+// The longest values of the headers that the store keeps.
 const (
 	maxIdempotency = 255
 	maxDoor        = 64
@@ -100,15 +100,15 @@ func idempotencyKey(x *exchange, faults *fault.ByField) string {
 	return storedHeader(x, "X-Idempotency-Key", maxIdempotency, faults)
 }
 
-// once is what makes a create happen once; nil without an Idempotency-Key. The same key means another thing to another api
-// key, method or path.
-func once(x *exchange, body []byte, faults *fault.ByField) *desk.Once {
+// once returns what the store needs to do a request only once; nil without an Idempotency-Key. The same value belongs to another request if
+// the api key, the method or the path is another.
+func once(x *exchange, body []byte, faults *fault.ByField) *idempotency.Request {
 	value := idempotencyKey(x, faults)
 	if value == "" {
 		return nil
 	}
 	name := fmt.Sprintf("%d\x00%s\x00%s\x00%s", x.caller.Key(), x.request.Method, x.path(), value)
-	return &desk.Once{Key: sha256.Sum256([]byte(name)), Body: sha256.Sum256(body)}
+	return &idempotency.Request{Key: sha256.Sum256([]byte(name)), Body: sha256.Sum256(body)}
 }
 
 // markReplayed marks an answer that was given before.

@@ -87,14 +87,13 @@ func (s *Server) Control() http.Handler {
 	return mux
 }
 
-// controlStatus answers what needs a person.
+// controlStatus answers the overview: what needs a person, and figures.
 func controlStatus(x *exchange, r *http.Request) error {
-	conf := x.server.config
-	c := overview.Config{Store: x.store(), Who: x.caller, Version: conf.Version, Served: conf.Address != "", CertificateEnds: conf.CertificateEnds, Backlog: conf.Backlog}
+	c := overviewOf(x)
 	if text := r.URL.Query().Get("event"); text != "" {
-		id, ok := record.Event.ParseID(text)
-		if !ok {
-			return table.ErrNotFound
+		id, err := parseID(record.Event, text)
+		if err != nil {
+			return err
 		}
 		c.Event = id.Int()
 	}
@@ -103,6 +102,12 @@ func controlStatus(x *exchange, r *http.Request) error {
 		return err
 	}
 	return x.answer(http.StatusOK, view)
+}
+
+// overviewOf says which store the caller's overview is of.
+func overviewOf(x *exchange) overview.Config {
+	c := x.server.config
+	return overview.Config{Store: x.store(), Who: x.caller, Version: c.Version, Served: c.Address != "", CertificateEnds: c.CertificateEnds, Backlog: c.Backlog}
 }
 
 func controlImport(x *exchange, r *http.Request) error {
@@ -118,8 +123,7 @@ func controlImport(x *exchange, r *http.Request) error {
 	return st.end(rep, err)
 }
 
-// exportError is the trailer in which an export that broke off says so, exportLeftOut the one in which an export that came to its end says
-// what is not in it, for it is damaged.
+// exportError is the trailer of an export that broke off. exportLeftOut is the trailer of a whole export that leaves out damaged records.
 const (
 	exportError   = "X-Export-Error"
 	exportLeftOut = "X-Export-Left-Out"
@@ -134,7 +138,7 @@ func controlExport(x *exchange, r *http.Request) error {
 		if x.status == 0 {
 			x.WriteHeader(http.StatusOK) // nothing is sound
 		}
-		x.Header().Set(exportLeftOut, x.store().Inbox.Blamed(out).Error())
+		x.Header().Set(exportLeftOut, x.store().Tables.Blamed(out).Error())
 		return nil
 	}
 	if err == nil || x.status == 0 {
@@ -161,7 +165,7 @@ func controlDemo(x *exchange, r *http.Request) error {
 	return st.end(rep, err)
 }
 
-// verdict is what a check of the whole store found. Both lists have at most 100 of what damaged counts.
+// verdict is the wire form of a backup.Report. Damaged counts all faults; each list has the first 100.
 type verdict struct {
 	Rows    int      `json:"rows"`
 	Records int      `json:"records"`
@@ -179,7 +183,7 @@ type place struct {
 	Reason string `json:"reason"`
 }
 
-// Verdict is a report as GET /control/verify answers it. Of a file that cannot be opened, file says why.
+// Verdict returns a report as GET /control/verify answers it. file says why the store's file cannot be opened; "" = it can.
 func Verdict(rep backup.Report, file string) any {
 	v := verdict{Rows: rep.Rows, Records: rep.Records, Damaged: rep.Damaged, Damage: append([]string{}, rep.Damage...), File: file}
 	for _, d := range rep.Places {
@@ -194,7 +198,7 @@ func controlVerify(x *exchange, _ *http.Request) error {
 	return st.end(Verdict(rep, ""), err)
 }
 
-// verify reads a file that may be damaged: an access beyond its end, or to what is no page, is damage and not our death.
+// verify reads a file that may be damaged. A fault or a panic by a broken page counts as damage, and does not end the process.
 func verify(x *exchange, progress func(done, total int)) (rep backup.Report, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -210,7 +214,7 @@ func verify(x *exchange, progress func(done, total int)) (rep backup.Report, err
 // progressPause is the shortest time between two lines of progress.
 const progressPause = 100 * time.Millisecond
 
-// pullForm is what a store is to be the mirror of. The secret is kept nowhere.
+// pullForm names the server to pull from, and how. The store does not keep the secret.
 type pullForm struct {
 	URL      string `json:"url"`
 	Key      string `json:"key"`
@@ -221,7 +225,7 @@ type pullForm struct {
 	Moved    bool   `json:"moved"`
 }
 
-// errNoOutbound is a server that reaches no other.
+// errNoOutbound says that this server has no client for other servers.
 var errNoOutbound = errors.New("api: no client for other servers")
 
 // controlPull makes the store the mirror of another server.
@@ -245,11 +249,11 @@ func controlPull(x *exchange, r *http.Request) error {
 	return st.end(rep, err)
 }
 
-// reach tells whether only this machine is dialled: where the secret would go in the clear.
+// reach returns whether to dial this machine alone, as for http. It returns an error if the secret would cross a network in the clear.
 func (f *pullForm) reach() (loopback bool, err error) {
 	u, err := url.Parse(f.URL)
 	if err != nil || u.Scheme != "http" || f.Insecure {
-		return false, nil // what is no address is refused when it is read
+		return false, nil // pull.Run refuses an address that cannot be read
 	}
 	at, failed := netip.ParseAddr(u.Hostname())
 	if strings.EqualFold(u.Hostname(), "localhost") || failed == nil && at.IsLoopback() {
@@ -258,24 +262,24 @@ func (f *pullForm) reach() (loopback bool, err error) {
 	return false, fmt.Errorf("%w: the address is http://, where everybody on the way can read the secret and all records: https:// is wanted, or --insecure", pull.ErrUsage)
 }
 
-// Indexer keeps the index that a Finder looks into.
+// Indexer keeps the search index of a Finder.
 type Indexer interface {
-	// Rebuild builds the index from nothing and answers how many records are in it. Progress is told from any goroutine, and
-	// may be told for a moment after Rebuild has returned.
+	// Rebuild builds the index from nothing and returns how many records are in it. It calls progress from any goroutine, also for a
+	// moment after it has returned.
 	Rebuild(ctx context.Context, progress func(done, total int)) (documents int, err error)
 	// Usable tells whether searches are answered from the index now.
 	Usable() bool
 }
 
-// errNotIndexed is an index that could not be built. The cause is the operator's to read.
+// errNotIndexed says that the index could not be built. The operator reads the cause.
 var errNotIndexed = errors.New("the search index could not be built")
 
-// indexed is what a rebuild made.
+// indexed is the result of a rebuild.
 type indexed struct {
 	Documents int `json:"documents"`
 }
 
-// step is how far a rebuild is.
+// step is the progress of a rebuild.
 type step struct{ done, total int }
 
 func controlReindex(x *exchange, r *http.Request) error {

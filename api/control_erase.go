@@ -10,7 +10,7 @@ import (
 	"doorward/kv/table"
 )
 
-// erasedView tells what an erasure has taken away, and which older files still hold it.
+// erasedView counts what an erasure has removed, and names the older files that still hold it.
 type erasedView struct {
 	ID          int64    `json:"id"`
 	Tickets     int      `json:"tickets"`
@@ -19,7 +19,7 @@ type erasedView struct {
 	Refusals    int      `json:"refusals"`
 	Answers     int      `json:"answers"`
 	MoreFree    int      `json:"free_databases_more,omitzero"`
-	Free        []string `json:"free_databases"` // the first 100; the program does not read their documents: the operator must look whether one names the person
+	Free        []string `json:"free_databases"` // the first 100; the program does not read their documents, so the operator must look for the person there
 	olderFiles  `json:",inline"`
 }
 
@@ -29,11 +29,11 @@ type olderFiles struct {
 
 // controlToErase names the person to erase, and the day of an earlier erasure.
 func controlToErase(x *exchange, r *http.Request) error {
-	id, ok := record.Person.ParseID(r.URL.Query().Get("id"))
-	if !ok {
-		return table.ErrNotFound
+	id, err := parseID(record.Person, r.URL.Query().Get("id"))
+	if err != nil {
+		return err
 	}
-	who, err := x.store().Erasures.ToErase(x.caller, id)
+	who, err := x.store().Erasures.Preview(x.caller, id)
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func controlToErase(x *exchange, r *http.Request) error {
 		ErasedAt *string `json:"erased_at"`
 	}{ID: id.Int(), Name: who.Name}
 	if !who.ErasedAt.IsZero() {
-		day := who.ErasedAt.In(x.store().Tables.Zone()).Format(time.DateOnly)
+		day := who.ErasedAt.In(x.store().Tables.Clock.Zone()).Format(time.DateOnly)
 		view.ErasedAt = &day
 	}
 	return x.answer(http.StatusOK, view)
@@ -51,9 +51,9 @@ func controlToErase(x *exchange, r *http.Request) error {
 
 // controlErase erases a person for good.
 func controlErase(x *exchange, r *http.Request) error {
-	id, ok := record.Person.ParseID(r.URL.Query().Get("id"))
-	if !ok {
-		return table.ErrNotFound
+	id, err := parseID(record.Person, r.URL.Query().Get("id"))
+	if err != nil {
+		return err
 	}
 	e, err := x.store().Erasures.Erase(x.caller, record.Person, id)
 	if err != nil {
@@ -85,7 +85,7 @@ func freeDatabases(x *exchange) ([]string, error) {
 
 // findOlderFiles names the files that hold what the store held before now.
 func findOlderFiles(x *exchange) (older olderFiles, err error) {
-	found, err := x.store().Tables.OlderFiles(x.caller, x.store().Tables.Now())
+	found, err := x.store().Files.OlderFiles(x.caller, x.store().Tables.Clock.Now())
 	return olderFiles{append([]string{}, found...)}, err
 }
 
@@ -95,7 +95,7 @@ func controlOlderFiles(x *exchange, _ *http.Request) error {
 	if err != nil {
 		return err
 	}
-	due, _, err := x.store().Erasures.ErasuresDue()
+	due, _, err := x.store().Erasures.Uncompacted()
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func controlNoteBackup(x *exchange, r *http.Request) error {
 	if !filepath.IsAbs(file) {
 		return table.ErrNotFound
 	}
-	if err := x.store().Tables.NoteBackup(x.caller, file); err != nil {
+	if err := x.store().Files.NoteBackup(x.caller, file); err != nil {
 		return err
 	}
 	return x.answer(http.StatusOK, struct{}{})

@@ -11,7 +11,7 @@ import (
 	"doorward/kv/table"
 )
 
-// copied is what a copy of the store holds.
+// copied is the wire form of a backup.Copied.
 type copied struct {
 	Realm string    `json:"realm"`
 	Node  string    `json:"node"`
@@ -27,14 +27,14 @@ func controlBackup(x *exchange, r *http.Request) error {
 	if !disk.IsWorkFolder(name, "backup") {
 		return fmt.Errorf("%w: folder: .doorward-backup- and a number are wanted", load.ErrUsage)
 	}
-	c, err := x.store().Files.CopyTo(x.caller, table.Path(filepath.Join(x.store().Tables.Dir(), name)))
+	c, err := x.store().Files.CopyTo(x.caller, table.Path(filepath.Join(x.store().Tables.Folder.Dir, name)))
 	if err != nil {
 		return err
 	}
 	return x.answer(http.StatusOK, copied(c))
 }
 
-// compacted is what compacting has done.
+// compacted is the wire form of a backup.Compacted.
 type compacted struct {
 	Before int64 `json:"bytes_before"`
 	Bytes  int64 `json:"bytes"`
@@ -49,7 +49,7 @@ func controlCompact(x *exchange, r *http.Request) error {
 	return x.answer(http.StatusOK, compacted(c))
 }
 
-// trusted is the clock that a person has trusted.
+// trusted is the state of the clock after a person has trusted it.
 type trusted struct {
 	Now     time.Time `json:"now"`
 	Doubted bool      `json:"doubted"`
@@ -58,11 +58,11 @@ type trusted struct {
 
 // controlTrust ends every doubt of the clock.
 func controlTrust(x *exchange, _ *http.Request) error {
-	c, err := x.store().Tables.TrustClock(x.caller)
+	c, err := x.store().Tables.Clock.Trust(x.caller)
 	if err != nil {
 		return err
 	}
-	t := trusted{Now: x.store().Tables.Now().UTC(), Doubted: c.Doubt != ""}
+	t := trusted{Now: x.store().Tables.Clock.Now().UTC(), Doubted: c.Doubt != ""}
 	if !c.Measured.IsZero() {
 		ms := c.Offset.Milliseconds()
 		t.Offset = &ms

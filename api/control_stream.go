@@ -40,8 +40,8 @@ func (s *stream) progress(done, total int64) {
 	_ = s.line(line) // a client that is gone ends the work by its context
 }
 
-// end writes the last line. Before the first one, an error of the request is answered by its status; what a file's content
-// is at fault for is an answer to a good request.
+// end writes the last line. If no line was written yet, it returns an error of the request, which is answered by its status. A fault in the
+// content of a file is a line: the request itself was good.
 func (s *stream) end(result any, err error) error {
 	if err != nil {
 		return s.fail(err)

@@ -36,14 +36,20 @@ func control(t *testing.T, configure ...func(*api.Config)) (*kv.Store, string) {
 func TestControlNeedsNoKey(t *testing.T) {
 	_, url := control(t)
 	for _, path := range []string{"/admin/v1/keys/", "/admin/v1/church/", "/control/export"} {
-		resp, err := http.Get(url + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = resp.Body.Close()
-		if resp.StatusCode != http.StatusOK {
-			t.Errorf("GET %s = %s, want 200", path, resp.Status)
-		}
+		wantStatus(t, url+path, http.StatusOK)
+	}
+}
+
+// wantStatus wants a path of the command line's to be answered so.
+func wantStatus(t testing.TB, url string, want int) {
+	t.Helper()
+	resp, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode != want {
+		t.Errorf("GET %s = %s, want %d", url, resp.Status, want)
 	}
 }
 
@@ -66,17 +72,7 @@ func TestControlAnswersInLines(t *testing.T) {
 		"a demo of no size":                {"/control/demo?size=huge", "", 400, `--size`},
 		"a demo in a store that is in use": {"/control/demo?size=s", "", 409, `the store holds records already`},
 	} {
-		resp, err := http.Post(url+c.path, "application/octet-stream", strings.NewReader(c.body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := io.ReadAll(resp.Body)
-		_ = resp.Body.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines := strings.Split(strings.TrimSpace(string(body)), "\n")
-		last := lines[len(lines)-1]
+		resp, last := postLines(t, url+c.path, c.body)
 		if resp.StatusCode != c.status || !strings.Contains(strings.ToLower(last), strings.ToLower(c.last)) || !json.Valid([]byte(last)) {
 			t.Errorf("%s = %s, last line %s, want %d and a line with %s", name, resp.Status, last, c.status, c.last)
 		}
@@ -84,6 +80,22 @@ func TestControlAnswersInLines(t *testing.T) {
 			t.Errorf("%s: Content-Type = %s, want lines", name, resp.Header.Get("Content-Type"))
 		}
 	}
+}
+
+// postLines sends a body and reads the last line of the answer.
+func postLines(t *testing.T, url, body string) (resp *http.Response, last string) {
+	t.Helper()
+	resp, err := http.Post(url, "application/octet-stream", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return resp, lines[len(lines)-1]
 }
 
 // TestControlTellsProgress: the answer's lines come while the rows are being written.
@@ -121,17 +133,8 @@ func TestControlBuildsTheIndexAnew(t *testing.T) {
 			kvtest.Create(t, store, record.Person, `{"full_name":"Ana"}`)
 		}
 		kvtest.Create(t, store, record.Role, `{"name":"Ana"}`)
-		resp, err := http.Post(url+"/control/reindex", "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := io.ReadAll(resp.Body)
-		_ = resp.Body.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines := strings.Split(strings.TrimSpace(string(body)), "\n")
-		return resp.StatusCode, lines[len(lines)-1]
+		resp, last := postLines(t, url+"/control/reindex", "")
+		return resp.StatusCode, last
 	}
 	for name, c := range map[string]struct {
 		configure []func(*api.Config)

@@ -1,5 +1,5 @@
 // Package api decides every byte of /v1, /door/v1 and /admin/v1: which requests are answered, in which words, and with which
-// status. Package kv/record says what a record is; kv decides on permissions and admissions.
+// status. Package kv/record says what a record is; the desks of kv decide on permissions and admissions, and own every transaction.
 //
 // A request passes, in this order (contract.md §1):
 //
@@ -8,9 +8,12 @@
 //	    → method (405) → permission (403) → rate (429)
 //	      → record (404) → media type (415) → body (400)
 //
+// Server answers the public API over one kv.Store; Config has its options. Handler is everything public, Control answers the command line, and
+// Wrap puts the same checks around the handler of sync. Each request is an exchange: the answer's writer, and what the checks have found.
+//
 // What knows no route is a package of its own: names and addresses (reach), failed logins and rates (throttle), query strings
 // (query), the operator's overview (overview), files of records (load), the mirror of another server (pull), pages (web), photos
-// (barcode).
+// (barcode), tickets for helpers' phones (phone).
 //
 // All routes stand in one table (routes.go), from which the router, the permissions, the metrics' labels and the OpenAPI
 // document are made. A handler returns an error, and errors.go alone knows what an error's answer looks like:

@@ -10,12 +10,12 @@ import (
 	"doorward/api/nullable"
 	"doorward/kv/door"
 	"doorward/kv/fault"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
-	"doorward/kv/table"
 )
 
 // directionField says which way a door leads.
-var directionField = record.Field{Name: "direction", Type: record.Choice{string(table.In), string(table.Out), string(table.Reentry)}, Flags: record.Null}
+var directionField = record.Field{Name: "direction", Type: record.Choice{string(door.In), string(door.Out), string(door.Reentry)}, Flags: record.Null}
 
 // The bodies of the door's requests.
 var (
@@ -32,18 +32,18 @@ var (
 	)
 )
 
-// ruling is what a scanner is answered, whatever was decided; null where there is nothing to say.
+// ruling is the answer to a scan, whatever the decision. A member that does not apply is null.
 type ruling struct {
-	Outcome    table.Outcome  `json:"outcome"`
-	CheckinID  *string        `json:"checkin_id"`
-	AdmittedAt jsontext.Value `json:"admitted_at"`
-	Door       *string        `json:"door"`
-	SecondsAgo *int64         `json:"seconds_ago"`
-	Label      *string        `json:"label"`
-	Type       *string        `json:"type"`
-	Order      *string        `json:"order"`
-	Notice     *string        `json:"notice"`
-	Message    string         `json:"message"`
+	Outcome    outcome.Outcome `json:"outcome"`
+	CheckinID  *string         `json:"checkin_id"`
+	AdmittedAt jsontext.Value  `json:"admitted_at"`
+	Door       *string         `json:"door"`
+	SecondsAgo *int64          `json:"seconds_ago"`
+	Label      *string         `json:"label"`
+	Type       *string         `json:"type"`
+	Order      *string         `json:"order"`
+	Notice     *string         `json:"notice"`
+	Message    string          `json:"message"`
 }
 
 func rulingOf(d door.Decision, message string) ruling {
@@ -66,13 +66,13 @@ func scan(x *exchange) error {
 	return answerDecision(x, d)
 }
 
-// readScan reads a scan: door and nonce of the body count before those of the headers.
+// readScan reads a scan. Door and nonce in the body go before those in the headers.
 func readScan(x *exchange) (a door.Attempt, err error) {
 	form, _, err := readForm(x, scanForm)
 	if err != nil {
 		return a, err
 	}
-	a = door.Attempt{Code: form.Text("code"), Door: form.Text("door"), Nonce: form.Text("nonce"), Way: table.Way(form.Text("direction"))}
+	a = door.Attempt{Code: form.Text("code"), Door: form.Text("door"), Nonce: form.Text("nonce"), Way: door.Way(form.Text("direction"))}
 	if id, ok := form.Value("ticket_id"); ok {
 		a.Ticket, _ = strconv.ParseInt(string(id), 10, 64) // the form holds an integer, or null
 	}
@@ -86,7 +86,7 @@ func readScan(x *exchange) (a door.Attempt, err error) {
 	return a, sound(form)
 }
 
-// judgeTicket wants a scan to name its ticket in one way.
+// judgeTicket adds a fault unless a scan names its ticket in exactly one way.
 func judgeTicket(form *record.Patch, a door.Attempt) {
 	_, null := form.Value("code") // a text is never empty here
 	switch {
@@ -144,7 +144,7 @@ const photosAtOnce = 2
 // photoFile is the body of a request to read codes.
 var photoFile = &fileBody{types: []string{"image/jpeg", "image/png", fileMedia}, example: "the bytes of a JPEG or PNG picture"}
 
-// decoded is what stands on a picture.
+// decoded is the list of codes on a picture.
 type decoded struct {
 	Codes []barcode.Code `json:"codes"`
 }

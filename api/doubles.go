@@ -6,25 +6,26 @@ import (
 	"doorward/api/nullable"
 	"doorward/api/query"
 	"doorward/kv/door"
-	"doorward/kv/table"
+	"doorward/kv/fault"
+	"doorward/kv/outcome"
 	"doorward/kv/value"
 )
 
 // doubleView is a double entry as doors see it: a check-in beyond the first of a code or a ticket, or one of a ticket that is
 // cancelled. First is the admission that counts; null where this is it.
 type doubleView struct {
-	CheckinID  string         `json:"checkin_id"`
-	EventID    int64          `json:"event_id"`
-	TicketID   *int64         `json:"ticket_id"`
-	Label      *string        `json:"label"`
-	Type       *string        `json:"type"`
-	Order      *string        `json:"order"`
-	List       string         `json:"list"`
-	Door       *string        `json:"door"`
-	AdmittedAt jsontext.Value `json:"admitted_at"`
-	Basis      *string        `json:"basis"`
-	Reason     table.Outcome  `json:"reason"`
-	First      *firstView     `json:"first"`
+	CheckinID  string          `json:"checkin_id"`
+	EventID    int64           `json:"event_id"`
+	TicketID   *int64          `json:"ticket_id"`
+	Label      *string         `json:"label"`
+	Type       *string         `json:"type"`
+	Order      *string         `json:"order"`
+	List       string          `json:"list"`
+	Door       *string         `json:"door"`
+	AdmittedAt jsontext.Value  `json:"admitted_at"`
+	Basis      *string         `json:"basis"`
+	Reason     outcome.Outcome `json:"reason"`
+	First      *firstView      `json:"first"`
 }
 
 type firstView struct {
@@ -50,34 +51,26 @@ func listDoubles(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return doubles(x, door.DoubleQuery{Event: id.Int()}, func(e *door.DoubleEntry) any { return viewDouble(e) })
+	return doubles(x.listing(), door.DoubleQuery{Event: id.Int()}, nil, viewDouble)
 }
 
 // listAllDoubles answers GET /admin/v1/double_entries/.
 func listAllDoubles(x *exchange) error {
-	where, faults := query.Conditions(doubleFilters, query.Parse(x.request.URL.RawQuery), x.store().Tables.Zone())
-	if len(faults) > 0 {
-		_, err := x.store().Door.DoubleEntries(x.caller, door.DoubleQuery{Where: where})
-		return bothFaults(faults, err)
-	}
-	return doubles(x, door.DoubleQuery{Where: where}, func(e *door.DoubleEntry) any {
+	l := x.listing()
+	where, faults := l.where(doubleFilters)
+	return doubles(l, door.DoubleQuery{Where: where}, faults, func(e *door.DoubleEntry) adminDoubleView {
 		return adminDoubleView{viewDouble(e), nullable.Text(e.Holder), nullable.Text(e.Node), nullable.ID(e.Key)}
 	})
 }
 
-// doubles answers with a page of double entries.
-func doubles(x *exchange, ask door.DoubleQuery, view func(*door.DoubleEntry) any) error {
-	l := x.listing()
+// doubles answers with a page of double entries, unless the conditions have faults.
+func doubles[V any](l listing, ask door.DoubleQuery, faults fault.ByField, view func(*door.DoubleEntry) V) error {
 	ask.Offset, ask.Limit = l.Offset, l.Limit
-	page, err := x.store().Door.DoubleEntries(x.caller, ask)
-	if err != nil {
+	page, err := l.store().Door.DoubleEntries(l.caller, ask)
+	if err = bothFaults(faults, err); err != nil {
 		return err
 	}
-	views := make([]any, len(page.Entries))
-	for i := range page.Entries {
-		views[i] = view(&page.Entries[i])
-	}
-	return l.replyWith(views, page.Count)
+	return replyEach(l, page.Entries, page.Count, view)
 }
 
 func viewDouble(e *door.DoubleEntry) doubleView {

@@ -13,12 +13,13 @@ import (
 	"doorward/kv/door"
 	"doorward/kv/engine"
 	"doorward/kv/fault"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/table"
 	"doorward/kv/value"
 )
 
-// errorDoc is what the OpenAPI document says of an error. Status, code and example are those that explain gives it.
+// errorDoc is an error in the OpenAPI document. explain gives its status, code and example.
 type errorDoc struct {
 	err     error
 	when    string
@@ -73,18 +74,18 @@ func checkinRefusals() []errorDoc {
 		{alreadyAdmitted, "The ticket was admitted before. The details say when and at which door.", nil},
 		{table.ErrKeyReused, "details.outcome says what is wrong with the ticket or the event; without it, the Idempotency-Key was used for another code.", nil},
 	}
-	for outcome := range messages {
-		switch outcome {
-		case table.Admitted, door.Undone, door.AlreadyAdmitted, door.Left, door.NotInside:
+	for refused := range messages {
+		switch refused {
+		case outcome.Admitted, outcome.Undone, outcome.AlreadyAdmitted, outcome.Left, outcome.NotInside:
 		default:
-			docs = append(docs, errorDoc{err: &notAdmitted{door.Decision{Outcome: outcome}}})
+			docs = append(docs, errorDoc{err: &notAdmitted{door.Decision{Outcome: refused}}})
 		}
 	}
 	return docs
 }
 
 var alreadyAdmitted = &notAdmitted{door.Decision{
-	Outcome: door.AlreadyAdmitted, CheckinID: exampleULID, AdmittedAt: exampleTime, Door: "North door", SecondsAgo: 95}}
+	Outcome: outcome.AlreadyAdmitted, CheckinID: exampleULID, AdmittedAt: exampleTime, Door: "North door", SecondsAgo: 95}}
 
 // errorComponents are the document's error responses by name, one for each status.
 func errorComponents() map[string]any {

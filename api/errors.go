@@ -11,6 +11,7 @@ import (
 	"doorward/api/barcode"
 	"doorward/api/load"
 	"doorward/api/load/columns"
+	"doorward/api/phone"
 	"doorward/api/pull"
 	"doorward/api/throttle"
 	"doorward/kv/auth"
@@ -22,11 +23,12 @@ import (
 	"doorward/kv/erase"
 	"doorward/kv/fault"
 	"doorward/kv/laptop"
+	"doorward/kv/outcome"
 	"doorward/kv/table"
 	"doorward/kv/value"
 )
 
-// What this room refuses by itself.
+// The refusals of this package.
 var (
 	errHeaders    = errors.New("the request's headers are too large")
 	errHost       = errors.New("the request is for another host")
@@ -40,7 +42,7 @@ var (
 	errEnding     = errors.New("the server ends")
 )
 
-// textImportOnce is what this room finds wrong with a header, besides the sentences in record's table.
+// textImportOnce is the fault of an import with an Idempotency-Key.
 const textImportOnce = "An import takes no such key: the same file again finds the records that it made."
 
 // wrongMethod is the error of a method that a path does not know.
@@ -71,7 +73,7 @@ var answers = []struct {
 	{door.ErrNoCheckin, problem{404, "NOT_FOUND", "Not found.", nil}},
 	{table.ErrBadLogin, problem{401, "UNAUTHORIZED", "Invalid API credentials", nil}},
 	{laptop.ErrMirrorAtCentre, problem{409, "CONFLICT", "This folder has joined a centre: pull at the centre.", nil}},
-	{errTicket, problem{401, "UNAUTHORIZED", "This QR code was used before, or is too old. Ask for another one.", nil}},
+	{phone.ErrTicket, problem{401, "UNAUTHORIZED", "This QR code was used before, or is too old. Ask for another one.", nil}},
 	{errNotServing, problem{409, "CONFLICT", "Phones open a page of the server: start it first, with serve.", nil}},
 	{errCrossOrigin, problem{403, "FORBIDDEN", "The request comes from another server's page.", nil}},
 	{desk.ErrStale, problem{412, "PRECONDITION_FAILED", "The record has changed since the revision in If-Match.", nil}},
@@ -150,7 +152,7 @@ func forbiddenText(f *auth.Forbidden) string {
 	return sentence(f.Reason)
 }
 
-// fullText is what finds no room on the disk, without what wraps it, but that it is noted.
+// fullText returns the sentence of a full disk. It keeps ErrErasureNoted of the errors around it, and no other.
 func fullText(err error) string {
 	var full *disk.Full
 	if !errors.As(err, &full) {
@@ -163,13 +165,16 @@ func fullText(err error) string {
 	return sentence(text)
 }
 
-// permissionDetails says what was wanting: a permission or a level.
+// permissionDetails names the permission or the level that the key lacks; it returns nil if only the message says it.
 func permissionDetails(f *auth.Forbidden) any {
 	if f.RequiredScope != "" {
 		return struct {
 			Required string   `json:"required_scope"`
 			Current  []string `json:"current_scopes"`
 		}{f.RequiredScope, f.CurrentScopes}
+	}
+	if f.RequiredLevel == "" {
+		return nil
 	}
 	return struct {
 		Required string `json:"required_level"`
@@ -189,9 +194,9 @@ func countDetails(counts map[string]int) any {
 func (n *notAdmitted) explain() problem {
 	text := messages[n.Outcome]
 	switch n.Outcome {
-	case door.AlreadyAdmitted:
+	case outcome.AlreadyAdmitted:
 		return problem{409, "CONFLICT", text, duplicate(n.Decision)}
-	case door.UnknownCode, door.WrongEvent:
+	case outcome.UnknownCode, outcome.WrongEvent:
 		return problem{404, "NOT_FOUND", "Not found.", outcomeDetails{n.Outcome}}
 	}
 	return problem{422, "UNPROCESSABLE_ENTITY", text, outcomeDetails{n.Outcome}}
@@ -199,7 +204,7 @@ func (n *notAdmitted) explain() problem {
 
 // outcomeDetails is a refusal's reason, for programs.
 type outcomeDetails struct {
-	Outcome table.Outcome `json:"outcome"`
+	Outcome outcome.Outcome `json:"outcome"`
 }
 
 // fail answers with an error.
@@ -219,14 +224,14 @@ func (x *exchange) fail(err error) {
 	_ = x.reply(p.status, body) // a client that left needs no answer
 }
 
-// explain finds an error's answer to this exchange. The cause of an internal one goes to the log, here and nowhere else: a client
-// learns nothing of this machine. The operator is told the cause instead, because he mends the folder, the disk or the file.
+// explain finds the answer to an error. It logs the cause of an internal error, here and nowhere else: a client learns nothing of this
+// machine. An operator gets the cause in the answer instead, because operators mend the folder, the disk or the file.
 func (x *exchange) explain(err error) problem {
 	p := explain(err)
 	switch {
 	case p.status != http.StatusInternalServerError:
 	case x.owner:
-		p.message = sentence(strings.ReplaceAll(x.store().Inbox.Blamed(err).Error(), "\n", "; ")) // joined errors stand on lines of their own
+		p.message = sentence(strings.ReplaceAll(x.store().Tables.Blamed(err).Error(), "\n", "; ")) // joined errors stand on lines of their own
 	default:
 		x.log(err)
 		p.details = requestDetails{x.id}
@@ -284,7 +289,7 @@ func envelope(p problem) ([]byte, error) {
 	}{p.view()}, json.Deterministic(true))
 }
 
-// sentence is a reason as a message: a capital first, a full stop last.
+// sentence makes a message of a reason: it begins with a capital letter and ends with a full stop.
 func sentence(reason string) string {
 	if reason == "" {
 		return "The request conflicts with another record."

@@ -10,11 +10,13 @@ import (
 	"doorward/api/barcode"
 	"doorward/api/load"
 	"doorward/api/overview"
+	"doorward/api/phone"
+	"doorward/kv/admission"
 	"doorward/kv/disk"
 	"doorward/kv/door"
 	"doorward/kv/fault"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
-	"doorward/kv/table"
 	"doorward/kv/value"
 )
 
@@ -145,32 +147,32 @@ var shortage = &disk.Full{What: "imports", Need: 1 << 30, Free: 512 << 20}
 func ownExamples() map[string]any {
 	label, kind, order, gate := "Ana S.", "Adult", "A-1001", "North door"
 	at, null := value.Time(exampleTime), jsontext.Value("null")
-	admitted := door.Decision{Outcome: table.Admitted, CheckinID: exampleULID, AdmittedAt: exampleTime, Door: gate, Label: label, Type: kind, Order: order}
+	admitted := door.Decision{Outcome: outcome.Admitted, CheckinID: exampleULID, AdmittedAt: exampleTime, Door: gate, Label: label, Type: kind, Order: order}
 	ticket, holder, node, id, nonce, state, tail, version := int64(1204), "Ana Souza", exampleULID, int64(2), "phone-3-0018", "valid", "1234", "v1.4.0"
 	backlog, offset := 3, int64(-120)
-	double := doubleView{exampleULID, 7, &ticket, &label, &kind, &order, "", &gate, at, nil, door.AlreadyAdmitted,
+	double := doubleView{exampleULID, 7, &ticket, &label, &kind, &order, "", &gate, at, nil, outcome.AlreadyAdmitted,
 		&firstView{exampleULID, value.Time(exampleTime.Add(-time.Minute)), &gate}}
 	key := keyView{ID: 2, Key: "dw_0123456789ABCDEFGHJK", Name: "Front door", Level: "event:7", Permissions: []string{"checkin:*"}, ExpiresAt: null}
 	made := key
 	made.Secret = "shown-this-once"
 	return map[string]any{
-		"session": sessionView{"Bia", steward, 2, []eventView{{7, "Summer conference", at, at, true, false}}},
+		"session": sessionView{"Bia", phone.Steward, 2, []eventView{{7, "Summer conference", at, at, true, false}}},
 		"decoded": decoded{[]barcode.Code{{Text: "K7QP2M9D4RSX1ABC", Format: barcode.QR}}},
-		"ruling":  rulingOf(admitted, messages[table.Admitted]),
+		"ruling":  rulingOf(admitted, messages[outcome.Admitted]),
 		"new_key": made,
 		"key":     listedKey{key, null},
-		"scans_report": map[string]any{"results": []any{scanned{rulingOf(admitted, messages[table.Admitted]), nil, false, at, &nonce},
+		"scans_report": map[string]any{"results": []any{scanned{rulingOf(admitted, messages[outcome.Admitted]), nil, false, at, &nonce},
 			refusedScan{errorView{"VALIDATION_ERROR", "The given data was invalid.", fault.ByField{"code": {fault.Required}}}, at, nil}}},
-		"status": viewStatus(7, door.Status{Issued: 150, Admitted: 96, Inside: 96, Outcomes: map[table.Outcome]int{table.Admitted: 96, door.Unpaid: 2},
+		"status": viewStatus(7, door.Status{Issued: 150, Admitted: 96, Inside: 96, Outcomes: map[outcome.Outcome]int{outcome.Admitted: 96, outcome.Unpaid: 2},
 			Types: map[string]door.TypeCount{kind: {Issued: 150, Admitted: 96}}, Doors: map[string]int{gate: 96},
 			Minutes: []door.MinuteCount{{Minute: exampleTime, Admitted: 12, Refused: 1}}}),
 		"double_entry":       double,
 		"admin_double_entry": adminDoubleView{double, &holder, &node, &id},
-		"review": reviewView{record.Checkin.Name, exampleULID, 7, &ticket, &label, &kind, &order, &gate, at, &offset, []string{door.FlagClockSuspect},
+		"review": reviewView{record.Checkin.Name, exampleULID, 7, &ticket, &label, &kind, &order, &gate, at, &offset, []string{admission.FlagClockSuspect},
 			nil, nil, &node, &id},
 		"reads":    readsView{at, 2, record.Person.Name, 40},
 		"venue":    overview.Laptop{ID: 1, Name: "North door", Scopes: []string{"event-7"}, LastContact: at, Backlog: &backlog, Offset: &offset, Version: &version},
-		"history":  []any{pastView{record.Person.Name, "2-6f1d0c2b9a8e4753b1d0e6a2c4f8975e", at, &id, &node, []string{"phone"}, false, true, true}},
+		"history":  []any{pastView{record.Person.Name, "17", "2-6f1d0c2b9a8e4753b1d0e6a2c4f8975e", at, &id, &node, []string{"phone"}, false, true, true}},
 		"found":    foundTickets{[]foundTicket{{ticket, &label, &kind, &order, &state, &tail, at, &node, nil}}},
 		"health":   map[string]any{"status": "ready", "reasons": []string{sentence(shortage.Error())}, "events": []int64{7}},
 		"document": map[string]any{"openapi": "3.1.0", "info": map[string]any{"title": "Doorward"}, "paths": map[string]any{}},

@@ -14,6 +14,8 @@ import (
 	"doorward/kv"
 	"doorward/kv/auth"
 	"doorward/kv/crash"
+	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // exchange is one request being answered: the ResponseWriter that is handed down, and what the checks found out. It is
@@ -22,13 +24,13 @@ type exchange struct {
 	http.ResponseWriter
 	server  *Server
 	request *http.Request
-	scheme  string // by which the client reached the server; "" = no client has, as on the control socket
+	scheme  string // http or https, as the client sees it; "" = on the control socket
 	route   *route // nil where none matched
 	pattern string // of a sister room's route; "" for ours
 	identity
 	trace
 	status int    // 0 = nothing answered yet
-	buffer []byte // for a reply that is put together
+	buffer []byte // reused for replies
 }
 
 // identity is the caller, once known.
@@ -41,7 +43,7 @@ type identity struct {
 // operator is the identity of a request on the control socket, which only the owner of the store's folder can open.
 func operator() identity { return identity{caller: auth.Operator(), known: true, owner: true} }
 
-// trace is how a request is told from others in logs and metrics.
+// trace identifies a request in logs and metrics.
 type trace struct {
 	id      string
 	started time.Time
@@ -67,8 +69,21 @@ func (x *exchange) Write(b []byte) (int, error) {
 	return x.ResponseWriter.Write(b)
 }
 
-// store is where the records lie.
+// store returns the store of the server.
 func (x *exchange) store() *kv.Store { return x.server.config.Store }
+
+// pathID reads the id of the record that the path names. It returns ErrNotFound for a text that no record of the kind can have as its id.
+func (x *exchange) pathID(k *record.Kind) (record.ID, error) {
+	return parseID(k, x.request.PathValue("id"))
+}
+
+func parseID(k *record.Kind, text string) (record.ID, error) {
+	id, ok := k.ParseID(text)
+	if !ok {
+		return id, table.ErrNotFound
+	}
+	return id, nil
+}
 
 // Route names the route of a sister room's handler, for the metrics: one of a closed set.
 func (x *exchange) Route(pattern string) { x.pattern = pattern }
@@ -121,7 +136,7 @@ func newTraces() *traces {
 	return &traces{pool: sync.Pool{New: func() any { return new(exchange) }}, prefix: hex.EncodeToString(start[:]) + "-"}
 }
 
-// begin starts an exchange, with the client's request id where it is a decent one.
+// begin starts an exchange. It takes over the client's request id if the id is printable.
 func (t *traces) begin(s *Server, w http.ResponseWriter, r *http.Request) *exchange {
 	x := t.pool.Get().(*exchange)
 	*x = exchange{ResponseWriter: w, server: s, request: r, trace: trace{started: time.Now()}, buffer: x.buffer[:0]}
@@ -133,7 +148,7 @@ func (t *traces) begin(s *Server, w http.ResponseWriter, r *http.Request) *excha
 		h["X-Request-Id"] = []string{x.id}
 	}
 	h["Cache-Control"] = noStore
-	if x.store().Tables.IsRevoked() {
+	if x.store().Tables.Identity.IsRevoked() {
 		h[RevokedHeader] = yes
 	}
 	return x
@@ -148,7 +163,7 @@ func (t *traces) end(x *exchange) {
 	t.pool.Put(x)
 }
 
-// printable tells a request id that can be echoed and logged: 1 to 128 visible ASCII characters.
+// printable tells whether a request id can be echoed and logged: it has 1 to 128 visible ASCII characters.
 func printable(id string) bool {
 	if id == "" || len(id) > 128 {
 		return false

@@ -46,7 +46,7 @@ func recovered(x *exchange, v any) {
 	x.fail(fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
 }
 
-// gate judges what can be judged before a route is known, then hands the request on.
+// gate checks the size of the headers and the Host, which need no route, and passes the request on.
 func (s *Server) gate(next http.Handler) http.Handler {
 	prefix := s.Prefix()
 	return s.answer(func(x *exchange, r *http.Request) error {
@@ -63,7 +63,7 @@ func (s *Server) gate(next http.Handler) http.Handler {
 	})
 }
 
-// headerSize is about what request line and headers took on the wire.
+// headerSize returns about how many bytes the request line and the headers had on the wire.
 func headerSize(r *http.Request) int {
 	n := len(r.Method) + len(r.RequestURI) + len(r.Host)
 	for name, values := range r.Header {
@@ -87,7 +87,7 @@ func (s *Server) Wrap(next http.Handler) http.Handler {
 	return s.gate(next)
 }
 
-// Login finds the principal of a key and secret, and slows guesses: the error then has a method RetryAfter.
+// Login returns the principal of a key and secret. It slows down guesses: then the error has a method RetryAfter.
 func (s *Server) Login(r *http.Request, key, secret string) (auth.Principal, error) {
 	p, err := s.config.Store.Keys.Login(key, secret)
 	if !errors.Is(err, table.ErrBadLogin) || errors.Is(err, table.ErrRevoked) {

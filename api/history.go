@@ -13,9 +13,10 @@ import (
 	"doorward/kv/value"
 )
 
-// pastView is a revision of a record, or of a part of a ticket. What is not known of it is null.
+// pastView is a revision of a record, or of a part of a ticket. A member that is not known is null.
 type pastView struct {
 	Kind    string         `json:"kind"`
+	ID      string         `json:"id"` // of the record: a holding of a ticket has its own
 	Rev     string         `json:"rev"`
 	At      jsontext.Value `json:"at"`
 	Key     *int64         `json:"key"`
@@ -38,7 +39,7 @@ func historySchema(view map[string]any) map[string]any {
 	return map[string]any{"type": "array", "items": view}
 }
 
-// bodiesParameter asks for what the revisions said.
+// bodiesParameter asks for the bodies of the revisions.
 var bodiesParameter = parameterDoc{name: "bodies", schema: map[string]any{"type": "boolean"}, text: "With the bodies that are held."}
 
 // onHistory is the route of a record's history.
@@ -93,7 +94,7 @@ func wantsBodies(x *exchange) (bool, error) {
 
 func viewPast(p *desk.Past) pastView {
 	return pastView{
-		Kind: p.Kind.Name, Rev: p.Revision, At: nullable.Time(p.At.Truncate(time.Microsecond)), Key: nullable.ID(p.Key), Node: nullable.Text(p.Node),
+		Kind: p.Kind.Name, ID: p.ID, Rev: p.Revision, At: nullable.Time(p.At.Truncate(time.Microsecond)), Key: nullable.ID(p.Key), Node: nullable.Text(p.Node),
 		Fields: p.Fields, Deleted: p.Deleted, Winner: p.Winner, Held: p.Held,
 	}
 }

@@ -2,7 +2,7 @@ package api
 
 import "strings"
 
-// hostless tells the paths that monitors reach by whatever name they know.
+// hostless tells whether a path answers to any Host: monitors reach it by any name.
 func hostless(prefix, path string) bool {
 	path, ok := strings.CutPrefix(path, prefix)
 	if !ok {

@@ -14,14 +14,13 @@ import (
 	"doorward/kv/value"
 )
 
-// importBody limits an import, and importPause how long one may stand still.
+// maxImport is the largest file of an import; importPause is how long an import may wait for the next bytes.
 const (
 	maxImport   = 1 << 30
 	importPause = 30 * time.Second
 )
 
-// importRecords answers POST of a file of records. What became of each line is in the answer; lines that were refused do not
-// make it an error.
+// importRecords answers POST of a file of records. The report has the result of each line; refused lines do not make it an error.
 func importRecords(x *exchange) error {
 	if !importFile.holds(x.request.Header) {
 		return errImportType
@@ -68,7 +67,7 @@ func importSource(x *exchange) (src load.Source, err error) {
 	return src, nil
 }
 
-// sourceOf reads what a query says of a file to import.
+// sourceOf reads the options of an import from a query.
 func sourceOf(q query.Query) (src load.Source, faults fault.ByField) {
 	src.Kind, _ = q.Text("kind")
 	src.From, _ = q.Text("from")
@@ -80,7 +79,7 @@ func sourceOf(q query.Query) (src load.Source, faults fault.ByField) {
 			faults.Add("event", fault.InvalidFilter(text))
 		}
 	}
-	for name, flag := range map[string]*bool{"dry_run": &src.DryRun, "checkins": &src.Checkins, "yes": &src.Yes} {
+	for name, flag := range map[string]*bool{"dry_run": &src.DryRun, "checkins": &src.Checkins, "reinstate": &src.Reinstate, "yes": &src.Yes} {
 		if text, ok := q.Text(name); ok {
 			if *flag, ok = value.ParseBool(text); !ok {
 				faults.Add(name, fault.NotBool)
@@ -103,8 +102,8 @@ func sourceOf(q query.Query) (src load.Source, faults fault.ByField) {
 	return src, faults
 }
 
-// pairsOf reads pairs like field=column, one a text or several between commas. A comma with no = behind it, up to the next one,
-// belongs to what stands before it. Only a word may be blank: a cell may be.
+// pairsOf reads pairs like field=column: one in each text, or several with commas between them. A part without = continues the pair before
+// its comma. Only the word of word=state may be blank, because a cell may be blank.
 func pairsOf(texts []string, shape string) (map[string]string, error) {
 	var pairs []string
 	for _, text := range texts {
@@ -131,14 +130,14 @@ func pairsOf(texts []string, shape string) (map[string]string, error) {
 	return all, nil
 }
 
-// moving is a body that may take as long as it likes, if only it moves. Once it has been read the time is ours.
+// moving is a body without a time limit for the whole, but with one for each read. After the last read it has no limit.
 type moving struct {
 	control *http.ResponseController
 	reader  io.Reader
 	until   time.Time
 }
 
-// Read gives the client another pause.
+// Read reads, and moves the deadlines by importPause.
 func (m *moving) Read(b []byte) (int, error) {
 	if now := time.Now(); m.until.Sub(now) < importPause-time.Second {
 		m.until = now.Add(importPause)
@@ -151,7 +150,7 @@ func (m *moving) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// deadline sets both of the connection's. A connection that has none needs none.
+// deadline sets both deadlines of the connection. It ignores a connection without deadlines.
 func (m *moving) deadline(t time.Time) {
 	_ = m.control.SetReadDeadline(t)
 	_ = m.control.SetWriteDeadline(t)

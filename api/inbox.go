@@ -10,40 +10,39 @@ import (
 	"doorward/kv/fault"
 	"doorward/kv/inbox"
 	"doorward/kv/record"
-	"doorward/kv/table"
 	"doorward/kv/value"
 )
 
-// inbox is a list of what staff have to decide: the conflicts or the refusals.
+// pile is a list of items that staff decide: the conflicts or the refusals.
 type pile struct {
 	kind    *record.Kind
 	path    string
 	filters []query.Filter
-	form    *record.Kind // of what becomes of one
-	text    string       // what the document says of that
-	resolve func(*exchange, record.ID, *record.Patch) error
+	form    *record.Kind // the body of a decision
+	text    string       // the description of a decision in the OpenAPI document
+	choice  func(*record.Patch) inbox.Choice
 }
 
 // The two lists.
 var (
-	conflicts = &pile{kind: record.Conflict, path: "/admin/v1/conflicts/", form: conflictForm, resolve: resolveConflict,
+	conflicts = &pile{kind: record.Conflict, path: "/admin/v1/conflicts/", form: conflictForm, choice: conflictChoice,
 		text:    "keep chooses one of the two values; value gives a third one in their place.",
 		filters: query.By(query.ByText, "kind", "record_id")}
-	refusals = &pile{kind: record.Refusal, path: "/admin/v1/refusals/", form: refusalForm, resolve: resolveRefusal,
+	refusals = &pile{kind: record.Refusal, path: "/admin/v1/refusals/", form: refusalForm, choice: refusalChoice,
 		text:    "With apply the document is taken; otherwise it is dropped from the list.",
 		filters: query.By(query.ByText, "db")}
 )
 
-// conflictForm says what becomes of a conflict: one of keep and value.
+// conflictForm is the decision on a conflict: one of keep and value.
 var conflictForm = record.Form("conflict_choice",
 	record.Field{Name: "keep", Type: record.Choice{"winner", "other"}},
 	record.Field{Name: "value", Type: record.Anything{}, Flags: record.Null},
 )
 
-// refusalForm says whether a refused document is applied.
+// refusalForm is the decision on a refusal: whether the document is applied.
 var refusalForm = record.Form("refusal_choice", record.Field{Name: "apply", Type: record.Bool{}, Flags: record.Required})
 
-// routes are all about them.
+// routes lists the routes of the list.
 func (b *pile) routes() []route {
 	admin, reply, query, word := needs{resource: "admin"}, "admin_"+b.kind.Name, parametersOf(b.filters), nounOf(b.kind)
 	const tag = "conflicts and refusals"
@@ -62,8 +61,8 @@ func (b *pile) routes() []route {
 // list answers GET of the list.
 func (b *pile) list(x *exchange) error {
 	l := x.listing()
-	where, faults := query.Conditions(b.filters, l.query, x.store().Tables.Zone())
-	page, err := x.store().Inbox.Matters(x.caller, inbox.MatterQuery{Kind: b.kind, Where: where, Offset: l.Offset, Limit: l.Limit})
+	where, faults := l.where(b.filters)
+	page, err := x.store().Inbox.List(x.caller, inbox.Query{Kind: b.kind, Where: where, Offset: l.Offset, Limit: l.Limit})
 	if err = bothFaults(faults, err); err != nil {
 		return err
 	}
@@ -78,16 +77,16 @@ func (b *pile) list(x *exchange) error {
 	return x.reply(http.StatusOK, x.buffer)
 }
 
-// about is the one in the path: kv.ErrNotFound where the caller does not see it.
+// about reads the item in the path. It returns ErrNotFound if the caller does not see it.
 func (b *pile) about(x *exchange) (entry.Reply, error) {
-	id, ok := b.kind.ParseID(x.request.PathValue("id"))
-	if !ok {
-		return entry.Reply{}, table.ErrNotFound
+	id, err := x.pathID(b.kind)
+	if err != nil {
+		return entry.Reply{}, err
 	}
-	return x.store().Inbox.Matter(x.caller, b.kind, id)
+	return x.store().Inbox.Find(x.caller, inbox.Item{Kind: b.kind, ID: id})
 }
 
-// retrieve answers GET of one.
+// retrieve answers GET of one item.
 func (b *pile) retrieve(x *exchange) error {
 	r, err := b.about(x)
 	if err != nil {
@@ -96,49 +95,50 @@ func (b *pile) retrieve(x *exchange) error {
 	return x.reply(http.StatusOK, r.JSON)
 }
 
-// decide answers POST of what becomes of one. Whether it is there is said before what is wrong with the body.
+// decide answers POST of a decision. A missing item goes before a fault in the body.
 func (b *pile) decide(x *exchange) error {
-	id, ok := b.kind.ParseID(x.request.PathValue("id"))
-	if !ok {
-		return table.ErrNotFound
+	id, err := x.pathID(b.kind)
+	if err != nil {
+		return err
 	}
-	if err := x.store().Inbox.SeesMatter(x.caller, b.kind, id); err != nil {
+	item := inbox.Item{Kind: b.kind, ID: id}
+	if err := x.store().Inbox.MayResolve(x.caller, item); err != nil {
 		return err
 	}
 	form, _, err := readForm(x, b.form)
 	if err != nil {
 		return err
 	}
-	if err := b.resolve(x, id, form); err != nil {
+	c := b.choice(form)
+	if err := sound(form); err != nil {
+		return err
+	}
+	if err := x.store().Inbox.Resolve(x.caller, item, c); err != nil {
 		return err
 	}
 	return x.done()
 }
 
-func resolveConflict(x *exchange, id record.ID, form *record.Patch) error {
+// conflictChoice reads the form of a conflict. It adds a fault unless the form has one of keep and value.
+func conflictChoice(form *record.Patch) inbox.Choice {
 	keep, chosen := form.Value("keep")
 	chosen = chosen && keep.Kind() == jsontext.KindString
 	given, isGiven := form.Value("value")
 	if chosen == isGiven && len(form.Faults) == 0 {
 		form.Faults.Add("keep", "One of keep and value is wanted.")
 	}
-	if err := sound(form); err != nil {
-		return err
-	}
-	c := inbox.Choice{Other: value.Unquote(keep) == "other"}
+	c := inbox.Choice{Other: chosen && value.Unquote(keep) == "other"}
 	if isGiven {
 		c.Value = append(jsontext.Value{}, given...)
 	}
-	return x.store().Inbox.ResolveConflict(x.caller, id, c)
+	return c
 }
 
-func resolveRefusal(x *exchange, id record.ID, form *record.Patch) error {
+// refusalChoice reads the form of a refusal. It adds a fault if the form does not say whether to apply the document.
+func refusalChoice(form *record.Patch) inbox.Choice {
 	apply, given := form.Value("apply")
 	if given = given && apply.Kind() != jsontext.KindNull; !given && len(form.Faults) == 0 {
 		form.Faults.Add("apply", fault.Required)
 	}
-	if err := sound(form); err != nil {
-		return err
-	}
-	return x.store().Inbox.ResolveRefusal(x.caller, id, string(apply) == "true")
+	return inbox.Choice{Other: string(apply) == "true"}
 }

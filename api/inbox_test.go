@@ -141,7 +141,7 @@ func TestHistory(t *testing.T) {
 	s.status(s.do("PATCH", path, `{"full_name":"Ana Souza"}`), 200)
 	plain := s.status(s.do("GET", path+"history/", ""), 200)
 	if plain.text(t, "0.fields") != `["full_name"]` || plain.text(t, "0.winner") != "true" || plain.text(t, "1.winner") != "false" ||
-		plain.text(t, "0.node") != s.store.Tables.Node() || plain.text(t, "0.key") == "" || strings.Contains(plain.body, "body") {
+		plain.text(t, "0.node") != s.store.Tables.Identity.Node() || plain.text(t, "0.key") == "" || strings.Contains(plain.body, "body") {
 		t.Errorf("history = %s", plain.body)
 	}
 	if etag := s.do("GET", path, "").header.Get("ETag"); !strings.HasPrefix(etag, `"`+plain.text(t, "0.rev")) {

@@ -14,7 +14,6 @@ import (
 	"doorward/kv/fault"
 	"doorward/kv/keys"
 	"doorward/kv/record"
-	"doorward/kv/table"
 )
 
 // keyForm is the body of a key to make.
@@ -26,7 +25,7 @@ var keyForm = record.Form("key_form",
 	record.Field{Name: "rate_limit", Type: record.Integer{Min: 0, Max: 1_000_000}},
 )
 
-// keyView is a key as its managers see it; the secret only in the answer that makes it.
+// keyView is the wire form of a key. Only the answer to its creation has the secret.
 type keyView struct {
 	ID          int64          `json:"id"`
 	Key         string         `json:"key"`
@@ -44,15 +43,11 @@ type listedKey struct {
 	RevokedAt jsontext.Value `json:"revoked_at"`
 }
 
-func viewKey(k auth.Key) keyView {
-	v := keyView{
-		ID: k.ID, Key: k.Key, Name: k.Name, Level: k.Level.String(), Permissions: make([]string, len(k.Permissions)),
+func viewKey(k *auth.Key) keyView {
+	return keyView{
+		ID: k.ID, Key: k.Key, Name: k.Name, Level: k.Level.String(), Permissions: k.PermissionTexts(),
 		ExpiresAt: nullable.Time(k.Expires), Rate: k.Rate,
 	}
-	for i, p := range k.Permissions {
-		v.Permissions[i] = p.String()
-	}
-	return v
 }
 
 // listKeys answers GET of the keys within the caller's own.
@@ -62,21 +57,16 @@ func listKeys(x *exchange) error {
 		return err
 	}
 	l := x.listing()
-	page := within(l, keys)
-	views := make([]listedKey, len(page))
-	for i, k := range page {
-		views[i] = listedKey{viewKey(k), nullable.Time(k.Revoked)}
-	}
-	return l.replyWith(views, len(keys))
+	return replyEach(l, within(l, keys), len(keys), func(k *auth.Key) listedKey { return listedKey{viewKey(k), nullable.Time(k.Revoked)} })
 }
 
-// createKey answers POST of a key. The answer holds a secret, so it is never kept for an Idempotency-Key.
+// createKey answers POST of a key. The answer has a secret, so the store never keeps it for an Idempotency-Key.
 func createKey(x *exchange) error {
 	form, _, err := readForm(x, keyForm)
 	if err != nil {
 		return err
 	}
-	spec := keySpec(form, x.store().Tables.Now())
+	spec := keySpec(form, x.store().Tables.Clock.Now())
 	missing, err := x.store().Keys.Missing(x.caller, spec.Level)
 	if err != nil {
 		return err
@@ -91,12 +81,12 @@ func createKey(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	v := viewKey(k)
+	v := viewKey(&k)
 	v.Secret = secret
 	return x.answer(http.StatusCreated, v)
 }
 
-// keySpec reads a key to make; what is wrong with it is added to the form's faults.
+// keySpec reads the key to make from a form, and adds what is wrong to the form's faults.
 func keySpec(form *record.Patch, now time.Time) keys.KeySpec {
 	spec := keys.KeySpec{Name: form.Text("name")}
 	if level := form.Text("level"); level != "" {
@@ -124,7 +114,7 @@ func keySpec(form *record.Patch, now time.Time) keys.KeySpec {
 	return spec
 }
 
-// texts is a form's list of strings.
+// texts returns a list of strings of a form.
 func texts(p *record.Patch, name string) []string {
 	v, ok := p.Value(name)
 	if !ok {
@@ -139,9 +129,9 @@ func texts(p *record.Patch, name string) []string {
 
 // revokeKey answers DELETE of a key.
 func revokeKey(x *exchange) error {
-	id, ok := record.APIKey.ParseID(x.request.PathValue("id"))
-	if !ok {
-		return table.ErrNotFound
+	id, err := x.pathID(record.APIKey)
+	if err != nil {
+		return err
 	}
 	if err := x.store().Keys.RevokeKey(x.caller, id.Int()); err != nil {
 		return err

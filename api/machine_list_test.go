@@ -120,7 +120,7 @@ func (m *machine) addKey() {
 	default:
 		m.want(a, 201)
 		id, _ := strconv.ParseInt(a.text(m.home, "id"), 10, 64)
-		m.keys = append(m.keys, &machineKey{id, a.text(m.home, "key"), a.text(m.home, "secret"), r, permissions, false})
+		m.keys = append(m.keys, &machineKey{id: id, key: a.text(m.home, "key"), secret: a.text(m.home, "secret"), reach: r, permissions: permissions})
 	}
 }
 

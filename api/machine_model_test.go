@@ -39,7 +39,7 @@ func (b *believed) number(field string) int64 {
 	return n
 }
 
-// entry is a check-in.
+// posting is a check-in.
 type posting struct {
 	id     string
 	event  int64
@@ -68,6 +68,7 @@ type machineKey struct {
 	reach       reach
 	permissions []string
 	revoked     bool
+	handingIn   time.Time // when it has begun to hand in scans, revoked; zero: it has not
 }
 
 // settle makes what the sequence begins with: three churches, an event and a supplier, and keys of every level.
@@ -113,7 +114,7 @@ func (m *machine) addOwn(r reach, permissions ...string) {
 	if err != nil {
 		m.Fatal(err)
 	}
-	m.keys = append(m.keys, &machineKey{p.Key(), key, secret, r, permissions, false})
+	m.keys = append(m.keys, &machineKey{id: p.Key(), key: key, secret: secret, reach: r, permissions: permissions})
 }
 
 // anyKey draws a key; those that may do all more often.

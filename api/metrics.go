@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// metrics are what the HTTP side tells Prometheus. Labels come from closed sets: the table's paths, the methods it knows, the
+// metrics has the figures of requests for Prometheus. Labels come from closed sets: the paths of the table of routes, its methods, the
 // statuses.
 type metrics struct {
 	requests *prometheus.CounterVec
@@ -80,7 +80,7 @@ func (m *metrics) observe(x *exchange) {
 	m.duration.WithLabelValues(path, method).Observe(time.Since(x.started).Seconds())
 }
 
-// methodLabel is a method of the closed set.
+// methodLabel returns a method as a label: one of a closed set.
 func methodLabel(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:

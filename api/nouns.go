@@ -7,7 +7,7 @@ import (
 	"doorward/kv/record"
 )
 
-// noun is what people call the records of a kind, and what these are.
+// noun has the words for the records of a kind, and a sentence about them.
 type noun struct {
 	one, many string
 	about     string // one sentence
@@ -29,18 +29,19 @@ var nouns = map[*record.Kind]noun{
 	record.Membership:       {"membership", "memberships", "A membership is a person's place in a group."},
 	record.FinancialEntry:   {"financial entry", "financial entries", "Money received or spent."},
 	record.Event:            {"event", "events", "Events, and the check-in of their tickets."},
-	record.Ticket:           {"ticket", "tickets", "A ticket admits its holder to an event."},
-	record.Checkin:          {"check-in", "check-ins", "Each admission, as the door wrote it down."},
-	record.Scan:             {"refused scan", "refused scans", "Each refusal, as the door wrote it down."},
-	record.Undo:             {"undone check-in", "undone check-ins", "Each check-in that was taken back."},
-	record.APIKey:           {"API key", "API keys", "The stored records of API keys, without their secrets."},
-	record.Conflict:         {"conflict", "conflicts", "The stored records of values that a merge did not keep."},
-	record.Refusal:          {"refusal", "refusals", "The stored records of documents that were pushed and not taken."},
-	record.Node:             {"node", "nodes", "The stored records of laptops that may join, or have joined."},
-	record.Erasure:          {"erasure", "erasures", "Each erased record, without anything that names the person."},
+	record.Ticket: {"ticket", "tickets", "A ticket admits its holder to an event. Changing person_id from one person to another or to null passes the ticket on: " +
+		"name, e-mail and phone that the same request does not give start empty. Any other change is an edit of the present holder."},
+	record.Checkin:  {"check-in", "check-ins", "Each admission, as the door wrote it down."},
+	record.Scan:     {"refused scan", "refused scans", "Each refusal, as the door wrote it down."},
+	record.Undo:     {"undone check-in", "undone check-ins", "Each check-in that was taken back."},
+	record.APIKey:   {"API key", "API keys", "The stored records of API keys, without their secrets."},
+	record.Conflict: {"conflict", "conflicts", "The stored records of values that a merge did not keep."},
+	record.Refusal:  {"refusal", "refusals", "The stored records of documents that were pushed and not taken."},
+	record.Node:     {"node", "nodes", "The stored records of laptops that may join, or have joined."},
+	record.Erasure:  {"erasure", "erasures", "Each erased record, without anything that names the person."},
 }
 
-// nounOf is the word for a kind. A kind that nouns does not have is called by its name; a test finds it.
+// nounOf returns the words for a kind. A kind without an entry in nouns gets its name; a test finds it.
 func nounOf(k *record.Kind) noun {
 	if n, ok := nouns[k]; ok {
 		return n
@@ -48,7 +49,7 @@ func nounOf(k *record.Kind) noun {
 	return noun{one: k.Name, many: k.Name + " records"}
 }
 
-// a is the noun with its article.
+// a returns the noun with its article.
 func (n noun) a() string {
 	if strings.ContainsRune("aeiouAEIOU", rune(n.one[0])) {
 		return "an " + n.one
@@ -56,7 +57,7 @@ func (n noun) a() string {
 	return "a " + n.one
 }
 
-// identifier is a phrase as a part of an operation id: "API keys" is api_keys, "check-in" is checkin.
+// identifier makes a part of an operation id of a phrase: "API keys" gives api_keys, "check-in" gives checkin.
 func identifier(phrase string) string {
 	return strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(phrase, "-", ""), " ", "_"))
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// operation is what the OpenAPI document says of a route, besides what the route itself says: a row of the table of routes.
+// operation describes a route in the OpenAPI document, beyond the method, path and needs of its row.
 type operation struct {
 	id      string // what generated clients call it; unique
 	tag     string // "" = not in the document
@@ -284,7 +284,7 @@ func (o *operation) formSchema() map[string]any {
 	return o.form.Schema(o.surface, record.Create)
 }
 
-// describe is what the document says of a method on a collection, on its list or on one of its records.
+// describe returns the operation of a method on a collection: on its list, or on one record.
 func (c *collection) describe(method string, onList bool) operation {
 	word, status := nounOf(c.kind), http.StatusOK
 	o := operation{tag: word.many, surface: c.surface, reply: c.replyName(), headers: []string{"ETag"}}

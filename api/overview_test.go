@@ -57,7 +57,7 @@ func newWatch(t *testing.T) *watch {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.must(w.store.Tables.NoteBackup(auth.Operator(), "/mnt/stick/friday.db"))
+	w.must(w.store.Files.NoteBackup(auth.Operator(), "/mnt/stick/friday.db"))
 	s := httptest.NewServer(server.Control())
 	t.Cleanup(s.Close)
 	w.url = s.URL
@@ -165,8 +165,8 @@ func (w *watch) joins(u table.Upstream) {
 	if u.Ends.IsZero() {
 		u.Ends = theEvening.AddDate(1, 0, 0)
 	}
-	w.must(w.store.Laptop.Join(auth.Operator(), u, office.Credential{Realm: w.store.Tables.Realm()}))
-	w.must(w.store.Tables.MeasureClock(u.Node, 0, w.clock.Now()))
+	w.must(w.store.Laptop.Join(auth.Operator(), u, office.Credential{Realm: w.store.Tables.Identity.Realm()}))
+	w.must(w.store.Tables.Clock.Measure(u.Node, 0, w.clock.Now()))
 }
 
 // troubles are what may need a person, each with the codes and commands that say so.
@@ -177,7 +177,7 @@ var troubles = map[string]struct {
 	"none":                            {func(w *watch) {}, ""},
 	"a disk without room for imports": {func(w *watch) { w.free.Store(512 << 20) }, "disk_full"},
 	"a disk without room for doors":   {func(w *watch) { w.free.Store(1 << 20) }, "disk_full"},
-	"a clock that is doubted": {func(w *watch) { w.must(w.store.Tables.MeasureClock("somebody", time.Hour, w.clock.Now())) },
+	"a clock that is doubted": {func(w *watch) { w.must(w.store.Tables.Clock.Measure("somebody", time.Hour, w.clock.Now())) },
 		"clock_doubted clock trust"},
 	"a laptop that is well": {func(w *watch) { w.enrols("North"); w.meets("North", 0, 0); w.clock.Move(4 * time.Minute) }, ""},
 	"a laptop that never joined, and is revoked": {func(w *watch) {
@@ -251,9 +251,9 @@ var troubles = map[string]struct {
 	"another key that ends this week":        {func(w *watch) { w.key("site", "denomination", 6*24*time.Hour) }, "key_ends keys add --name site --level denomination --allow checkin:* --expires 48h"},
 	"another key that ends next month":       {func(w *watch) { w.key("site", "denomination", 20*24*time.Hour) }, ""},
 	"a scan under a doubted clock": {func(w *watch) {
-		w.must(w.store.Tables.MeasureClock("somebody", time.Hour, w.clock.Now()))
+		w.must(w.store.Tables.Clock.Measure("somebody", time.Hour, w.clock.Now()))
 		w.scans("Main")
-		w.must(w.store.Tables.MeasureClock("somebody", 0, w.clock.Now()))
+		w.must(w.store.Tables.Clock.Measure("somebody", 0, w.clock.Now()))
 	}, "reviews see /admin/v1/reviews/?event_id=1"},
 	"somebody who was let in twice": {func(w *watch) {
 		kvtest.Create(w, w.store, record.Ticket, `{"event_id":1,"code":"K1"}`)
@@ -265,14 +265,14 @@ var troubles = map[string]struct {
 	"a backup of yesterday": {func(w *watch) { w.clock.Move(40 * time.Hour) }, ""},
 	"a backup of last week": {func(w *watch) { w.clock.Move(49 * time.Hour) }, "backup_due backup /mnt/stick/doorward-2026-11-24.db"},
 	"a check that found something": {func(w *watch) {
-		w.must(upkeep.NoteVerify(w.store.Tables.Dir(), upkeep.Verification{At: w.clock.Now(), Faults: 2}))
+		w.must(upkeep.NoteVerify(w.store.Tables.Folder.Dir, upkeep.Verification{At: w.clock.Now(), Faults: 2}))
 	}, "verify_faults verify"},
 	"a note of the last check that is damaged": {func(w *watch) {
-		w.must(os.WriteFile(filepath.Join(w.store.Tables.Dir(), "doorward.verify"), []byte("x"), 0o600))
+		w.must(os.WriteFile(filepath.Join(w.store.Tables.Folder.Dir, "doorward.verify"), []byte("x"), 0o600))
 	}, "damaged verify"},
 	"a certificate that ends soon": {func(w *watch) { w.ends.Store(13 * 24) }, "certificate_ends"},
 	"a conflict":                   {func(w *watch) { tear(w.T, w.store) }, "conflicts see /admin/v1/conflicts/"},
-	"a store whose file is gone":   {func(w *watch) { w.must(os.Remove(table.Path(w.store.Tables.Dir()))) }, "store_stopped verify"},
+	"a store whose file is gone":   {func(w *watch) { w.must(os.Remove(table.Path(w.store.Tables.Folder.Dir))) }, "store_stopped verify"},
 	"an erasure whose bytes are in the file for long": {func(w *watch) {
 		person := kvtest.Create(w, w.store, record.Person, `{"full_name":"Ana Souza"}`)
 		_, err := w.store.Erasures.Erase(auth.Operator(), record.Person, record.Int(person))
@@ -378,14 +378,7 @@ func TestAnOverviewOfOneEvent(t *testing.T) {
 		t.Errorf("of another event: %+v, want it alone and no laptop", o)
 	}
 	for _, bad := range []string{"99", "abc", "-1"} {
-		resp, err := http.Get(w.url + "/control/status?event=" + bad)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = resp.Body.Close()
-		if resp.StatusCode != http.StatusNotFound {
-			t.Errorf("event %s: %s, want 404", bad, resp.Status)
-		}
+		wantStatus(t, w.url+"/control/status?event="+bad, http.StatusNotFound)
 	}
 }
 

@@ -7,12 +7,14 @@ import (
 	"strings"
 
 	"doorward/api/query"
+	"doorward/kv/desk"
+	"doorward/kv/fault"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// listing is a request for a part of a list, and all that it asks by.
+// listing is a request for a part of a list, with its query.
 type listing struct {
 	*exchange
 	query query.Query
@@ -24,7 +26,7 @@ func (x *exchange) listing() listing {
 	return listing{x, q, query.ReadSpan(q)}
 }
 
-// replyWith answers with the part that is asked for of a list of so many.
+// replyWith answers with the views of one page of a list. count is the length of the whole list.
 func (l listing) replyWith(views any, count int) error {
 	results, err := json.Marshal(views)
 	if err != nil {
@@ -33,7 +35,21 @@ func (l listing) replyWith(views any, count int) error {
 	return l.reply(http.StatusOK, append(append(l.appendHead(l.buffer, count), results...), '}'))
 }
 
-// within is the part that is asked for of a whole list.
+// where reads the conditions that the query sets by some filters.
+func (l listing) where(filters []query.Filter) ([]desk.Where, fault.ByField) {
+	return query.Conditions(filters, l.query, l.store().Tables.Clock.Zone())
+}
+
+// replyEach answers with a view of each record of one page of a list. count is the length of the whole list.
+func replyEach[T, V any](l listing, page []T, count int, view func(*T) V) error {
+	views := make([]V, len(page))
+	for i := range page {
+		views[i] = view(&page[i])
+	}
+	return l.replyWith(views, count)
+}
+
+// within returns the page of a whole list that the request asks for.
 func within[T any](l listing, all []T) []T {
 	return all[min(l.Offset, len(all)):min(l.Offset+l.Limit, len(all))]
 }
@@ -67,17 +83,17 @@ func (l listing) appendLink(dst []byte, at int) []byte {
 	link = l.query.With("limit", strconv.Itoa(l.Limit)).With("offset", offset).AppendSorted(link)
 	dst, err := jsontext.AppendQuote(dst, link)
 	if err != nil {
-		panic(err) // a link is escaped to ASCII, but for a Host that was judged
+		panic(err) // a link is ASCII, and its Host was checked before
 	}
 	return dst
 }
 
-// path is the request's path below the mount, with its slash.
+// path returns the request's path below the mount, with a slash at its end.
 func (x *exchange) path() string {
 	return strings.TrimSuffix(strings.TrimPrefix(x.request.URL.Path, x.server.Prefix()), "/") + "/"
 }
 
-// address is a path as an absolute URL: below the public URL if there is one, otherwise at the Host that was asked.
+// address returns the absolute URL of a path: below the public URL if there is one, else at the Host of the request.
 func (x *exchange) address(path string) string {
 	if base := x.server.base; base != nil {
 		return base.Scheme + "://" + base.Host + base.Path + path

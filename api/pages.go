@@ -2,14 +2,17 @@ package api
 
 import (
 	"bytes"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
 
+	"golang.org/x/text/language"
+
 	"doorward/api/web"
 )
 
-// pageHeaders are what every page and what lies beside it is sent with.
+// pageHeaders sets the headers of every page and of the files beside it.
 func pageHeaders(h http.Header, media string) {
 	h.Set("Content-Type", media)
 	h.Set("Content-Security-Policy", web.Policy)
@@ -18,8 +21,21 @@ func pageHeaders(h http.Header, media string) {
 	h.Set("Permissions-Policy", "camera=(self), microphone=(), geolocation=()")
 }
 
-// sendPage writes a body, packed where the browser takes it.
-func (x *exchange) sendPage(body []byte, pack func() []byte) error {
+// sendPage answers with a page in the language of its reader.
+func sendPage(x *exchange, write func(io.Writer, language.Tag) error) error {
+	in := x.server.pages.Language(x.request)
+	var page bytes.Buffer
+	if err := write(&page, in); err != nil {
+		return err
+	}
+	x.Header().Set("Content-Language", in.String())
+	x.Header().Add("Vary", "Accept-Language")
+	pageHeaders(x.Header(), "text/html; charset=utf-8")
+	return sendPacked(x, page.Bytes(), func() []byte { return web.Pack(page.Bytes()) })
+}
+
+// sendPacked writes a body, with gzip if the browser takes it.
+func sendPacked(x *exchange, body []byte, pack func() []byte) error {
 	h := x.Header()
 	h.Add("Vary", "Accept-Encoding")
 	if strings.Contains(x.request.Header.Get("Accept-Encoding"), "gzip") {
@@ -38,19 +54,19 @@ func sendWhole(w http.ResponseWriter, body []byte) error {
 
 // doorPage answers GET /door: the page for helpers at a door.
 func doorPage(x *exchange) error {
-	var page bytes.Buffer
 	at := web.Page{Base: x.server.Prefix(), Trust: len(x.server.config.Local.Authority) > 0}
-	if err := x.server.pages.Door(&page, at, x.request.Header.Get("Accept-Language")); err != nil {
-		return err
-	}
-	pageHeaders(x.Header(), "text/html; charset=utf-8")
-	x.Header().Add("Vary", "Accept-Language")
-	return x.sendPage(page.Bytes(), func() []byte { return web.Pack(page.Bytes()) })
+	return sendPage(x, func(w io.Writer, in language.Tag) error { return x.server.pages.Door(w, at, in) })
 }
 
-// assetRoute answers the files beside the pages. A browser asks each time whether they are still the same: a laptop may have been given another version.
-func assetRoute() func(*exchange) error {
-	assets := web.Assets()
+// guidePage answers GET /door/help: the sheet for helpers, in the language that is asked for, else the browser's.
+func guidePage(x *exchange) error {
+	g := web.Guide{Base: x.server.Prefix()}
+	return sendPage(x, func(w io.Writer, in language.Tag) error { return x.server.pages.Guide(w, g, in) })
+}
+
+// assetRoute answers the files beside the pages. A browser asks each time whether they have changed, because the server may run another
+// version by now.
+func assetRoute(assets map[string]web.Asset) func(*exchange) error {
 	return func(x *exchange) error {
 		a, ok := assets[x.request.PathValue(asterisk)]
 		if !ok {
@@ -65,11 +81,11 @@ func assetRoute() func(*exchange) error {
 		}
 		pageHeaders(h, a.Media)
 		h.Set("Service-Worker-Allowed", x.server.Prefix()+"/door") // the one that keeps the page lies here
-		return x.sendPage(a.Body, func() []byte { return a.Packed })
+		return sendPacked(x, a.Body, func() []byte { return a.Packed })
 	}
 }
 
-// unlessGone is errGone for an answer that could not be written.
+// unlessGone returns errGone if an answer could not be written.
 func unlessGone(err error) error {
 	if err != nil {
 		return errGone

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"doorward/kv/kvtest"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -91,24 +92,7 @@ func (c *racer) try(i int, atDoor bool) decided {
 // readDecided reads an answer of either surface.
 func readDecided(a answer) decided {
 	d := decided{status: a.status, replayed: a.header.Get("Idempotency-Replayed") == "true"}
-	if a.status == 204 {
-		d.outcome, d.id, d.at = "admitted", a.header.Get("X-Checkin-Id"), a.header.Get("X-Checkin-At")
-		return d
-	}
-	type ruling struct {
-		Outcome    string
-		CheckinID  string `json:"checkin_id"`
-		AdmittedAt string `json:"admitted_at"`
-	}
-	var b struct {
-		ruling
-		Error struct{ Details ruling }
-	}
-	_ = json.Unmarshal([]byte(a.body), &b) // anything else decides nothing
-	if a.status == 409 {
-		b.ruling = b.Error.Details
-	}
-	d.outcome, d.id, d.at = b.Outcome, b.CheckinID, b.AdmittedAt
+	d.outcome, d.id, d.at = kvtest.Decided(a.status, a.header, a.body)
 	return d
 }
 

@@ -17,19 +17,16 @@ import (
 // collection is the records of one kind behind one path.
 type collection struct {
 	kind    *record.Kind
-	form    *record.Kind // what a body is read as: the kind, but for tickets
+	form    *record.Kind // how a body is read: as the kind; for a ticket as the ticket form
 	surface record.Surface
 	path    string // of the list
 	filters []query.Filter
 }
 
-// target is what a request about one of the records is about.
+// target returns the record that the path names.
 func (c *collection) target(x *exchange) (desk.Target, error) {
-	id, ok := c.kind.ParseID(x.request.PathValue("id"))
-	if !ok {
-		return desk.Target{}, table.ErrNotFound
-	}
-	return desk.Target{Surface: c.surface, Kind: c.kind, ID: id}, nil
+	id, err := x.pathID(c.kind)
+	return desk.Target{Surface: c.surface, Kind: c.kind, ID: id}, err
 }
 
 // retrieve answers GET of one record.
@@ -108,8 +105,8 @@ func (c *collection) remove(x *exchange) error {
 	return x.done()
 }
 
-// unlessForbidden is what is wrong with a request's body, unless the caller may not make or change the record, or it is missing:
-// that is said first.
+// unlessForbidden returns the fault of a request's body. If the caller may not write the record, or the record is missing, it returns that
+// error instead.
 func unlessForbidden(x *exchange, t desk.Target, fault error) error {
 	err := x.store().Desk.Permits(x.caller, t)
 	if errors.Is(err, auth.ErrForbidden) || errors.Is(err, table.ErrNotFound) {
@@ -118,7 +115,7 @@ func unlessForbidden(x *exchange, t desk.Target, fault error) error {
 	return fault
 }
 
-// unlessMissing is what is wrong with a request's body, unless the record that it is about is missing: that is said first.
+// unlessMissing returns the fault of a request's body, or ErrNotFound if the record is missing.
 func unlessMissing(x *exchange, k *record.Kind, id record.ID, fault error) error {
 	if err := x.store().Desk.Sees(x.caller, k, id); errors.Is(err, table.ErrNotFound) {
 		return err
@@ -129,10 +126,10 @@ func unlessMissing(x *exchange, k *record.Kind, id record.ID, fault error) error
 // list answers GET of the list.
 func (c *collection) list(x *exchange) error { return c.page(x) }
 
-// page answers with a page of the records that hold some conditions besides the caller's own.
+// page answers with a page of records that meet the conditions of the query, and the route's own.
 func (c *collection) page(x *exchange, own ...desk.Where) error {
 	l := x.listing()
-	where, faults := query.Conditions(c.filters, l.query, x.store().Tables.Zone())
+	where, faults := l.where(c.filters)
 	search := c.readSearch(l.query, &faults)
 	ask := desk.Query{
 		Surface: c.surface, Kind: c.kind, Where: append(own, where...), Offset: l.Offset, Limit: l.Limit, Into: x.buffer,
@@ -146,7 +143,7 @@ func (c *collection) page(x *exchange, own ...desk.Where) error {
 	return x.reply(http.StatusOK, x.buffer)
 }
 
-// bothFaults joins the faults that were seen here with those that the store saw.
+// bothFaults joins the faults that this package has found with the store's error.
 func bothFaults(ours fault.ByField, err error) error {
 	if len(ours) == 0 {
 		return err
@@ -173,9 +170,9 @@ var memberships = &collection{kind: record.Membership, form: record.Membership, 
 
 // group is the id of the group in the path.
 func group(x *exchange) (record.ID, error) {
-	id, ok := record.Group.ParseID(x.request.PathValue(groupParameter))
-	if !ok {
-		return id, table.ErrNotFound
+	id, err := parseID(record.Group, x.request.PathValue(groupParameter))
+	if err != nil {
+		return id, err
 	}
 	return id, x.store().Desk.Sees(x.caller, record.Group, id)
 }

@@ -8,12 +8,12 @@ import (
 	"doorward/api/nullable"
 	"doorward/api/query"
 	"doorward/kv/door"
+	"doorward/kv/table"
 	"doorward/kv/upkeep"
 	"doorward/kv/value"
 )
 
-// reviewView is the wire form of a fact that staff have to review: what a revoked laptop has brought, or what was written while the machine's clock
-// was doubted.
+// reviewView is the wire form of a fact that staff review: a revoked laptop has brought it, or the machine's clock was doubted.
 type reviewView struct {
 	Kind      string         `json:"kind"`
 	ID        string         `json:"id"`
@@ -38,16 +38,12 @@ var reviewFilters = append(query.By(query.ByID, "event_id"), query.Filter{Name: 
 // listReviews answers GET /admin/v1/reviews/.
 func listReviews(x *exchange) error {
 	l := x.listing()
-	where, faults := query.Conditions(reviewFilters, l.query, x.store().Tables.Zone())
+	where, faults := l.where(reviewFilters)
 	page, err := x.store().Door.Reviews(x.caller, door.ReviewQuery{Where: where, Offset: l.Offset, Limit: l.Limit})
 	if err = bothFaults(faults, err); err != nil {
 		return err
 	}
-	views := make([]reviewView, len(page.Facts))
-	for i := range page.Facts {
-		views[i] = viewReview(&page.Facts[i])
-	}
-	return l.replyWith(views, page.Count)
+	return replyEach(l, page.Facts, page.Count, viewReview)
 }
 
 func viewReview(r *door.Review) reviewView {
@@ -58,7 +54,7 @@ func viewReview(r *door.Review) reviewView {
 	}
 }
 
-// readsView says how many records of a kind a key was shown within a minute.
+// readsView is how many records of a kind a key has read within a minute.
 type readsView struct {
 	Minute  jsontext.Value `json:"minute"`
 	KeyID   int64          `json:"key_id"`
@@ -71,14 +67,12 @@ var readsFilters = slices.Concat(query.By(query.ByID, "key_id"), query.By(query.
 // listReads answers GET /admin/v1/reads/: the latest first.
 func listReads(x *exchange) error {
 	l := x.listing()
-	where, faults := query.Conditions(readsFilters, l.query, x.store().Tables.Zone())
+	where, faults := l.where(readsFilters)
 	page, err := x.store().Figures.Reads(x.caller, upkeep.ReadsQuery{Where: where, Offset: l.Offset, Limit: l.Limit})
 	if err = bothFaults(faults, err); err != nil {
 		return err
 	}
-	views := make([]readsView, len(page.Reads))
-	for i, r := range page.Reads {
-		views[i] = readsView{value.Time(r.Minute), r.Key, r.Kind.Name, int64(r.Records)}
-	}
-	return l.replyWith(views, page.Count)
+	return replyEach(l, page.Reads, page.Count, func(r *table.Reads) readsView {
+		return readsView{value.Time(r.Minute), r.Key, r.Kind.Name, int64(r.Records)}
+	})
 }

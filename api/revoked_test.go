@@ -20,7 +20,7 @@ func TestARevokedLaptopSaysSoInEachAnswer(t *testing.T) {
 	w.ticket(w.event, "K2", "")
 	u := table.Upstream{URL: "https://centre.example", Node: "01J00000000000000000000000", Epoch: "01J00000000000000000000001", Key: "dw_k",
 		Pushes: []string{fmt.Sprint("event-", w.event), fmt.Sprintf("event-%d-names", w.event), fmt.Sprintf("event-%d-holders", w.event)}}
-	if err := w.store.Laptop.Join(auth.Operator(), u, office.Credential{Realm: w.store.Tables.Realm()}); err != nil {
+	if err := w.store.Laptop.Join(auth.Operator(), u, office.Credential{Realm: w.store.Tables.Identity.Realm()}); err != nil {
 		t.Fatal(err)
 	}
 	says := func(a answer, want bool) answer {

@@ -25,7 +25,9 @@ func newRouter(prefix string, table []route) *router {
 		for _, pattern := range spellings(prefix + r.path) {
 			for _, method := range r.methods() {
 				rt.mux.Method(method, pattern, endpoint{r})
-				methods[pattern] = append(methods[pattern], method)
+				if !r.needs.browser {
+					methods[pattern] = append(methods[pattern], method)
+				}
 			}
 		}
 	}
@@ -44,6 +46,9 @@ func spellings(path string) []string {
 		return []string{path}
 	}
 	bare := strings.TrimSuffix(path, "/")
+	if bare == "" {
+		return []string{path}
+	}
 	return []string{bare, bare + "/"}
 }
 
@@ -86,7 +91,7 @@ func (rt *router) allowed(path string) string {
 // endpoint runs one route for one request.
 type endpoint struct{ route *route }
 
-// ServeHTTP does what every route wants done, in the order of the package's comment, then what this one does.
+// ServeHTTP checks the caller, in the order of the package's comment, and runs the route's handler.
 func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := w.(*exchange)
 	x.request, x.route = r, e.route
@@ -120,7 +125,7 @@ func (rt *route) admit(x *exchange) error {
 	return x.ration()
 }
 
-// methods are the methods that the router knows a route by.
+// methods lists the methods that the router registers for a route.
 func (rt *route) methods() []string {
 	if rt.method == http.MethodGet {
 		return []string{http.MethodGet, http.MethodHead}

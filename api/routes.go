@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"doorward/api/query"
+	"doorward/api/web"
 	"doorward/kv/record"
 
 	"github.com/swaggest/swgui/v5/static"
@@ -27,6 +28,7 @@ type needs struct {
 	resource string // of the permission; "" = any key
 	whole    bool   // level denomination
 	revoked  bool   // a door's key that is revoked will do
+	browser  bool   // a browser that asks for a page: other clients find no such path
 }
 
 // The collections of /v1.
@@ -166,10 +168,15 @@ func siteRoutes(prefix string) []route {
 			id: "retrieve_docs", tag: "documentation", summary: "Read this document as a page", status: 200, media: "text/html",
 			page: "<!DOCTYPE html><html><head><title>Doorward</title></head><body></body></html>"}},
 		{http.MethodGet, "/docs/" + asterisk, open, asset, operation{}},
+		{http.MethodGet, "/", needs{open: true, browser: true}, consolePage, operation{}},
+		{http.MethodGet, "/login", open, loginPage, operation{}},
+		{http.MethodGet, "/login/assets/" + asterisk, open, assetRoute(web.ConsoleAssets()), operation{}},
+		{http.MethodPost, "/door/ticket", needs{}, invite, operation{}},
 		{http.MethodGet, "/door", open, doorPage, operation{}},
+		{http.MethodGet, "/door/help", open, guidePage, operation{}},
 		{http.MethodGet, "/door/trust", open, trustPage, operation{}},
 		{http.MethodGet, "/door/trust/" + authorityFile, open, trustFile, operation{}},
-		{http.MethodGet, "/door/assets/" + asterisk, open, assetRoute(), operation{}},
+		{http.MethodGet, "/door/assets/" + asterisk, open, assetRoute(web.Assets()), operation{}},
 	}
 }
 

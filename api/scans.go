@@ -32,8 +32,8 @@ var (
 	scansForm = record.Form("scans_form", record.Field{Name: "scans", Type: scanItems, Flags: record.Required})
 )
 
-// scanned is the decision on one of several scans. At is when it was read; DoubleEntryID names the further check-in
-// of a person that the door let in although the ticket was used.
+// scanned is the decision on one of several scans. At is when the scanner read it. DoubleEntryID names the second check-in of a used ticket,
+// if the door let its guest in.
 type scanned struct {
 	ruling        `json:",inline"`
 	DoubleEntryID *string        `json:"double_entry_id"`
@@ -42,14 +42,14 @@ type scanned struct {
 	Nonce         *string        `json:"nonce"`
 }
 
-// refusedScan is what is wrong with one of several scans.
+// refusedScan is the error of one of several scans.
 type refusedScan struct {
 	Error errorView      `json:"error"`
 	At    jsontext.Value `json:"at"`
 	Nonce *string        `json:"nonce"`
 }
 
-// offlineScan is one of several scans as it was read.
+// offlineScan is one of several scans of a request.
 type offlineScan struct {
 	door.Attempt
 	nonce string // its own
@@ -93,7 +93,7 @@ func scans(x *exchange) error {
 	}{results})
 }
 
-// readScans reads the body. Its scans' own faults stay with them; the headers stand for what a scan does not say itself.
+// readScans reads the body. A fault of one scan stays with that scan. The headers give the door and the nonce of a scan that names none.
 func readScans(x *exchange, id record.ID) ([]offlineScan, error) {
 	form, _, err := readForm(x, scansForm)
 	if err != nil {
@@ -109,7 +109,7 @@ func readScans(x *exchange, id record.ID) ([]offlineScan, error) {
 	list := make([]offlineScan, len(items))
 	for i, item := range items {
 		o := &list[i]
-		*o = readScanItem(item, x.store().Tables.Zone())
+		*o = readScanItem(item, x.store().Tables.Clock.Zone())
 		if o.Event = id.Int(); o.Door == "" {
 			o.Door = door
 		}
@@ -128,13 +128,13 @@ func readScanItem(item jsontext.Value, zone *time.Location) (o offlineScan) {
 		return o
 	}
 	letIn, _ := form.Value("let_in")
-	o.Attempt = door.Attempt{Code: form.Text("code"), Door: form.Text("door"), Nonce: form.Text("nonce"), LetIn: string(letIn) == "true", Way: table.Way(form.Text("direction"))}
+	o.Attempt = door.Attempt{Code: form.Text("code"), Door: form.Text("door"), Nonce: form.Text("nonce"), LetIn: string(letIn) == "true", Way: door.Way(form.Text("direction"))}
 	o.At, _ = value.ParseDateTime(form.Text("at"), zone) // its faults are the form's
 	o.nonce, o.err = o.Nonce, sound(form)
 	return o
 }
 
-// result is what a scan is answered.
+// result returns the answer to a scan.
 func (o *offlineScan) result(x *exchange, d door.Decision) any {
 	if o.err == nil {
 		return scanned{rulingOf(d, message(x, d.Outcome)), nullable.Text(d.Double), d.Replayed, nullable.Time(o.At), nullable.Text(o.nonce)}

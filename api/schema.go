@@ -10,7 +10,7 @@ import (
 
 	"doorward/api/overview"
 	"doorward/api/query"
-	"doorward/kv/table"
+	"doorward/kv/outcome"
 )
 
 // ownSchemas are the schemas of the answers that are no records, read from the structs they are printed from.
@@ -78,6 +78,7 @@ var importParameters = []parameterDoc{
 	{name: "zone", schema: map[string]any{"type": "string"}, text: "The time zone of times that name none. Left out, it is the server's."},
 	{name: "only_type", schema: list(map[string]any{"type": "string"}), text: "A type of tickets that is taken; the others are left out. It may be given several times."},
 	{name: "checkins", schema: map[string]any{"type": "boolean"}, text: "Check in the tickets that the file says were used."},
+	{name: "reinstate", schema: map[string]any{"type": "boolean"}, text: "Let in again, where the file says so, tickets that are blocked, refunded or cancelled here. Left out, these rows are refused."},
 	{name: "yes", schema: map[string]any{"type": "boolean"}, text: "Add new people, also those that look like people in the store."},
 	{name: "dry_run", schema: map[string]any{"type": "boolean"}, text: "Decide everything and write nothing."},
 }
@@ -121,7 +122,7 @@ func addFields(t reflect.Type, properties map[string]any, required *[]string) {
 // typeSchema is the schema of a member's type. The only raw JSON that we print in structs is a date-time or null.
 func typeSchema(t reflect.Type) map[string]any {
 	switch t {
-	case reflect.TypeFor[table.Outcome]():
+	case reflect.TypeFor[outcome.Outcome]():
 		return map[string]any{"type": "string", "enum": slices.Sorted(maps.Keys(messages))}
 	case reflect.TypeFor[jsontext.Value]():
 		return map[string]any{"type": []string{"string", "null"}, "format": "date-time"}

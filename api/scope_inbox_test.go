@@ -70,7 +70,7 @@ func (c *congregation) database(p auth.Principal, home int64) *docs.Database {
 // noteMatter makes what was left known: staff's list of it, and the bare records, which are for denomination level.
 func (c *congregation) noteMatter(kind, marker string, home int64) {
 	k, _ := record.ByName(kind)
-	page, err := c.store.Inbox.Matters(auth.Operator(), inbox.MatterQuery{Kind: k, Limit: 1000})
+	page, err := c.store.Inbox.List(auth.Operator(), inbox.Query{Kind: k, Limit: 1000})
 	if err != nil {
 		c.Fatal(err)
 	}

@@ -23,14 +23,14 @@ const (
 	maxTyped = 255
 )
 
-// searching is what a list is searched for, and how.
+// searching is the search of a list.
 type searching struct {
-	exact  *search.Terms  // nil = for nothing
-	fuzzy  bool           // where that finds nothing, one edit is forgiven
-	ranked *search.Ranked // instead, for text as people type it
+	exact  *search.Terms  // nil = none
+	fuzzy  bool           // if exact finds nothing, forgive one edit
+	ranked *search.Ranked // instead of exact: text as people type it
 }
 
-// readSearch reads what a list of people is searched for. What has no terms is no search.
+// readSearch reads the search of a list of people. A text without terms is no search.
 func (c *collection) readSearch(q query.Query, faults *fault.ByField) (s searching) {
 	if c.kind != record.Person {
 		return s
@@ -52,10 +52,10 @@ func (c *collection) readSearch(q query.Query, faults *fault.ByField) (s searchi
 	return s
 }
 
-// fuzzily is the value of the header that says that edits were forgiven.
+// fuzzily is the value of X-Search for a search that forgave edits.
 var fuzzily = []string{"fuzzy"}
 
-// find lists what is searched for. Each page decides by itself whether edits are forgiven: only a search without a result forgives them.
+// find lists the records of a search. Each page decides by itself whether to forgive edits: only a search without a result forgives them.
 func find(x *exchange, ask desk.Query, s searching) (desk.Page, error) {
 	ask.Search, ask.Ranked, ask.Finder = s.exact, s.ranked, x.server.config.Finder
 	page, err := x.store().Desk.List(x.caller, ask)
@@ -69,8 +69,8 @@ func find(x *exchange, ask desk.Query, s searching) (desk.Page, error) {
 	return page, err
 }
 
-// foundTicket is a ticket as a door's search shows it: what tells two of one label apart, without the full name and the code. Null
-// where there is nothing to say.
+// foundTicket is a ticket as a door's search shows it: enough to tell two tickets of one label apart, without the full name and the code. A
+// member that does not apply is null.
 type foundTicket struct {
 	TicketID   int64          `json:"ticket_id"`
 	Label      *string        `json:"label"`
@@ -141,12 +141,12 @@ func family(x *exchange) error {
 	return x.answer(http.StatusOK, viewFound(hits))
 }
 
-// checkinParameter is what the document says of whose family is asked for.
+// checkinParameter is the parameter of family in the OpenAPI document.
 var checkinParameter = parameterDoc{
 	name: "checkin_id", required: true, schema: map[string]any{"type": "string"}, text: "A check-in of one ticket of the order.",
 }
 
-// readTyped reads what was typed at a door. What only parts words is nothing.
+// readTyped reads the text that a helper has typed. Separators alone count as blank.
 func readTyped(q query.Query) (string, error) {
 	typed, given := q.Last("q")
 	typed = strings.TrimFunc(typed, func(r rune) bool { return r == ',' || r == '"' || unicode.IsSpace(r) })
@@ -166,7 +166,7 @@ func readTyped(q query.Query) (string, error) {
 	return "", faults
 }
 
-// typedParameter is what the document says of what is typed at a door.
+// typedParameter is the parameter of search_tickets in the OpenAPI document.
 var typedParameter = parameterDoc{
 	name: "q", required: true, schema: map[string]any{"type": "string", "minLength": minTyped, "maxLength": maxTyped},
 	text: "Words of a name in any order, whole, begun, mistyped or of the same sound, or the last digits of a phone.",

@@ -79,7 +79,7 @@ func searchedBehind(t *testing.T, test func(w *world, wait func())) {
 		var x *index.Index
 		w := newWorld(t, indexed(t), func(c *api.Config) { x = c.Indexer.(keeper).Index })
 		test(w, func() {
-			if err := x.Await(t.Context(), w.store.Tables.Seq()); err != nil {
+			if err := x.Await(t.Context(), w.store.Tables.Commits.Seq()); err != nil {
 				t.Fatal(err)
 			}
 		})

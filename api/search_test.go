@@ -35,11 +35,7 @@ func indexIn(t testing.TB, dir string) func(*api.Config) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() {
-			if err := x.Close(); err != nil {
-				t.Errorf("close index: %v", err)
-			}
-		})
+		t.Cleanup(x.Close)
 		c.Finder, c.Indexer = x, keeper{x}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"doorward/api/barcode"
+	"doorward/api/phone"
 	"doorward/api/reach"
 	"doorward/api/throttle"
 	"doorward/api/web"
@@ -47,6 +48,10 @@ type Config struct {
 type Local struct {
 	Name      string // that is announced there, "porta.local"; "" = none
 	Authority []byte // the certificate of the authority that the phones are to trust, DER; then http is answered too. nil = none
+
+	// Reached are the addresses at which phones open a page, the likeliest first; alone means that only this machine reaches the server.
+	// nil = the address of the request.
+	Reached func(path string) (urls []string, alone bool)
 }
 
 // Outbound is a client for other servers; where loopback is set it dials this machine alone.
@@ -66,15 +71,15 @@ type Server struct {
 	metrics  *metrics
 	traces   *traces
 	photos   *barcode.Reader
-	tickets  tickets
+	tickets  phone.Tickets
 	company  *company
 	pages    *web.Pages
 	origins  *http.CrossOriginProtection
 	document func() ([]byte, error) // renders the OpenAPI document, once
 }
 
-// New makes a server. It fails where the public URL cannot be read, where a host or an origin is none that a request can name, or where
-// the registry holds other metrics of the same names.
+// New makes a server. It fails if the public URL cannot be read, if a host or an origin is not one that a request can name, or if the
+// registry has other metrics of the same names.
 func New(c Config) (*Server, error) {
 	if c.Store == nil {
 		return nil, errors.New("api: no store")
@@ -120,13 +125,13 @@ func parsePublicURL(text string) (*url.URL, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-		return nil, fmt.Errorf("api: %q is no absolute http or https URL", text)
+		return nil, fmt.Errorf("public URL %q: an absolute http or https address is wanted, as https://porta.example", text)
 	}
 	u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), ""
 	return u, nil
 }
 
-// Close ends open streams, and tells the log what it has not been told yet. Requests may be answered still.
+// Close ends open streams, and logs the failed logins that are not logged yet. The server may still answer requests.
 func (s *Server) Close() {
 	s.EndStreams()
 	s.limits.Close()

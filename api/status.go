@@ -9,27 +9,27 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"doorward/kv/door"
-	"doorward/kv/table"
+	"doorward/kv/outcome"
 	"doorward/kv/value"
 )
 
 // maxNames is how many ticket types, and how many doors, a status names. Those with the most admissions are named.
 const maxNames = 200
 
-// statusView is an event as its doors have it. Types and Doors are by name, "" for tickets without a type; what else there is,
-// the members _more add up. Minutes are the latest 240 in which something happened, oldest first.
+// statusView counts an event's check-ins. Types and Doors are by name, "" for tickets without a type; the members _more add up the names
+// beyond maxNames. Minutes are the latest 240 with a scan, oldest first.
 type statusView struct {
-	EventID   int64                 `json:"event_id"`
-	Issued    int                   `json:"issued"`
-	Admitted  int                   `json:"admitted"`
-	Doubles   int                   `json:"double_entries"`
-	Inside    int                   `json:"inside"`
-	Outcomes  map[table.Outcome]int `json:"outcomes"`
-	Types     map[string]typeCount  `json:"types"`
-	TypesMore typeCount             `json:"types_more"`
-	Doors     map[string]int        `json:"doors"`
-	DoorsMore int                   `json:"doors_more"`
-	Minutes   []minuteView          `json:"minutes"`
+	EventID   int64                   `json:"event_id"`
+	Issued    int                     `json:"issued"`
+	Admitted  int                     `json:"admitted"`
+	Doubles   int                     `json:"double_entries"`
+	Inside    int                     `json:"inside"`
+	Outcomes  map[outcome.Outcome]int `json:"outcomes"`
+	Types     map[string]typeCount    `json:"types"`
+	TypesMore typeCount               `json:"types_more"`
+	Doors     map[string]int          `json:"doors"`
+	DoorsMore int                     `json:"doors_more"`
+	Minutes   []minuteView            `json:"minutes"`
 }
 
 type typeCount struct {
@@ -81,7 +81,7 @@ func viewStatus(event int64, st door.Status) statusView {
 	return v
 }
 
-// most are the names of counts, those with the most first.
+// most lists the names of counts, the largest first.
 func most[N any](counts map[string]N, order func(a, b N) int) []string {
 	return slices.SortedFunc(maps.Keys(counts), func(a, b string) int { return cmp.Or(order(counts[a], counts[b]), cmp.Compare(a, b)) })
 }

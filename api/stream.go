@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"cmp"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -14,15 +15,15 @@ import (
 	"doorward/api/query"
 	"doorward/kv/door"
 	"doorward/kv/fault"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
-	"doorward/kv/table"
 	"doorward/kv/value"
 )
 
 const (
 	typeEvents  = "text/event-stream"
 	streamBeat  = 10 * time.Second       // between two events where nothing changes
-	streamPause = 200 * time.Millisecond // between two events where much changes
+	streamPause = 500 * time.Millisecond // between two events where much changes: doors see each other within a second, and to draw costs a phone time
 	streamIdle  = 30 * time.Second       // without progress a stream ends
 	doorsShown  = 30
 )
@@ -39,7 +40,7 @@ type boardView struct {
 	Recent    []momentView `json:"recent"`
 }
 
-// doorView is a door. Pages are those that are open at it now: none, and the door is silent.
+// doorView is a door. Pages counts its open pages; a door without one is silent.
 type doorView struct {
 	Name      string         `json:"name"`
 	Admitted  int            `json:"admitted"`
@@ -49,14 +50,14 @@ type doorView struct {
 
 // momentView is one of the last scans. It names no guest.
 type momentView struct {
-	ID      string         `json:"id"`
-	At      jsontext.Value `json:"at"`
-	Door    string         `json:"door"`
-	Outcome table.Outcome  `json:"outcome"`
-	Own     bool           `json:"own"`
+	ID      string          `json:"id"`
+	At      jsontext.Value  `json:"at"`
+	Door    string          `json:"door"`
+	Outcome outcome.Outcome `json:"outcome"`
+	Own     bool            `json:"own"`
 }
 
-// doorParameter is what the document says of the door that listens.
+// doorParameter is the parameter of follow_door in the OpenAPI document.
 var doorParameter = parameterDoc{name: "door", schema: map[string]any{"type": "string", "maxLength": maxDoor}, text: "The door that listens."}
 
 // streamDoor answers GET /door/v1/event/{id}/stream/.
@@ -81,19 +82,26 @@ func streamDoor(x *exchange) error {
 	_ = rc.SetReadDeadline(time.Time{}) // a recorder in a test has none
 	leave := x.server.company.join(id.Int(), door)
 	defer leave()
-	return x.follow(id.Int(), rc)
+	return (&boardStream{x, id.Int(), rc}).follow()
+}
+
+// boardStream sends one page the events of its doors.
+type boardStream struct {
+	x     *exchange
+	event int64
+	rc    *http.ResponseController
 }
 
 // follow writes events until the page, the key or the server goes.
-func (x *exchange) follow(event int64, rc *http.ResponseController) error {
+func (s *boardStream) follow() error {
 	beat := time.NewTicker(streamBeat)
 	defer beat.Stop()
 	for {
-		changed, leave := x.store().Door.EventChanged(event)
-		pages, moved := x.server.company.look(event)
-		err := x.tell(event, pages, rc)
+		changed, leave := s.x.store().Door.EventChanged(s.event)
+		pages, moved := s.x.server.company.look(s.event)
+		err := s.tell(pages)
 		if err == nil {
-			err = x.await(beat.C, changed, moved)
+			err = s.await(beat.C, changed, moved)
 		}
 		leave()
 		if err != nil {
@@ -102,23 +110,18 @@ func (x *exchange) follow(event int64, rc *http.ResponseController) error {
 	}
 }
 
-// await waits for the next event's reason, and at least a pause.
-func (x *exchange) await(beat <-chan time.Time, changed, moved <-chan struct{}) error {
-	gone, ending := x.request.Context().Done(), x.server.company.ending
+// await waits until something has changed or the beat is due, and at least for streamPause.
+func (s *boardStream) await(beat <-chan time.Time, changed, moved <-chan struct{}) error {
+	gone, ending := s.x.request.Context().Done(), s.x.server.company.ending
 	pause := time.NewTimer(streamPause)
 	defer pause.Stop()
-	for _, reason := range []func() bool{
-		func() bool { return waitFor(pause.C, nil, nil, gone, ending) },
-		func() bool { return waitFor(beat, changed, moved, gone, ending) },
-	} {
-		if !reason() {
-			return errGone
-		}
+	if waitFor(pause.C, nil, nil, gone, ending) && waitFor(beat, changed, moved, gone, ending) {
+		return nil
 	}
-	return nil
+	return errGone
 }
 
-// waitFor tells whether there is something to tell; false, and the page or the server is gone.
+// waitFor waits for the timer or a change. It returns false if the page or the server is gone.
 func waitFor(timer <-chan time.Time, changed, moved, gone, ending <-chan struct{}) bool {
 	select {
 	case <-timer:
@@ -132,24 +135,25 @@ func waitFor(timer <-chan time.Time, changed, moved, gone, ending <-chan struct{
 	return true
 }
 
-// tell writes one event. A key that is no longer good is told nothing.
-func (x *exchange) tell(event int64, pages map[string]int, rc *http.ResponseController) error {
+// tell writes one event. It returns an error if the key is no longer good.
+func (s *boardStream) tell(pages map[string]int) error {
+	x := s.x
 	if _, err := x.store().Keys.Standing(x.caller); err != nil {
 		return err
 	}
-	st, err := x.store().Door.Status(x.caller, event)
+	st, err := x.store().Door.Status(x.caller, s.event)
 	if err != nil {
 		return err
 	}
-	line, err := statusEvent(viewBoard(event, st, pages, x.caller.Key(), x.store().Tables.Now()))
+	line, err := statusEvent(viewBoard(s.event, st, pages, x.caller.Key(), x.store().Tables.Clock.Now()))
 	if err != nil {
 		return err
 	}
-	_ = rc.SetWriteDeadline(time.Now().Add(streamIdle)) // as above
+	_ = s.rc.SetWriteDeadline(time.Now().Add(streamIdle)) // as above
 	if _, err := x.Write(line); err != nil {
 		return errGone
 	}
-	return unlessGone(rc.Flush())
+	return unlessGone(s.rc.Flush())
 }
 
 func statusEvent(v boardView) ([]byte, error) {
@@ -163,16 +167,9 @@ func statusEvent(v boardView) ([]byte, error) {
 func viewBoard(event int64, st door.Status, pages map[string]int, key int64, now time.Time) boardView {
 	v := boardView{EventID: event, Issued: st.Issued, Admitted: st.Admitted, Inside: st.Inside, PerMinute: perMinute(st.Minutes, now), Doubles: st.Doubles,
 		Doors: []doorView{}, Recent: make([]momentView, len(st.Recent))}
-	names := map[string]bool{}
-	for _, of := range []map[string]int{st.Doors, pages} {
-		for name := range of {
-			names[name] = true
-		}
-	}
-	for name := range st.Scanned {
-		names[name] = true
-	}
-	for name := range names {
+	names := slices.AppendSeq(slices.Collect(maps.Keys(st.Doors)), maps.Keys(pages))
+	names = slices.Sorted(slices.Values(slices.AppendSeq(names, maps.Keys(st.Scanned))))
+	for _, name := range slices.Compact(names) {
 		if name != "" {
 			v.Doors = append(v.Doors, doorView{name, st.Doors[name], nullable.Time(st.Scanned[name]), pages[name]})
 		}
@@ -187,8 +184,7 @@ func viewBoard(event int64, st door.Status, pages map[string]int, key int64, now
 	return v
 }
 
-// perMinute is about how many guests came in during the last sixty seconds: those of this minute, and the part of the last one that has not
-// gone by.
+// perMinute estimates how many guests came in during the last sixty seconds: all of this minute, and a share of the minute before.
 func perMinute(minutes []door.MinuteCount, now time.Time) int {
 	this := now.Truncate(time.Minute)
 	n := 0.5
@@ -207,7 +203,7 @@ func perMinute(minutes []door.MinuteCount, now time.Time) int {
 func streamExample() string {
 	at := value.Time(exampleTime)
 	line, err := statusEvent(boardView{EventID: 7, Issued: 150, Admitted: 96, Inside: 96, PerMinute: 12,
-		Doors: []doorView{{"North door", 96, at, 1}}, Recent: []momentView{{exampleULID, at, "North door", table.Admitted, true}}})
+		Doors: []doorView{{"North door", 96, at, 1}}, Recent: []momentView{{exampleULID, at, "North door", outcome.Admitted, true}}})
 	if err != nil {
 		panic(err) // it is the same each time
 	}

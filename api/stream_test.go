@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"doorward/kv/admission"
 	"doorward/kv/auth"
-	"doorward/kv/door"
 	"doorward/kv/record"
 )
 
@@ -245,7 +245,7 @@ func TestARevokedPhoneHandsInWhatItHasKept(t *testing.T) {
 			t.Errorf("handed in: %s", a.body)
 		}
 	}
-	if r := w.status(w.do("GET", "/admin/v1/reviews/", ""), 200); r.text(t, "count") != "1" || !strings.Contains(r.body, door.FlagNeedsReview) {
+	if r := w.status(w.do("GET", "/admin/v1/reviews/", ""), 200); r.text(t, "count") != "1" || !strings.Contains(r.body, admission.FlagNeedsReview) {
 		t.Errorf("reviews: %s", r.body)
 	}
 	w.status(w.do("POST", doorPath(w.event, "scan"), `{"code":"K1"}`, cookie(phone)), 401)

@@ -1,18 +1,18 @@
 package api
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"crypto/x509"
 	"fmt"
-	"net/http"
-	"strings"
+	"io"
+
+	"golang.org/x/text/language"
 
 	"doorward/api/web"
 )
 
-// A phone that has installed the certificate of the server's own authority opens the door's page over https, where browsers give the camera.
-// The page and the file come over http too: a phone that does not trust the authority yet has no other way to them.
+// A phone that has installed the certificate of the server's own authority opens the door's page over https, where browsers allow the camera.
+// The server answers the page and the file over http too, because a phone that does not trust the authority yet cannot use https.
 
 // authorityFile is the name under which a phone gets the certificate. By the media type the phone offers to install it.
 const (
@@ -31,15 +31,7 @@ func trustPage(x *exchange) error {
 		return fmt.Errorf("the local authority: %w", err)
 	}
 	t := web.Trust{Base: x.server.Prefix(), Name: cert.Subject.CommonName, Fingerprint: fingerprint(der), Secure: "https://" + x.request.Host + x.server.Prefix() + "/door"}
-	t.Language, t.Other = languageOf(x.request)
-	var page bytes.Buffer
-	if err := t.Write(&page); err != nil {
-		return err
-	}
-	x.Header().Set("Content-Language", t.Language)
-	x.Header().Add("Vary", "Accept-Language")
-	pageHeaders(x.Header(), "text/html; charset=utf-8")
-	return x.sendPage(page.Bytes(), func() []byte { return web.Pack(page.Bytes()) })
+	return sendPage(x, func(w io.Writer, in language.Tag) error { return x.server.pages.Trust(w, t, in) })
 }
 
 // trustFile answers GET /door/trust/doorward.crt: the authority's certificate, which is no secret.
@@ -58,17 +50,4 @@ func trustFile(x *exchange) error {
 func fingerprint(der []byte) string {
 	sum := sha256.Sum256(der)
 	return fmt.Sprintf("% X", sum[:])
-}
-
-// languageOf is the language that a page is shown in, and the other one: the one that is asked for, else the one that the browser prefers.
-func languageOf(r *http.Request) (language, other string) {
-	asked := r.URL.Query().Get("language")
-	if asked == "" {
-		first, _, _ := strings.Cut(r.Header.Get("Accept-Language"), ",")
-		asked = strings.TrimSpace(first)
-	}
-	if strings.HasPrefix(strings.ToLower(asked), "pt") {
-		return "pt-BR", "en"
-	}
-	return "en", "pt-BR"
 }

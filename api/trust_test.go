@@ -44,6 +44,14 @@ func TestAPhoneLearnsToTrustTheServer(t *testing.T) {
 				}
 			}
 		}
+		for accept, language := range map[string]string{"pt": "pt-BR", "pt-PT,en": "pt-BR", "fr, pt;q=0.8, en;q=0.5": "pt-BR", "de": "en", "%%": "en"} {
+			for _, path := range []string{"/door", "/door/trust", "/door/trust?language=fr"} {
+				page := w.status(w.do("GET", prefix+path, "", anybody, header("Accept-Language", accept)), 200)
+				if !strings.Contains(page.body, `<html lang="`+language+`"`) || page.header.Get("Content-Language") != language {
+					t.Errorf("%s is not in %s for a browser that prefers %q", path, language, accept)
+				}
+			}
+		}
 		file := w.status(w.do("GET", prefix+"/door/trust/doorward.crt", "", anybody), 200)
 		if file.body != string(der) || file.header.Get("Content-Type") != "application/x-x509-ca-cert" {
 			t.Errorf("the certificate: %d bytes, %v", len(file.body), file.header)

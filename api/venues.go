@@ -15,7 +15,6 @@ import (
 	"doorward/kv/fault"
 	"doorward/kv/office"
 	"doorward/kv/record"
-	"doorward/kv/table"
 )
 
 // listVenues answers GET of the laptops that are enrolled.
@@ -25,16 +24,11 @@ func listVenues(x *exchange) error {
 		return err
 	}
 	l := x.listing()
-	page := within(l, all)
-	views := make([]overview.Laptop, len(page))
-	for i, e := range page {
-		views[i] = overview.LaptopOf(e)
-	}
-	return l.replyWith(views, len(all))
+	return replyEach(l, within(l, all), len(all), func(e *office.Enrolled) overview.Laptop { return overview.LaptopOf(*e) })
 }
 
-// enrolForm is what a laptop is to be enrolled for.
-type enrolForm struct {
+// EnrolForm is the body of POST /control/venue/enrol.
+type EnrolForm struct {
 	Name     string  `json:"name"`
 	Events   []int64 `json:"events"`
 	Churches []int64 `json:"churches"`
@@ -53,7 +47,7 @@ type invited struct {
 
 // controlEnrol makes a code by which one laptop may join.
 func controlEnrol(x *exchange, r *http.Request) error {
-	var form enrolForm
+	var form EnrolForm
 	if err := json.UnmarshalRead(http.MaxBytesReader(x, r.Body, maxHeaders), &form); err != nil {
 		return errUnreadable
 	}
@@ -72,15 +66,15 @@ func controlEnrol(x *exchange, r *http.Request) error {
 	return x.answer(http.StatusOK, in)
 }
 
-// enrolment is what the form means: churches give the level, and events within them what of it is taken along.
-func (f *enrolForm) enrolment() (e office.Enrolment, err error) {
+// enrolment reads the form. Churches give the level; events then choose which events of the churches the laptop takes along.
+func (f *EnrolForm) enrolment() (e office.Enrolment, err error) {
 	e = office.Enrolment{Name: f.Name, Venue: auth.Venue{Finance: f.Finance, Mirror: f.Mirror, Names: f.DoorData != "labels"}}
 	var faults fault.ByField
 	switch {
 	case len(f.Churches) > 0:
-		e.Level, e.Events = levelOf(auth.ChurchOf, f.Churches), f.Events
+		e.Level, e.Events = auth.NewLevel(auth.ChurchOf, f.Churches), f.Events
 	case len(f.Events) > 0:
-		e.Level = levelOf(auth.EventOf, f.Events)
+		e.Level = auth.NewLevel(auth.EventOf, f.Events)
 	case f.Mirror:
 		e.Level.Name = auth.Denomination
 	default:
@@ -96,8 +90,8 @@ func (f *enrolForm) enrolment() (e office.Enrolment, err error) {
 	return e, nil
 }
 
-// checkIDs finds what can be no event's and no church's number.
-func (f *enrolForm) checkIDs(wrong func(field, text string)) {
+// checkIDs adds a fault for each number that cannot be an event's or a church's.
+func (f *EnrolForm) checkIDs(wrong func(field, text string)) {
 	for field, ids := range map[string][]int64{"event": f.Events, "church": f.Churches} {
 		for _, id := range ids {
 			if id < 1 || id > record.MaxID {
@@ -107,19 +101,7 @@ func (f *enrolForm) checkIDs(wrong func(field, text string)) {
 	}
 }
 
-func levelOf(name auth.LevelName, ids []int64) auth.Level {
-	texts := make([]string, len(ids))
-	for i, id := range ids {
-		texts[i] = strconv.FormatInt(id, 10)
-	}
-	l, err := auth.ParseLevel(string(name) + ":" + strings.Join(texts, ","))
-	if err != nil {
-		return auth.Level{} // an id that is none: the store says so
-	}
-	return l
-}
-
-// site is where others reach this server, as far as it knows.
+// site returns the address by which others reach this server; "" if the server does not know it.
 func (s *Server) site() string {
 	if s.base != nil {
 		return strings.TrimRight(s.base.String(), "/")
@@ -136,7 +118,7 @@ func (s *Server) site() string {
 	return (&url.URL{Scheme: s.scheme(), Host: net.JoinHostPort(host, port)}).String()
 }
 
-// scheme is what clients reach the server's own listener by. A client may not trust the local authority, so http goes before that.
+// scheme returns the scheme of the server's own listener. It is http if https is only by the local authority, which a client may not trust.
 func (s *Server) scheme() string {
 	if s.config.CertificateEnds != nil && len(s.config.Local.Authority) == 0 {
 		return "https"
@@ -147,9 +129,9 @@ func (s *Server) scheme() string {
 // controlEnd revokes a laptop, or orders it to wipe itself.
 func controlEnd(end func(*office.Desk, auth.Principal, int64) error) func(*exchange, *http.Request) error {
 	return func(x *exchange, r *http.Request) error {
-		id, ok := record.Node.ParseID(r.PathValue("id"))
-		if !ok {
-			return table.ErrNotFound
+		id, err := parseID(record.Node, r.PathValue("id"))
+		if err != nil {
+			return err
 		}
 		if err := end(x.store().Venues, x.caller, id.Int()); err != nil {
 			return err

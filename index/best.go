@@ -18,7 +18,10 @@ func (f *finding) best(sets []*typedSets, t tier) ([]record.ID, error) {
 		for n := 0; n <= search.MaxWords && len(ids) < f.Limit && err == nil; n++ {
 			var some []record.ID
 			some, err = f.group(sets, func(s *typedSets) (*roaring.Bitmap, error) { return s.shaped(f.Ranked.Words()[0], t, first, n) })
-			ids = append(ids, some[:min(len(some), max(0, f.Limit-len(ids)))]...)
+			if !f.Kind.OfHolding() { // of equally good ones the store takes the tickets with the lowest ids, which only it knows
+				some = some[:min(len(some), max(0, f.Limit-len(ids)))]
+			}
+			ids = append(ids, some...)
 		}
 	}
 	slices.SortFunc(ids, record.ID.Compare)

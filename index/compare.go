@@ -18,7 +18,7 @@ const unknown = math.MaxUint64
 // log was read is left out. A document without its record is no damage: the log has no row for a release, and the
 // last process may have ended before it deleted the document.
 func (f *follower) compare() error {
-	released := f.store.Tables.Releases()
+	released := f.store.Tables.Commits.Releases()
 	have, want, err := f.both()
 	if err != nil {
 		return err
@@ -40,8 +40,8 @@ func (f *follower) compare() error {
 // forget deletes the documents of records that the store has released since the last call. It reports whether there were any. While the
 // disk is nearly full it deletes nothing.
 func (f *follower) forget() (some bool, err error) {
-	released := f.store.Tables.Releases()
-	if released == f.released || f.store.Tables.Room(disk.Imports) != nil {
+	released := f.store.Tables.Commits.Releases()
+	if released == f.released || f.store.Tables.Folder.Room.Check(disk.Imports) != nil {
 		return false, nil
 	}
 	have, want, err := f.both()

@@ -19,7 +19,7 @@ type cursor struct {
 }
 
 func cursorOf(s *kv.Store, seq uint64) cursor {
-	return cursor{s.Tables.Realm(), s.Tables.Node(), s.Tables.Epoch(), seq}
+	return cursor{s.Tables.Identity.Realm(), s.Tables.Identity.Node(), s.Tables.Epochs.Present(), seq}
 }
 
 // encode writes a cursor with a checksum of its own.

@@ -92,7 +92,7 @@ func build(t *testing.T) (dir string) {
 	if err := x.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	_ = x.Close()
+	x.Close()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func wantBuilt(t *testing.T, dir string) *kv.Store {
 	kvtest.Create(t, s, record.Person, `{"full_name":"Quitéria"}`) // and it goes on
 	caughtUp(t, s, x)
 	wantFound(t, x, "quiteria", 35)
-	_ = x.Close()
+	x.Close()
 	wantAlone(t, dir)
 	return s
 }

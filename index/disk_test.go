@@ -35,7 +35,7 @@ func TestAnIndexWaitsWhileTheDiskIsNearlyFull(t *testing.T) {
 	t.Parallel()
 	s, x, registry, left := onDisk(t)
 	left.Store(1<<30 - 1)
-	before := s.Tables.Seq()
+	before := s.Tables.Commits.Seq()
 	id := kvtest.Create(t, s, record.Person, `{"full_name":"Rita Tardia","church_id":1}`)
 	pausedIs(t, registry, 1)
 	found, err := named(x, "tardia")
@@ -57,25 +57,9 @@ func pausedIs(t *testing.T, r *prometheus.Registry, want float64) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	for gauge(t, r, "doorward_index_paused") != want {
+	for kvtest.Metric(t, r, "doorward_index_paused") != want {
 		if ctx.Err() != nil {
 			t.Fatalf("doorward_index_paused is not %v", want)
 		}
 	}
-}
-
-// gauge is what a registry says of a gauge or a counter.
-func gauge(t *testing.T, r *prometheus.Registry, name string) float64 {
-	t.Helper()
-	families, err := r.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		if f.GetName() == name {
-			return f.GetMetric()[0].GetGauge().GetValue() + f.GetMetric()[0].GetCounter().GetValue()
-		}
-	}
-	t.Fatalf("there is no %s", name)
-	return 0
 }

@@ -1,7 +1,7 @@
 // Package index finds people by what is typed. It holds only what can be deleted at any moment and rebuilt from the store.
 //
 // An Index follows the store's change log on a goroutine of its own and keeps, in bleve's index scorch, one document for each
-// record of the kinds with Searched or Document fields. It is a kv.Finder: it names candidates, and says up to which
+// record of the kinds with Searched or Document fields. It is a desk.Finder: it names candidates, and says up to which
 // sequence of the log it has looked; the store adds what has changed since, reads each candidate and decides. So an index that is
 // late costs time, one that names too many costs time, and only one that names too few would be wrong: there are no false negatives.
 //
@@ -19,7 +19,7 @@
 // The cursor lies in the same snapshot as the documents it speaks of, with the store's realm, node and epoch, and a checksum. Before
 // an index is used, each segment is held against the checksum that it ends with, bleve's own small file is written again from
 // what was read, and the documents are compared with the store's records. What is damaged, foreign or ahead of the store is
-// replaced by a new index. Until then, and where the folder cannot be written, Find answers kv.ErrNoIndex.
+// replaced by a new index. Until then, and where the folder cannot be written, Find answers desk.ErrNoIndex.
 //
 // What happens to the files of an open index is seen as far as it makes bleve fail on goroutines of ours; checksums are read when it
 // is opened. A program that writes into the files of a running server may end it, or make it find too few records until its next start.

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -84,18 +85,7 @@ const failurePoll = 250 * time.Millisecond
 func (e *engine) write(b *bleve.Batch) error {
 	applied := make(chan error, 1)
 	go func() { applied <- guarded(func() error { return e.scorch.Batch(b) }) }()
-	poll := time.NewTicker(failurePoll)
-	defer poll.Stop()
-	for {
-		select {
-		case err := <-applied:
-			return broken(err)
-		case <-poll.C:
-			if e.failed() {
-				return errBroken
-			}
-		}
-	}
+	return broken(e.await(context.Background(), applied))
 }
 
 // snapshot returns the index as it is now. The caller closes it.

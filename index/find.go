@@ -39,7 +39,7 @@ func (f *follower) find(w desk.Wanted, by *edits) (desk.Found, error) {
 		return desk.Found{}, err
 	}
 	q := &finding{Wanted: w, edits: by, tables: &f.engine.tables, parts: parts(snap)}
-	late := max(f.store.Tables.Seq(), upto) - upto
+	late := max(f.store.Tables.Commits.Seq(), upto) - upto
 	q.Limit = min(q.Limit, math.MaxInt32) + int(late) // as many candidates may not be what they were
 	var ids []record.ID
 	if w.Ranked != nil {

@@ -106,7 +106,7 @@ func (w *world) check(ask desk.Wanted, must func(known []feed.Replayed) []record
 	}
 	for _, id := range must(known) {
 		if !slices.Contains(found.IDs, id) {
-			w.Fatalf("Find leaves out %d; upto %d of %d", id.Int(), found.Upto, w.store.Tables.Seq())
+			w.Fatalf("Find leaves out %d; upto %d of %d", id.Int(), found.Upto, w.store.Tables.Commits.Seq())
 		}
 	}
 }

@@ -37,7 +37,7 @@ const (
 )
 
 func newFollower(e *engine, s *kv.Store, from []source) *follower {
-	f := &follower{engine: e, store: s, sources: map[*record.Kind]*source{}, released: s.Tables.Releases()}
+	f := &follower{engine: e, store: s, sources: map[*record.Kind]*source{}, released: s.Tables.Commits.Releases()}
 	for i := range from {
 		f.sources[from[i].kind] = &from[i]
 		f.kinds = append(f.kinds, from[i].kind)
@@ -62,7 +62,7 @@ func (f *follower) resume() error {
 	if c != cursorOf(f.store, c.seq) {
 		return errOther
 	}
-	if c.seq > f.store.Tables.Seq() {
+	if c.seq > f.store.Tables.Commits.Seq() {
 		return fmt.Errorf("%w: it is ahead of the store", errBroken)
 	}
 	f.saved = c.seq
@@ -70,13 +70,13 @@ func (f *follower) resume() error {
 	return nil
 }
 
-// catchUp follows the log to its end: kv.ErrDiskFull where there is no room for what it says.
+// catchUp follows the log to its end: disk.ErrFull where there is no room for what it says.
 func (f *follower) catchUp(ctx context.Context, batch func()) error {
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := f.store.Tables.Room(disk.Imports); err != nil {
+		if err := f.store.Tables.Folder.Room.Check(disk.Imports); err != nil {
 			return err
 		}
 		more, err := f.step()
@@ -143,7 +143,7 @@ func (f *follower) live(ctx context.Context, news func(), chore func() error) er
 				return err
 			}
 			news()
-			if f.store.Tables.Releases() != f.released {
+			if f.store.Tables.Commits.Releases() != f.released {
 				next = time.Now() // released records leave the index at once
 			}
 			pause(ctx, pace)

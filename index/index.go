@@ -44,7 +44,7 @@ type Index struct {
 }
 
 // Open starts following a store. Whatever lies in the folder, it neither fails nor waits: until the index has caught up, Find
-// answers kv.ErrNoIndex.
+// answers desk.ErrNoIndex.
 func Open(c Config) (*Index, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -77,12 +77,9 @@ func Open(c Config) (*Index, error) {
 }
 
 // Close ends following. What is not on disk yet is replayed from the log after the next Open.
-func (x *Index) Close() error {
-	x.end()
-	return nil
-}
+func (x *Index) Close() { x.end() }
 
-// Find names candidates, as kv.Finder promises. It returns kv.ErrNoIndex until the index has caught up.
+// Find names candidates, as desk.Finder promises. It returns desk.ErrNoIndex until the index has caught up.
 func (x *Index) Find(w desk.Wanted) (found desk.Found, err error) {
 	f := x.serving.Load()
 	if f == nil {
@@ -120,10 +117,10 @@ type Status struct {
 func (x *Index) Status() Status {
 	f := x.shown()
 	if f == nil {
-		return Status{Lag: x.Store.Tables.Seq()}
+		return Status{Lag: x.Store.Tables.Commits.Seq()}
 	}
 	at := f.at.Load()
-	return Status{Usable: x.serving.Load() == f, Documents: int(f.documents.Load()), Lag: max(x.Store.Tables.Seq(), at) - at}
+	return Status{Usable: x.serving.Load() == f, Documents: int(f.documents.Load()), Lag: max(x.Store.Tables.Commits.Seq(), at) - at}
 }
 
 // shown returns the follower that Status is about: the one that answers searches, else the one that is being prepared, or nil.

@@ -43,19 +43,12 @@ func (f *finding) ranked() ([]record.ID, error) {
 	}
 	var ids []record.ID
 	for t := whole; ; t++ {
-		more := false
-		for _, s := range sets {
-			added, err := s.extend(f, t)
-			if err != nil {
-				return nil, err
-			}
-			more = more || added
+		more, err := f.extend(sets, t)
+		if err == nil && more {
+			ids, err = f.group(sets, func(s *typedSets) (*roaring.Bitmap, error) { return s.found, nil })
 		}
-		if more {
-			var err error
-			if ids, err = f.group(sets, func(s *typedSets) (*roaring.Bitmap, error) { return s.found, nil }); err != nil {
-				return nil, err
-			}
+		if err != nil {
+			return nil, err
 		}
 		sure := f.certain(t) && !slices.ContainsFunc(sets, (*typedSets).uncertain)
 		switch enough := max(plenty, f.Limit); {
@@ -65,6 +58,18 @@ func (f *finding) ranked() ([]record.ID, error) {
 			return ids, nil // all of them: which are the best is the store's to say
 		}
 	}
+}
+
+// extend finds a tier's documents in each segment. It tells whether there may be more of them than the tier before has found.
+func (f *finding) extend(sets []*typedSets, t tier) (more bool, err error) {
+	for _, s := range sets {
+		added, err := s.extend(f, t)
+		if err != nil {
+			return false, err
+		}
+		more = more || added
+	}
+	return more, nil
 }
 
 // kept are the ids that count.

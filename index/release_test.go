@@ -20,7 +20,7 @@ import (
 // released takes out of a store's file what a database holds.
 func released(t *testing.T, s *kv.Store, name string) {
 	t.Helper()
-	if err := s.Laptop.Release(auth.Operator(), name, s.Tables.Seq()); err != nil {
+	if err := s.Laptop.Release(auth.Operator(), name, s.Tables.Commits.Seq()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -59,7 +59,7 @@ func TestNoFileHoldsWhoWasReleased(t *testing.T) {
 	}
 	before, doc := x.Status().Documents, record.Person.DocID(record.Int(gone))
 	back := written(t, s, "church-2", doc)
-	if held, err := s.Laptop.Leave(auth.Operator(), "church-2", []string{record.Person.DocID(record.Int(moves))}, s.Tables.Seq()); held || err != nil {
+	if held, err := s.Laptop.Leave(auth.Operator(), "church-2", []string{record.Person.DocID(record.Int(moves))}, s.Tables.Commits.Seq()); held || err != nil {
 		t.Fatalf("Leave = %v, %v", held, err)
 	}
 	comes(t, x, before-1)
@@ -112,7 +112,7 @@ func TestAnIndexForgetsAtItsOpeningWhoWasReleased(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := x.Status().Documents
-	_ = x.Close()
+	x.Close()
 	released(t, s, "church-2")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func TestAnIndexForgetsAtItsOpeningWhoWasReleased(t *testing.T) {
 	caughtUp(t, s, x)
 	comes(t, x, before-1)
 	wantSwept(t, s, x, at, "wqxyzkw")
-	if n := gauge(t, registry, "doorward_index_rebuilds_total"); n != 0 {
+	if n := kvtest.Metric(t, registry, "doorward_index_rebuilds_total"); n != 0 {
 		t.Errorf("the index was rebuilt %v times, want never", n)
 	}
 }
@@ -168,10 +168,10 @@ func TestWhatIsReleasedIsSweptAtOnce(t *testing.T) {
 	at := filepath.Join(dir, "index")
 	release := map[string]func() error{
 		"wqxyzkw": func() error {
-			_, err := s.Laptop.Leave(auth.Operator(), "church-2", []string{record.Person.DocID(record.Int(moves))}, s.Tables.Seq())
+			_, err := s.Laptop.Leave(auth.Operator(), "church-2", []string{record.Person.DocID(record.Int(moves))}, s.Tables.Commits.Seq())
 			return err
 		},
-		"jqzxkvj": func() error { return s.Laptop.Release(auth.Operator(), "event-1-names", s.Tables.Seq()) },
+		"jqzxkvj": func() error { return s.Laptop.Release(auth.Operator(), "event-1-names", s.Tables.Commits.Seq()) },
 	}
 	for word, release := range release {
 		if !holds(t, copied(t, at), word) {

@@ -71,7 +71,7 @@ func (k *keeper) chore(ctx context.Context, helpers *sync.WaitGroup, forgot bool
 	if k.since.IsZero() {
 		k.since = now
 	}
-	if now.Before(k.rest) || now.Sub(k.since) < wait || k.store.Tables.Room(disk.Imports) != nil {
+	if now.Before(k.rest) || now.Sub(k.since) < wait || k.store.Tables.Folder.Room.Check(disk.Imports) != nil {
 		return nil
 	}
 	busy := make(chan error, 1)

@@ -96,7 +96,7 @@ func (w *town) watchLag(end <-chan struct{}) <-chan time.Duration {
 		defer func() { longest <- most }()
 		tick := time.NewTicker(2 * time.Millisecond)
 		defer tick.Stop()
-		mark, since := w.store.Tables.Seq(), time.Now()
+		mark, since := w.store.Tables.Commits.Seq(), time.Now()
 		for {
 			select {
 			case <-end:
@@ -104,8 +104,8 @@ func (w *town) watchLag(end <-chan struct{}) <-chan time.Duration {
 			case <-tick.C:
 			}
 			most = max(most, time.Since(since))
-			if seen := w.store.Tables.Seq() - x.Status().Lag; seen >= mark {
-				mark, since = w.store.Tables.Seq(), time.Now()
+			if seen := w.store.Tables.Commits.Seq() - x.Status().Lag; seen >= mark {
+				mark, since = w.store.Tables.Commits.Seq(), time.Now()
 			}
 		}
 	}()

@@ -13,7 +13,6 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/door"
-	"doorward/kv/engine"
 )
 
 // rawLoop is the least that a durable group commit can be: one goroutine that takes what waits, puts the rows of each into one
@@ -37,11 +36,11 @@ func startRaw(t testing.TB, path string, d *drawer, s *kv.Store) *rawLoop {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := bbolt.Open(path, 0o600, engine.Options(info.Size()))
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{NoFreelistSync: true, FreelistType: bbolt.FreelistMapType, InitialMmapSize: int(max(64<<30, 4*info.Size()))})
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &rawLoop{db: db, jobs: make(chan chan error, benchClients), draw: d, state: state, seq: s.Tables.Seq(), ended: make(chan struct{})}
+	l := &rawLoop{db: db, jobs: make(chan chan error, benchClients), draw: d, state: state, seq: s.Tables.Commits.Seq(), ended: make(chan struct{})}
 	go l.run()
 	t.Cleanup(func() {
 		close(l.jobs)

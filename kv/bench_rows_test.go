@@ -13,7 +13,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/auth"
 	"doorward/kv/door"
-	"doorward/kv/table"
+	"doorward/kv/outcome"
 )
 
 // drawer makes rows of the shape of one recorded check-in: the same buckets, lengths of keys and sizes of values. What
@@ -55,15 +55,15 @@ func recordCheckIn(s *kv.Store, p auth.Principal, a door.Attempt) (*drawer, erro
 	if err != nil {
 		return nil, err
 	}
-	if d.Outcome != table.Admitted {
+	if d.Outcome != outcome.Admitted {
 		return nil, fmt.Errorf("the recorded check-in is %s", d.Outcome)
 	}
 	id, err := ulid.ParseStrict(d.CheckinID)
 	if err != nil {
 		return nil, err
 	}
-	w := &drawer{rows: rows, now: s.Tables.Now}
-	w.fresh = map[part][]byte{factID: id[:], sequence: binary.BigEndian.AppendUint64(nil, s.Tables.Seq())}
+	w := &drawer{rows: rows, now: s.Tables.Clock.Now}
+	w.fresh = map[part][]byte{factID: id[:], sequence: binary.BigEndian.AppendUint64(nil, s.Tables.Commits.Seq())}
 	w.learn()
 	return w, w.find()
 }

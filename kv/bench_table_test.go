@@ -37,8 +37,7 @@ type line struct {
 	pairs   []pair // base 0: a bare figure
 	atLeast float64
 	atMost  float64
-	orUnder float64 // fulfils atMost too: ours under this
-	bare    bool    // the target is about ours, not about the ratio
+	bare    bool // the target is about ours, not about the ratio
 }
 
 // median of what f says of each pair.
@@ -66,9 +65,6 @@ func (l *line) judged() func(pair) float64 {
 // missed tells whether the median misses the target.
 func (l *line) missed() bool {
 	got := l.median(l.judged())
-	if l.orUnder > 0 && l.median(func(p pair) float64 { return p.ours }) <= l.orUnder {
-		return false
-	}
 	return l.atLeast > 0 && got < l.atLeast || l.atMost > 0 && got > l.atMost
 }
 
@@ -80,8 +76,6 @@ func (l *line) target() string {
 	switch {
 	case l.atLeast > 0:
 		return "≥ " + figure(l.atLeast) + unit
-	case l.orUnder > 0:
-		return "≤ " + figure(l.atMost) + " or " + figure(l.orUnder) + l.unit
 	case l.atMost > 0:
 		return "≤ " + figure(l.atMost) + unit
 	}
@@ -109,7 +103,7 @@ func figure(v float64) string {
 	return fmt.Sprintf("%.3g", v)
 }
 
-// table collects the lines and prints them.
+// sheet collects the lines and prints them.
 type sheet struct{ lines []line }
 
 func (t *sheet) add(l line) { t.lines = append(t.lines, l) }

@@ -13,7 +13,7 @@ import (
 	"doorward/kv/auth"
 	"doorward/kv/door"
 	"doorward/kv/kvtest"
-	"doorward/kv/table"
+	"doorward/kv/outcome"
 )
 
 // How large the store is, and how long and how often each side is measured.
@@ -52,7 +52,7 @@ func TestBench(t *testing.T) {
 		name string
 		run  func(*testing.T, *bench)
 	}{
-		{"memory", benchIdle}, {"store", benchStore}, {"pages", benchPages}, {"http", benchHTTP}, {"search", benchSearch}, {"import", benchImport}, {"million", benchMillion},
+		{"memory", benchIdle}, {"store", benchStore}, {"pages", benchPages}, {"http", benchHTTP}, {"search", benchSearch}, {"log", benchLog}, {"import", benchImport}, {"million", benchMillion},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			profile(t, part.name)
@@ -124,7 +124,7 @@ func (b *bench) code(i int) string { return fmt.Sprintf("BENCH%011d", i) }
 // admit checks one ticket in.
 func (b *bench) admit(i int) error {
 	d, err := b.store.Door.CheckIn(b.door, door.Attempt{Event: b.event, Code: b.code(i), Door: "north"})
-	if err == nil && d.Outcome != table.Admitted {
+	if err == nil && d.Outcome != outcome.Admitted {
 		err = fmt.Errorf("ticket %d is %s", i, d.Outcome)
 	}
 	return err

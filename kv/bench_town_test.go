@@ -97,7 +97,7 @@ func (w *town) sellTickets(t *testing.T) {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := w.index.Await(ctx, w.store.Tables.Seq()); err != nil {
+	if err := w.index.Await(ctx, w.store.Tables.Commits.Seq()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -129,7 +129,7 @@ func (w *town) follow(t testing.TB) {
 
 func (w *town) unfollow() {
 	if w.index != nil {
-		_ = w.index.Close() // nothing is in it that the store has not
+		w.index.Close()
 		w.index = nil
 	}
 }

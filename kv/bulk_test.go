@@ -17,6 +17,9 @@ import (
 	"doorward/kv/record"
 )
 
+// maxGivenID is the largest id that an import may give.
+const maxGivenID = 1<<31 - 1
+
 // fates is what became of rows, as one text.
 func fates(t testing.TB, s *kv.Store, dryRun bool, rows ...entry.Row) string {
 	t.Helper()
@@ -60,7 +63,7 @@ func TestRowsFindTheirRecord(t *testing.T) {
 		{"a church's external_id", row(t, record.Church, 0, `{"name":"B","external_id":"x"}`), "created", 2},
 		{"and again", row(t, record.Church, 0, `{"name":"C","external_id":"x"}`), "updated", 2},
 		{"a missing reference", row(t, record.Person, 0, `{"full_name":"Ana","church_id":9}`), "rejected", 0},
-		{"a kind that is not imported", row(t, record.Holder, 0, `{"event_id":7,"code":"Q"}`), "rejected", 0},
+		{"a kind that is not imported", row(t, record.Holder, 0, `{"event_id":7,"ticket_id":1}`), "rejected", 0},
 		{"a fact", row(t, record.Checkin, 0, `{"event_id":7,"hlc":"0000000000000001","at":"2026-01-01T00:00:00Z"}`), "rejected", 0},
 	} {
 		results, err := s.Desk.Upsert(auth.Operator(), []entry.Row{c.row}, false)
@@ -86,16 +89,16 @@ func TestGivenIdsRaiseTheMark(t *testing.T) {
 	if id := kvtest.Create(t, s, record.Church, `{"name":"D"}`); id != 42 {
 		t.Errorf("the next id after a delete and a restart = %d, want 42", id)
 	}
-	if got := fates(t, s, false, row(t, record.Church, 41, `{"name":"back"}`), row(t, record.Church, desk.MaxGivenID, `{"name":"E"}`),
-		row(t, record.Church, desk.MaxGivenID+1, `{"name":"F"}`), row(t, record.Church, record.MaxID, `{"name":"G"}`)); got != "created created rejected rejected" {
+	if got := fates(t, s, false, row(t, record.Church, 41, `{"name":"back"}`), row(t, record.Church, maxGivenID, `{"name":"E"}`),
+		row(t, record.Church, maxGivenID+1, `{"name":"F"}`), row(t, record.Church, record.MaxID, `{"name":"G"}`)); got != "created created rejected rejected" {
 		t.Errorf("fates of given ids = %s", got)
 	}
-	results, err := s.Desk.Upsert(auth.Operator(), []entry.Row{row(t, record.Church, desk.MaxGivenID+1, `{"name":"F"}`)}, false)
+	results, err := s.Desk.Upsert(auth.Operator(), []entry.Row{row(t, record.Church, maxGivenID+1, `{"name":"F"}`)}, false)
 	if err != nil || kindOf(results[0].Err) != "faults" {
 		t.Errorf("an id beyond 2^31-1 = %+v, %v, want faults", results, err)
 	}
-	if id := kvtest.Create(t, s, record.Church, `{"name":"H"}`); id != desk.MaxGivenID+1 {
-		t.Errorf("the id after the largest given one = %d, want %d", id, int64(desk.MaxGivenID)+1)
+	if id := kvtest.Create(t, s, record.Church, `{"name":"H"}`); id != maxGivenID+1 {
+		t.Errorf("the id after the largest given one = %d, want %d", id, int64(maxGivenID)+1)
 	}
 	r, err := s.Desk.Retrieve(auth.Operator(), target(record.Church, 41))
 	if err != nil || !strings.HasPrefix(r.Revision, "3-") {
@@ -157,18 +160,18 @@ func TestUpsertLaw(t *testing.T) {
 		defer closed(t, s)
 		drawnWorld(r).fill(t, s)
 		rows := drawnRows(r, t)
-		before, seq := exported(t, s), s.Tables.Seq()
+		before, seq := exported(t, s), s.Tables.Commits.Seq()
 		dry := fates(t, s, true, rows...)
-		if got := exported(t, s); !slices.Equal(got, before) || s.Tables.Seq() != seq {
+		if got := exported(t, s); !slices.Equal(got, before) || s.Tables.Commits.Seq() != seq {
 			r.Fatalf("a dry run changed something")
 		}
 		first := fates(t, s, false, rows...)
 		if first != dry {
 			r.Fatalf("a run makes %s, the dry run foretold %s", first, dry)
 		}
-		after, seq := exported(t, s), s.Tables.Seq()
+		after, seq := exported(t, s), s.Tables.Commits.Seq()
 		want := strings.NewReplacer("created", "unchanged", "updated", "unchanged").Replace(first)
-		if got := fates(t, s, false, rows...); got != want || s.Tables.Seq() != seq || !slices.Equal(exported(t, s), after) {
+		if got := fates(t, s, false, rows...); got != want || s.Tables.Commits.Seq() != seq || !slices.Equal(exported(t, s), after) {
 			r.Fatalf("the same rows again are %s, want %s and nothing changed", got, want)
 		}
 		if report, err := s.Files.Verify(auth.Operator(), nil); err != nil || report.Damaged > 0 {

@@ -12,6 +12,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/auth"
 	"doorward/kv/desk"
+	"doorward/kv/kvtest"
 	"doorward/kv/record"
 )
 
@@ -60,17 +61,6 @@ func (w world) checkAll(t *rapid.T, s *kv.Store) {
 	}
 }
 
-func parsed(t *rapid.T, k *record.Kind, body string, create bool) *record.Patch {
-	if k == record.Ticket {
-		k = record.TicketForm
-	}
-	p, err := k.Parse([]byte(body), record.ParseOptions{Surface: record.Admin, Create: create})
-	if err != nil {
-		t.Fatalf("parse %s: %v", body, err)
-	}
-	return p
-}
-
 // drawnID is one of a kind's ids, or one that nobody has.
 func (w world) drawnID(t *rapid.T, k *record.Kind) int64 {
 	return rapid.SampledFrom(append(slices.Sorted(maps.Keys(w[k])), 999)).Draw(t, "id")
@@ -95,7 +85,7 @@ func (w world) checkTouch(t *rapid.T, s *kv.Store, a asked) {
 	if want == "" {
 		want = "ok"
 	}
-	patch := parsed(t, a.kind, fmt.Sprintf(written[a.kind], rapid.IntRange(0, 59).Draw(t, "n")), false)
+	patch := kvtest.Parse(t, a.kind, fmt.Sprintf(written[a.kind], rapid.IntRange(0, 59).Draw(t, "n")), false)
 	_, err := s.Desk.Update(a.p, target(a.kind, id), patch)
 	if kindOf(err) != want {
 		t.Fatalf("%v changes %s %d %v: %v, want %s", a.c, a.kind.Name, id, w[a.kind][id], err, want)
@@ -128,7 +118,7 @@ func (w world) checkMove(t *rapid.T, s *kv.Store, a asked) {
 		want = "ok"
 	}
 	body := fields{name: to}.body(record.Ticket, true)
-	_, err := s.Desk.Update(a.p, target(a.kind, id), parsed(t, a.kind, body, false))
+	_, err := s.Desk.Update(a.p, target(a.kind, id), kvtest.Parse(t, a.kind, body, false))
 	if want == "ok" && name == "event_id" && to != w[a.kind][id][name] && kindOf(err) == "conflict" {
 		return // a ticket that was let in stays at its event
 	}
@@ -183,7 +173,7 @@ func (w world) checkCreate(t *rapid.T, s *kv.Store, a asked) {
 		}
 	}
 	want := w.fate(a, f)
-	r, err := s.Desk.Create(a.p, target(a.kind, 0), parsed(t, a.kind, f.body(a.kind, false), true))
+	r, err := s.Desk.Create(a.p, target(a.kind, 0), kvtest.Parse(t, a.kind, f.body(a.kind, false), true))
 	if kindOf(err) != want {
 		t.Fatalf("%v makes a %s of %v: %v, want %s", a.c, a.kind.Name, f, err, want)
 	}
@@ -237,12 +227,12 @@ func (w world) fate(a asked, f fields) string {
 func checkUnwritten(t *rapid.T, s *kv.Store, c caller, p auth.Principal) {
 	for k, body := range map[*record.Kind]string{
 		record.APIKey: `{"name":"x","level":"denomination"}`, record.HolderName: `{"event_id":1,"full_name":"x"}`,
-		record.Holder: `{"event_id":1,"code":"x"}`, record.Checkin: `{"event_id":1,"hlc":"0000000000000001","at":"2026-01-01T00:00:00Z"}`,
+		record.Holder: `{"event_id":1,"email":"x@example.org"}`, record.Checkin: `{"event_id":1,"hlc":"0000000000000001","at":"2026-01-01T00:00:00Z"}`,
 		record.Undo: `{"event_id":1,"checkin_id":"01HZX3Q0000000000000000000","hlc":"0000000000000001","at":"2026-01-01T00:00:00Z"}`,
 	} {
 		for _, surface := range []record.Surface{record.V1, record.Admin} {
-			_, created := s.Desk.Create(p, desk.Target{Surface: surface, Kind: k}, parsed(t, k, body, true))
-			_, updated := s.Desk.Update(p, desk.Target{Surface: surface, Kind: k, ID: record.Int(1)}, parsed(t, k, body, false))
+			_, created := s.Desk.Create(p, desk.Target{Surface: surface, Kind: k}, kvtest.Parse(t, k, body, true))
+			_, updated := s.Desk.Update(p, desk.Target{Surface: surface, Kind: k, ID: record.Int(1)}, kvtest.Parse(t, k, body, false))
 			deleted := s.Desk.Delete(p, desk.Target{Surface: surface, Kind: k, ID: record.Int(1)})
 			for _, err := range []error{created, updated, deleted} {
 				if kindOf(err) != "not found" && kindOf(err) != "forbidden" {

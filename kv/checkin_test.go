@@ -11,11 +11,12 @@ import (
 	"doorward/kv/desk"
 	"doorward/kv/door"
 	"doorward/kv/kvtest"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/table"
 )
 
-// door makes a door's key for an event and logs it in.
+// gate makes a door's key for an event and logs it in.
 func gate(t testing.TB, s *kv.Store, event int64) auth.Principal {
 	t.Helper()
 	return kvtest.Login(t, s, fmt.Sprintf("event:%d", event), "checkin:*")
@@ -32,7 +33,7 @@ func newTicket(t testing.TB, s *kv.Store, event int64, code, more string) int64 
 }
 
 // scanned wants an attempt to have an outcome, and answers the decision.
-func scanned(t testing.TB, s *kv.Store, p auth.Principal, a door.Attempt, want table.Outcome) door.Decision {
+func scanned(t testing.TB, s *kv.Store, p auth.Principal, a door.Attempt, want outcome.Outcome) door.Decision {
 	t.Helper()
 	d, err := s.Door.CheckIn(p, a)
 	if err != nil || d.Outcome != want {
@@ -53,7 +54,7 @@ func TestCheckInReadsCodes(t *testing.T) {
 	for _, c := range []struct {
 		name, code string
 		ticket     string // the code of the ticket that is meant; "" = none
-		want       table.Outcome
+		want       outcome.Outcome
 	}{
 		{"exact", "K7QP-2M", "K7QP-2M", ""},
 		{"spaces around are trimmed", " \tK7QP-2M\n", "K7QP-2M", ""},
@@ -67,10 +68,10 @@ func TestCheckInReadsCodes(t *testing.T) {
 		{"the normal form of a URL's segment", "https://tickets.example/k7qp2m", "K7QP-2M", ""},
 		{"the exact form goes before the normal one", "twin-1", "twin-1", ""},
 		{"and so does the other exact form", "TWIN1", "TWIN1", ""},
-		{"a normal form that two exact forms share means neither", "Twin 1", "", door.UnknownCode},
-		{"what is no code", "nonsense", "", door.UnknownCode},
-		{"a path that is no URL has no segments", "x/a", "", door.UnknownCode},
-		{"blank", "  ", "", door.UnknownCode},
+		{"a normal form that two exact forms share means neither", "Twin 1", "", outcome.UnknownCode},
+		{"what is no code", "nonsense", "", outcome.UnknownCode},
+		{"a path that is no URL has no segments", "x/a", "", outcome.UnknownCode},
+		{"blank", "  ", "", outcome.UnknownCode},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.ticket == "" {
@@ -82,15 +83,15 @@ func TestCheckInReadsCodes(t *testing.T) {
 			if err != nil || d.CheckinID == "" {
 				t.Fatalf("CheckIn(%q) = %+v, %v, want an admission", c.code, d, err)
 			}
-			again := scanned(t, s, here, door.Attempt{Event: event, Code: c.ticket}, door.AlreadyAdmitted)
+			again := scanned(t, s, here, door.Attempt{Event: event, Code: c.ticket}, outcome.AlreadyAdmitted)
 			if again.CheckinID != d.CheckinID {
 				t.Errorf("CheckIn(%q) admitted another ticket than %q", c.code, c.ticket)
 			}
 		})
 	}
 	for _, code := range []string{"ELSEWHERE-1", "elsewhere1", "https://x.example/ELSEWHERE-1"} {
-		scanned(t, s, both, door.Attempt{Event: event, Code: code}, door.WrongEvent)
-		scanned(t, s, here, door.Attempt{Event: event, Code: code}, door.UnknownCode)
+		scanned(t, s, both, door.Attempt{Event: event, Code: code}, outcome.WrongEvent)
+		scanned(t, s, here, door.Attempt{Event: event, Code: code}, outcome.UnknownCode)
 	}
 	if _, err := s.Door.CheckIn(here, door.Attempt{Event: other, Code: "ELSEWHERE-1"}); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("CheckIn at an event out of scope = %v, want ErrNotFound", err)
@@ -102,33 +103,33 @@ func TestCheckInJudgesValidityBeforeDuplication(t *testing.T) {
 	s, clock := opened(t)
 	event := newEvent(t, s, "")
 	p := gate(t, s, event)
-	for state, want := range map[string]table.Outcome{"cancelled": door.Cancelled, "refunded": door.Refunded, "unpaid": door.Unpaid, "blocked": door.Blocked} {
+	for state, want := range map[string]outcome.Outcome{"cancelled": outcome.Cancelled, "refunded": outcome.Refunded, "unpaid": outcome.Unpaid, "blocked": outcome.Blocked} {
 		id := newTicket(t, s, event, state, "")
-		scanned(t, s, p, door.Attempt{Event: event, Code: state}, table.Admitted)
+		scanned(t, s, p, door.Attempt{Event: event, Code: state}, outcome.Admitted)
 		patched(t, s, record.Ticket, id, `{"state":"`+state+`"}`)
 		scanned(t, s, p, door.Attempt{Event: event, Code: state}, want)
 		patched(t, s, record.Event, event, `{"active":false}`)
-		scanned(t, s, p, door.Attempt{Event: event, Code: state}, door.EventClosed)
+		scanned(t, s, p, door.Attempt{Event: event, Code: state}, outcome.EventClosed)
 		patched(t, s, record.Event, event, `{"active":true,"enabled":false}`)
-		scanned(t, s, p, door.Attempt{Event: event, Code: state}, door.EventClosed)
+		scanned(t, s, p, door.Attempt{Event: event, Code: state}, outcome.EventClosed)
 		patched(t, s, record.Event, event, `{"enabled":true}`)
 		patched(t, s, record.Ticket, id, `{"state":"valid"}`)
-		scanned(t, s, p, door.Attempt{Event: event, Code: state}, door.AlreadyAdmitted)
+		scanned(t, s, p, door.Attempt{Event: event, Code: state}, outcome.AlreadyAdmitted)
 	}
 	newTicket(t, s, event, "window", `,"valid_from":"2026-11-22T20:00:00Z","valid_until":"2026-11-22T21:00:00Z"`)
 	newTicket(t, s, event, "used", `,"valid_until":"2026-11-22T21:00:00Z"`)
-	scanned(t, s, p, door.Attempt{Event: event, Code: "used"}, table.Admitted)
+	scanned(t, s, p, door.Attempt{Event: event, Code: "used"}, outcome.Admitted)
 	for _, step := range []struct {
 		move time.Duration
-		want table.Outcome
+		want outcome.Outcome
 	}{
-		{time.Hour - time.Microsecond, door.NotYetValid}, {time.Microsecond, table.Admitted}, {time.Hour, door.AlreadyAdmitted},
-		{time.Microsecond, door.NoLongerValid},
+		{time.Hour - time.Microsecond, outcome.NotYetValid}, {time.Microsecond, outcome.Admitted}, {time.Hour, outcome.AlreadyAdmitted},
+		{time.Microsecond, outcome.NoLongerValid},
 	} {
 		clock.Move(step.move)
 		scanned(t, s, p, door.Attempt{Event: event, Code: "window"}, step.want)
 	}
-	scanned(t, s, p, door.Attempt{Event: event, Code: "used"}, door.NoLongerValid)
+	scanned(t, s, p, door.Attempt{Event: event, Code: "used"}, outcome.NoLongerValid)
 	healthy(t, s)
 }
 
@@ -142,16 +143,16 @@ func TestCheckInUnderADoubtedClockJudgesNoWindows(t *testing.T) {
 	newTicket(t, s, event, "early2", `,"valid_from":"2030-01-01T00:00:00Z"`)
 	cancelled := newTicket(t, s, event, "gone", `,"state":"cancelled"`)
 	for _, code := range []string{"late", "early"} {
-		d := scanned(t, s, p, door.Attempt{Event: event, Code: code}, table.Admitted)
+		d := scanned(t, s, p, door.Attempt{Event: event, Code: code}, outcome.Admitted)
 		if got := fact(t, s, record.Checkin, d.CheckinID, "flags"); got != `["clock_suspect"]` {
 			t.Errorf("flags of an admission under a doubted clock = %s", got)
 		}
 	}
-	scanned(t, s, p, door.Attempt{Event: event, Code: "gone"}, door.Cancelled)
+	scanned(t, s, p, door.Attempt{Event: event, Code: "gone"}, outcome.Cancelled)
 	clock.Move(time.Hour)
-	scanned(t, s, p, door.Attempt{Event: event, Code: "early2"}, door.NotYetValid)
+	scanned(t, s, p, door.Attempt{Event: event, Code: "early2"}, outcome.NotYetValid)
 	patched(t, s, record.Ticket, cancelled, `{"state":"valid"}`)
-	d := scanned(t, s, p, door.Attempt{Event: event, Code: "gone"}, table.Admitted)
+	d := scanned(t, s, p, door.Attempt{Event: event, Code: "gone"}, outcome.Admitted)
 	if got := fact(t, s, record.Checkin, d.CheckinID, "flags"); got != `[]` {
 		t.Errorf("flags of an admission under a good clock = %s", got)
 	}
@@ -177,21 +178,21 @@ func TestCheckInTellsOfTheFirstAdmission(t *testing.T) {
 	event := newEvent(t, s, fmt.Sprintf(`,"church_id":%d`, church))
 	newTicket(t, s, event, "K1", `,"holder_name":"Ana Souza","type":"Adult","order":"h-1"`)
 	north := gate(t, s, event)
-	first := scanned(t, s, north, door.Attempt{Event: event, Code: "K1", Door: "north"}, table.Admitted)
+	first := scanned(t, s, north, door.Attempt{Event: event, Code: "K1", Door: "north"}, outcome.Admitted)
 	if first.Label != "Ana S." || first.Type != "Adult" || first.Order != "h-1" || first.Holder != nil || !first.AdmittedAt.Equal(sunday) {
 		t.Errorf("admission = %+v", first)
 	}
 	clock.Move(90 * time.Second)
-	again := scanned(t, s, north, door.Attempt{Event: event, Code: "k1", Door: "south"}, door.AlreadyAdmitted)
+	again := scanned(t, s, north, door.Attempt{Event: event, Code: "k1", Door: "south"}, outcome.AlreadyAdmitted)
 	if again.CheckinID != first.CheckinID || again.SecondsAgo != 90 || again.SameDoor || again.Door != "north" || !again.AdmittedAt.Equal(sunday) {
 		t.Errorf("second scan = %+v, want the facts of %+v", again, first)
 	}
 	office := kvtest.Login(t, s, fmt.Sprintf("church:%d", church))
-	seen := scanned(t, s, office, door.Attempt{Event: event, Code: "K1", Door: "north"}, door.AlreadyAdmitted)
+	seen := scanned(t, s, office, door.Attempt{Event: event, Code: "K1", Door: "north"}, outcome.AlreadyAdmitted)
 	if seen.Holder == nil || *seen.Holder != "Ana Souza" || !seen.SameDoor {
 		t.Errorf("second scan by the office = %+v, want the holder's name", seen)
 	}
-	unnamed := scanned(t, s, office, door.Attempt{Event: event, Code: "no such code"}, door.UnknownCode)
+	unnamed := scanned(t, s, office, door.Attempt{Event: event, Code: "no such code"}, outcome.UnknownCode)
 	if unnamed.Label != "" || unnamed.CheckinID != "" {
 		t.Errorf("unknown code = %+v, want nothing told", unnamed)
 	}
@@ -206,14 +207,14 @@ func TestDailyListAdmitsOnceADayOfTheZone(t *testing.T) {
 	p := gate(t, s, event)
 	for _, step := range []struct {
 		move time.Duration
-		want table.Outcome
+		want outcome.Outcome
 		list string
 	}{
-		{0, table.Admitted, `"2026-11-22"`},
-		{6 * time.Hour, door.AlreadyAdmitted, ""}, // the next day in UTC, the same in the zone
-		{2 * time.Hour, table.Admitted, `"2026-11-23"`},
-		{time.Hour, door.AlreadyAdmitted, ""},
-		{23 * time.Hour, table.Admitted, `"2026-11-24"`},
+		{0, outcome.Admitted, `"2026-11-22"`},
+		{6 * time.Hour, outcome.AlreadyAdmitted, ""}, // the next day in UTC, the same in the zone
+		{2 * time.Hour, outcome.Admitted, `"2026-11-23"`},
+		{time.Hour, outcome.AlreadyAdmitted, ""},
+		{23 * time.Hour, outcome.Admitted, `"2026-11-24"`},
 	} {
 		clock.Move(step.move)
 		d := scanned(t, s, p, door.Attempt{Event: event, Code: "K1"}, step.want)
@@ -229,7 +230,7 @@ func TestTwoTicketsOfOneCodeAdmitOnce(t *testing.T) {
 	s, _ := opened(t)
 	event := newEvent(t, s, "")
 	low := newTicket(t, s, event, "K-1", `,"type":"low"`)
-	high, err := kv.TwinTicket(s, kvtest.Parse(t, record.Ticket, fmt.Sprintf(`{"event_id":%d,"code":"K-1","type":"high"}`, event), true))
+	high, err := kv.DuplicateTicket(s, kvtest.Parse(t, record.Ticket, fmt.Sprintf(`{"event_id":%d,"code":"K-1","type":"high"}`, event), true))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,8 +242,8 @@ func TestTwoTicketsOfOneCodeAdmitOnce(t *testing.T) {
 		}
 	}
 	patched(t, s, record.Ticket, low, `{"code":"K-2"}`)
-	scanned(t, s, p, door.Attempt{Event: event, Code: "K-2"}, door.AlreadyAdmitted) // by the ticket
-	d := scanned(t, s, p, door.Attempt{Event: event, Code: "K-1"}, door.AlreadyAdmitted)
+	scanned(t, s, p, door.Attempt{Event: event, Code: "K-2"}, outcome.AlreadyAdmitted) // by the ticket
+	d := scanned(t, s, p, door.Attempt{Event: event, Code: "K-1"}, outcome.AlreadyAdmitted)
 	if d.Type != "high" {
 		t.Errorf("the other ticket of the code (%d) answers %+v", high.Int(), d)
 	}

@@ -17,11 +17,12 @@ import (
 	"doorward/kv/door"
 	"doorward/kv/keys"
 	"doorward/kv/kvtest"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/table"
 )
 
-// laptop is a store whose clock, log and restarts a test has in hand.
+// venueLaptop is a store whose clock, log and restarts a test has in hand.
 type venueLaptop struct {
 	*testing.T
 	*kv.Store
@@ -48,14 +49,14 @@ func (l *venueLaptop) restart() {
 
 func (l *venueLaptop) measure(offset time.Duration) {
 	l.Helper()
-	if err := l.Store.Tables.MeasureClock("centre", offset, l.Store.Tables.Now()); err != nil {
+	if err := l.Store.Tables.Clock.Measure("centre", offset, l.Store.Tables.Clock.Now()); err != nil {
 		l.Fatal(err)
 	}
 }
 
 func (l *venueLaptop) trust() {
 	l.Helper()
-	if _, err := l.Store.Tables.TrustClock(auth.Operator()); err != nil {
+	if _, err := l.Store.Tables.Clock.Trust(auth.Operator()); err != nil {
 		l.Fatal(err)
 	}
 }
@@ -66,7 +67,7 @@ func (l *venueLaptop) set(to time.Time) { l.clock.Move(to.Sub(l.clock.Now())) }
 func (l *venueLaptop) wantDoubt(when string, want table.Doubt) {
 	l.Helper()
 	for _, then := range []string{"", " and a restart"} {
-		if got := l.Store.Tables.Clock().Doubt; got != want {
+		if got := l.Store.Tables.Clock.Reading().Doubt; got != want {
 			l.Errorf("doubt of the clock %s%s = %q, want %q", when, then, got, want)
 		}
 		l.restart()
@@ -134,7 +135,7 @@ func TestTrustOfAClockBeforeTheBuild(t *testing.T) {
 func TestTrustIsForWhoRulesTheStore(t *testing.T) {
 	s, _ := opened(t)
 	for _, p := range []auth.Principal{{}, kvtest.Login(t, s, "denomination", "people:GET"), kvtest.Login(t, s, "church:1", "*:*")} {
-		if _, err := s.Tables.TrustClock(p); !errors.Is(err, auth.ErrForbidden) {
+		if _, err := s.Tables.Clock.Trust(p); !errors.Is(err, auth.ErrForbidden) {
 			t.Errorf("TrustClock by %v = %v, want ErrForbidden", p, err)
 		}
 	}
@@ -142,15 +143,15 @@ func TestTrustIsForWhoRulesTheStore(t *testing.T) {
 
 func TestClockTellsWhatWasMeasured(t *testing.T) {
 	l := newLaptop(t)
-	if got := l.Store.Tables.Clock(); got != (table.Clock{}) {
+	if got := l.Store.Tables.Clock.Reading(); got != (table.Reading{}) {
 		t.Errorf("Clock() of a new store = %+v, want nothing known", got)
 	}
 	l.measure(-90 * time.Millisecond)
-	want := table.Clock{Measured: sunday, Peer: "centre", Offset: -90 * time.Millisecond}
-	if got := l.Store.Tables.Clock(); got != want {
+	want := table.Reading{Measured: sunday, Peer: "centre", Offset: -90 * time.Millisecond}
+	if got := l.Store.Tables.Clock.Reading(); got != want {
 		t.Errorf("Clock() = %+v, want %+v", got, want)
 	}
-	if err := l.Store.Tables.MeasureClock(strings.Repeat("é", 1000), math.MinInt64, sunday); err != nil {
+	if err := l.Store.Tables.Clock.Measure(strings.Repeat("é", 1000), math.MinInt64, sunday); err != nil {
 		t.Errorf("MeasureClock of nonsense: %v", err)
 	}
 	l.wantDoubt("that nonsense was measured of", table.OffPeer)
@@ -162,7 +163,7 @@ func TestDoubtIsSaidOnce(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	l.config.Registerer = registry
 	l.restart()
-	if v := gauge(t, registry, "doorward_clock_offset_seconds"); !math.IsNaN(v) {
+	if v := kvtest.Metric(t, registry, "doorward_clock_offset_seconds"); !math.IsNaN(v) {
 		t.Errorf("doorward_clock_offset_seconds before a measure = %v, want NaN", v)
 	}
 	for _, want := range []struct {
@@ -173,10 +174,10 @@ func TestDoubtIsSaidOnce(t *testing.T) {
 	}{{time.Second, 0, 0, 0}, {-time.Hour, 1, 1, 0}, {-2 * time.Hour, 1, 1, 0}, {0, 0, 1, 1}, {time.Hour, 1, 2, 1}} {
 		l.measure(want.offset)
 		churches(t, l.Store, 2)
-		if v := gauge(t, registry, "doorward_clock_doubted"); v != want.doubted {
+		if v := kvtest.Metric(t, registry, "doorward_clock_doubted"); v != want.doubted {
 			t.Errorf("doorward_clock_doubted at an offset of %v = %v, want %v", want.offset, v, want.doubted)
 		}
-		if v := gauge(t, registry, "doorward_clock_offset_seconds"); v != want.offset.Seconds() {
+		if v := kvtest.Metric(t, registry, "doorward_clock_offset_seconds"); v != want.offset.Seconds() {
 			t.Errorf("doorward_clock_offset_seconds = %v, want %v", v, want.offset.Seconds())
 		}
 		warns, infos := strings.Count(l.log.String(), "level=WARN"), strings.Count(l.log.String(), "level=INFO")
@@ -199,14 +200,14 @@ func TestLaptopIn2035(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := scanned(t, l.Store, auth.Operator(), door.Attempt{Event: event, Code: "past"}, table.Admitted)
+	first := scanned(t, l.Store, auth.Operator(), door.Attempt{Event: event, Code: "past"}, outcome.Admitted)
 	l.wantFact(first, `[]`, "null")
 	church := kvtest.Create(t, l.Store, record.Church, `{"name":"A"}`)
 
 	l.set(in2035)
-	scanned(t, l.Store, auth.Operator(), door.Attempt{Event: event, Code: "past2"}, door.NoLongerValid)
+	scanned(t, l.Store, auth.Operator(), door.Attempt{Event: event, Code: "past2"}, outcome.NoLongerValid)
 	l.measure(sunday.Sub(in2035))
-	second := scanned(t, l.Store, auth.Operator(), door.Attempt{Event: event, Code: "past2"}, table.Admitted)
+	second := scanned(t, l.Store, auth.Operator(), door.Attempt{Event: event, Code: "past2"}, outcome.Admitted)
 	l.wantFact(second, `["clock_suspect"]`, fmt.Sprint(sunday.Sub(in2035).Milliseconds()))
 	if _, err := l.Store.Keys.Login(k.Key, secret); !errors.Is(err, table.ErrBadLogin) {
 		t.Errorf("Login in 2035 with a key until 2030 = %v, want ErrBadLogin: key expiry always counts", err)
@@ -216,7 +217,7 @@ func TestLaptopIn2035(t *testing.T) {
 	}
 
 	l.set(sunday.Add(time.Hour)) // a person puts the clock right; what was measured of it is not yet
-	third := scanned(t, l.Store, auth.Operator(), door.Attempt{Event: event, Code: "past3"}, table.Admitted)
+	third := scanned(t, l.Store, auth.Operator(), door.Attempt{Event: event, Code: "past3"}, outcome.Admitted)
 	l.wantFact(third, `["clock_suspect"]`, fmt.Sprint(sunday.Sub(in2035).Milliseconds()))
 	if at := updatedAt(t, patched(t, l.Store, record.Church, church, `{"name":"C"}`)); !at.Equal(in2035) {
 		t.Errorf("updated_at under a doubted clock that went back = %v, want %v still", at, in2035)
@@ -225,7 +226,7 @@ func TestLaptopIn2035(t *testing.T) {
 		t.Errorf("Login in 2026: %v", err)
 	}
 	l.measure(20 * time.Millisecond)
-	fourth := scanned(t, l.Store, auth.Operator(), door.Attempt{Event: event, Code: "past4"}, table.Admitted)
+	fourth := scanned(t, l.Store, auth.Operator(), door.Attempt{Event: event, Code: "past4"}, outcome.Admitted)
 	l.wantFact(fourth, `[]`, "20")
 	if at := updatedAt(t, patched(t, l.Store, record.Church, church, `{"name":"D"}`)); !at.Equal(l.clock.Now()) {
 		t.Errorf("updated_at under a believed clock = %v, want %v", at, l.clock.Now())
@@ -274,7 +275,7 @@ func TestStampsOfOthersMoveTheHybridClock(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.restart()
-		d := scanned(t, l.Store, auth.Operator(), door.Attempt{Event: event, Code: "K1"}, table.Admitted)
+		d := scanned(t, l.Store, auth.Operator(), door.Attempt{Event: event, Code: "K1"}, outcome.Admitted)
 		if got, want := l.hlc(d), fmt.Sprintf(`"%016x"`, c.want); got != want {
 			t.Errorf("hlc after a stamp %s = %s, want %s", c.name, got, want)
 		}
@@ -289,7 +290,7 @@ func TestClockBefore1970(t *testing.T) {
 	var last string
 	for _, code := range []string{"K1", "K2"} {
 		newTicket(t, l.Store, event, code, "")
-		d := scanned(t, l.Store, auth.Operator(), door.Attempt{Event: event, Code: code}, table.Admitted)
+		d := scanned(t, l.Store, auth.Operator(), door.Attempt{Event: event, Code: code}, outcome.Admitted)
 		if hlc := l.hlc(d); hlc <= last || hlc > `"0000000000001000"` {
 			t.Errorf("hlc in 1969 = %s, after %s", hlc, last)
 		} else {

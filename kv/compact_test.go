@@ -29,11 +29,11 @@ func TestCompactingChangesNothing(t *testing.T) {
 	for range 50 {
 		kvtest.Create(t, s, record.Person, `{"full_name":"Ana"}`)
 	}
-	before, epoch, seq := exported(t, s), s.Tables.Epoch(), s.Tables.Seq()
+	before, epoch, seq := exported(t, s), s.Tables.Epochs.Present(), s.Tables.Commits.Seq()
 	same := func(when string) {
 		t.Helper()
-		if after := exported(t, s); strings.Join(after, "\n") != strings.Join(before, "\n") || s.Tables.Epoch() != epoch || s.Tables.Seq() != seq {
-			t.Errorf("%s: %d records, epoch %s, seq %d", when, len(after), s.Tables.Epoch(), s.Tables.Seq())
+		if after := exported(t, s); strings.Join(after, "\n") != strings.Join(before, "\n") || s.Tables.Epochs.Present() != epoch || s.Tables.Commits.Seq() != seq {
+			t.Errorf("%s: %d records, epoch %s, seq %d", when, len(after), s.Tables.Epochs.Present(), s.Tables.Commits.Seq())
 		}
 		healthy(t, s)
 		if info, err := os.Stat(table.Path(dir)); err != nil || info.Mode().Perm() != 0o600 {
@@ -49,7 +49,7 @@ func TestCompactingChangesNothing(t *testing.T) {
 	if _, err := s.Files.Compact(t.Context(), kvtest.Login(t, s, "church:1", "*:*")); kindOf(err) != "forbidden" {
 		t.Errorf("Compact by a church's key = %v, want forbidden", err)
 	}
-	before, seq = exported(t, s), s.Tables.Seq() // with the key
+	before, seq = exported(t, s), s.Tables.Commits.Seq() // with the key
 	c, err := s.Files.Compact(t.Context(), auth.Operator())
 	if info, failed := os.Stat(table.Path(dir)); err != nil || failed != nil || c.Bytes != info.Size() || c.Before == 0 {
 		t.Errorf("Compact = %+v, %v, want the size of %v", c, err, info)
@@ -174,7 +174,7 @@ func TestDamageIsNotCompacted(t *testing.T) {
 	dir := folder(t)
 	s := reopenable(t, kv.Config{Dir: dir})
 	id := newTicket(t, s, newEvent(t, s, ""), "USED", "")
-	if err := s.Tables.NoteBackup(auth.Operator(), filepath.Join(dir, "monday.db")); err != nil {
+	if err := s.Files.NoteBackup(auth.Operator(), filepath.Join(dir, "monday.db")); err != nil {
 		t.Fatal(err)
 	}
 	closed(t, s)

@@ -36,7 +36,7 @@ func TestCopyOfAStoreThatIsWritten(t *testing.T) {
 	}()
 	for range 5 {
 		dir := t.TempDir()
-		before := s.Tables.Seq()
+		before := s.Tables.Commits.Seq()
 		c, err := s.Files.CopyTo(auth.Operator(), table.Path(dir))
 		if err != nil {
 			t.Fatal(err)
@@ -46,8 +46,8 @@ func TestCopyOfAStoreThatIsWritten(t *testing.T) {
 			t.Errorf("the copy is %v, %v, want mode 600 and %d bytes", info, err, c.Bytes)
 		}
 		other := kvtest.OpenConfig(t, table.Config{Dir: dir, Aside: true})
-		want := backup.Copied{Realm: s.Tables.Realm(), Node: s.Tables.Node(), Epoch: s.Tables.Epoch(), Seq: other.Tables.Seq(), At: sunday, Bytes: info.Size()}
-		if c != want || other.Tables.Seq() < before || other.Tables.Node() != s.Tables.Node() || other.Tables.Epoch() != s.Tables.Epoch() {
+		want := backup.Copied{Realm: s.Tables.Identity.Realm(), Node: s.Tables.Identity.Node(), Epoch: s.Tables.Epochs.Present(), Seq: other.Tables.Commits.Seq(), At: sunday, Bytes: info.Size()}
+		if c != want || other.Tables.Commits.Seq() < before || other.Tables.Identity.Node() != s.Tables.Identity.Node() || other.Tables.Epochs.Present() != s.Tables.Epochs.Present() {
 			t.Errorf("CopyTo = %+v, want %+v from sequence %d on", c, want, before)
 		}
 		healthy(t, other)

@@ -13,6 +13,7 @@ import (
 	"doorward/kv/auth"
 	"doorward/kv/door"
 	"doorward/kv/kvtest"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/table"
 	"doorward/kv/value"
@@ -47,7 +48,7 @@ func TestCurrentEventsAreThoseThatDoorsAreBusyWith(t *testing.T) {
 	want("Friday")
 	clock.Move(24 * time.Hour) // Friday
 	want("Friday", "Saturday")
-	scanned(t, s, auth.Operator(), door.Attempt{Event: 1, Code: "none"}, door.UnknownCode)
+	scanned(t, s, auth.Operator(), door.Attempt{Event: 1, Code: "none"}, outcome.UnknownCode)
 	want("Past", "Friday", "Saturday")
 	if e, err := s.Door.CurrentEvent(auth.Operator(), 1); err != nil || e.Name != "Past" || !e.Scanned.Equal(clock.Now()) {
 		t.Errorf("CurrentEvent = %+v, %v, want it as scanned now", e, err)
@@ -78,10 +79,10 @@ func TestAStatusTellsWhenADoorScannedLast(t *testing.T) {
 			t.Errorf("Scanned[%s] = %v, %v, want %v", door, got, err, at)
 		}
 	}
-	scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "K1", Door: "North"}, table.Admitted)
+	scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "K1", Door: "North"}, outcome.Admitted)
 	want("North", sunday)
 	clock.Move(time.Minute)
-	scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "none", Door: "North"}, door.UnknownCode)
+	scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "none", Door: "North"}, outcome.UnknownCode)
 	want("North", sunday.Add(time.Minute))
 	clock.Move(time.Hour)
 	for i, c := range []struct {

@@ -11,19 +11,18 @@ import (
 // A *BadFile is a file that holds no pages of a store.
 func Inspect(dir string) (backup.Report, error) {
 	var rep backup.Report
-	reason, err := engine.Walk(table.Path(dir), &table.Schema, engine.Findings{
-		Page: func(page uint64, reason string) { rep.AddDamage(table.Damage{Page: page, Reason: reason}) },
-		Row: func(b engine.Bucket, key, value []byte, err error) {
-			rep.Rows++
-			if err != nil {
-				rep.AddDamage(table.DamagedRow(b, key))
-				return
-			}
-			var st table.Stored
-			if b >= table.FirstKindBucket && st.Parse(value) == nil && !st.Deleted {
-				rep.Records++
-			}
-		},
+	bad := func(page uint64, reason string) { rep.AddDamage(table.Damage{Page: page, Reason: reason}) }
+	reason, err := engine.Walk(table.Path(dir), &table.Schema, bad, func(b engine.Bucket, row engine.Row) {
+		rep.Rows++
+		value, err := row.Value()
+		if err != nil {
+			rep.AddDamage(table.DamagedRow(b, row.Key))
+			return
+		}
+		var st table.Stored
+		if b >= table.FirstKindBucket && st.Parse(value) == nil && !st.Deleted {
+			rep.Records++
+		}
 	})
 	if reason != "" {
 		rep.AddDamage(table.Damage{Reason: "the file " + reason})

@@ -15,6 +15,7 @@ import (
 	"doorward/kv/door"
 	"doorward/kv/engine"
 	"doorward/kv/kvtest"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/scopes"
 	"doorward/kv/table"
@@ -102,7 +103,7 @@ func TestADoorIsToldOfDamageNotThatThereIsNothing(t *testing.T) {
 			s := reopenable(t, c)
 			event := newEvent(t, s, "")
 			newTicket(t, s, event, "USED", "")
-			scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "USED"}, table.Admitted)
+			scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "USED"}, outcome.Admitted)
 			closed(t, s)
 			misplaced(t, c.Dir, bucket, bit)
 			s = kvtest.OpenConfig(t, c)
@@ -110,7 +111,7 @@ func TestADoorIsToldOfDamageNotThatThereIsNothing(t *testing.T) {
 			if !errors.Is(err, engine.ErrCorrupt) {
 				t.Errorf("check-in with keys of bucket %s damaged = %v, %v, want ErrCorrupt", bucket, d.Outcome, err)
 			}
-			if n := gauge(t, registry, "doorward_store_corrupt_reads_total"); n == 0 {
+			if n := kvtest.Metric(t, registry, "doorward_store_corrupt_reads_total"); n == 0 {
 				t.Errorf("damaged keys of bucket %s are not counted", bucket)
 			}
 			closed(t, s)

@@ -24,13 +24,13 @@ func TestDamageToWhatAStoreIsKeepsItShut(t *testing.T) {
 	dir := folder(t)
 	s := reopenable(t, kv.Config{Dir: dir})
 	kvtest.Create(t, s, record.Person, `{"full_name":"Ana"}`)
-	if _, err := s.Tables.TrustClock(auth.Operator()); err != nil {
+	if _, err := s.Tables.Clock.Trust(auth.Operator()); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Tables.BeginEpoch("of a test"); err != nil {
+	if err := s.Tables.Epochs.Begin("of a test"); err != nil {
 		t.Fatal(err)
 	}
-	epoch := s.Tables.Epoch()
+	epoch := s.Tables.Epochs.Present()
 	closed(t, s)
 	sound, err := os.ReadFile(table.Path(dir))
 	if err != nil {
@@ -72,15 +72,15 @@ func TestDamageToWhatAStoreIsKeepsItShut(t *testing.T) {
 			defer closed(t, s)
 			switch name {
 			case "marker", "marker_times":
-				if s.Tables.Epoch() == epoch {
+				if s.Tables.Epochs.Present() == epoch {
 					t.Error("a folder that may be a copy goes on in its epoch")
 				}
 			case "clock":
-				if d := s.Tables.Clock().Doubt; d != table.Unknown {
+				if d := s.Tables.Clock.Reading().Doubt; d != table.Unknown {
 					t.Errorf("the clock is doubted because %q, want %q", d, table.Unknown)
 				}
-				if _, err := s.Tables.TrustClock(auth.Operator()); err != nil || s.Tables.Clock().Doubt != "" {
-					t.Errorf("trusted, it is doubted because %q, %v", s.Tables.Clock().Doubt, err)
+				if _, err := s.Tables.Clock.Trust(auth.Operator()); err != nil || s.Tables.Clock.Reading().Doubt != "" {
+					t.Errorf("trusted, it is doubted because %q, %v", s.Tables.Clock.Reading().Doubt, err)
 				}
 			}
 			if log.Len() == 0 && name != "compacted" && name != "free" && name != "restored" {
@@ -95,7 +95,7 @@ func TestDamageToWhatAStoreIsKeepsItShut(t *testing.T) {
 func TestABurntLeaseIsBurntBeyondADamagedOne(t *testing.T) {
 	dir := folder(t)
 	s := reopenable(t, kv.Config{Dir: dir})
-	if err := s.Laptop.Join(auth.Operator(), table.Upstream{URL: "https://centre.example", Node: anotherNode}, office.Credential{Realm: s.Tables.Realm()}); err != nil {
+	if err := s.Laptop.Join(auth.Operator(), table.Upstream{URL: "https://centre.example", Node: anotherNode}, office.Credential{Realm: s.Tables.Identity.Realm()}); err != nil {
 		t.Fatal(err)
 	}
 	for _, from := range []int64{1, 1001, 2001} {
@@ -107,7 +107,7 @@ func TestABurntLeaseIsBurntBeyondADamagedOne(t *testing.T) {
 	rows := keysOf(t, dir, "lease")
 	turned(t, dir, rowAt{"lease", rows[len(rows)-2]})
 	s = kvtest.OpenConfig(t, kv.Config{Dir: dir})
-	if err := s.Tables.BeginEpoch("of a test"); err != nil {
+	if err := s.Tables.Epochs.Begin("of a test"); err != nil {
 		t.Fatal(err)
 	}
 	id := kvtest.Create(t, s, record.Person, `{"full_name":"Rui"}`)
@@ -134,7 +134,7 @@ func TestAReadOnlyStoreShowsNobodyWhoIsToBeErased(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := kvtest.OpenConfig(t, kv.Config{Dir: k.dir, ReadOnly: true})
-	if s.Erasures.ErasuresUnfinished() == 0 {
+	if s.Erasures.Unfinished() == 0 {
 		t.Error("nothing is to be erased")
 	}
 	if err := s.Log.Export(auth.Operator(), record.Person, func(text []byte) error {

@@ -7,11 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"doorward/kv"
 	"doorward/kv/auth"
 	"doorward/kv/desk"
 	"doorward/kv/door"
 	"doorward/kv/entry"
 	"doorward/kv/kvtest"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/table"
 )
@@ -23,9 +25,9 @@ func TestDeleteCountsWhatRefers(t *testing.T) {
 		row(t, record.Person, 2, `{"full_name":"Eva","church_id":1}`), row(t, record.Membership, 1, `{"person":1,"group_id":1}`),
 		row(t, record.Event, 1, `{"name":"E","start_datetime":"2026-11-22T19:00:00Z","church_id":1,"regional_id":1}`),
 		row(t, record.Ticket, 1, `{"event_id":1,"code":"K1","person_id":1}`), row(t, record.Ticket, 2, `{"event_id":1,"code":"K2"}`))
-	first := scanned(t, s, auth.Operator(), door.Attempt{Event: 1, Code: "K1"}, table.Admitted)
+	first := scanned(t, s, auth.Operator(), door.Attempt{Event: 1, Code: "K1"}, outcome.Admitted)
 	undone(t, s, auth.Operator(), 1, first.CheckinID)
-	scanned(t, s, auth.Operator(), door.Attempt{Event: 1, Code: "K1"}, table.Admitted)
+	scanned(t, s, auth.Operator(), door.Attempt{Event: 1, Code: "K1"}, outcome.Admitted)
 	for _, c := range []struct {
 		kind *record.Kind
 		want map[string]int
@@ -51,7 +53,7 @@ func TestUsedTicketStaysAtItsEvent(t *testing.T) {
 	s, _ := opened(t)
 	here, there := newEvent(t, s, ""), newEvent(t, s, "")
 	used, fresh := newTicket(t, s, here, "K1", ""), newTicket(t, s, here, "K2", "")
-	scanned(t, s, auth.Operator(), door.Attempt{Event: here, Code: "K1"}, table.Admitted)
+	scanned(t, s, auth.Operator(), door.Attempt{Event: here, Code: "K1"}, outcome.Admitted)
 	move := fmt.Sprintf(`{"event_id":%d}`, there)
 	for id, want := range map[int64]string{used: "conflict", fresh: "ok"} {
 		_, err := s.Desk.Update(auth.Operator(), target(record.Ticket, id), kvtest.Parse(t, record.Ticket, move, false))
@@ -63,7 +65,7 @@ func TestUsedTicketStaysAtItsEvent(t *testing.T) {
 	if err != nil || got[0].Fate != desk.Rejected || kindOf(got[0].Err) != "conflict" {
 		t.Errorf("a row that moves a used ticket = %+v, %v, want it rejected", got, err)
 	}
-	scanned(t, s, auth.Operator(), door.Attempt{Event: here, Code: "K1"}, door.AlreadyAdmitted)
+	scanned(t, s, auth.Operator(), door.Attempt{Event: here, Code: "K1"}, outcome.AlreadyAdmitted)
 }
 
 func TestDeletedTicketFreesItsCode(t *testing.T) {
@@ -74,20 +76,23 @@ func TestDeletedTicketFreesItsCode(t *testing.T) {
 	if _, err := s.Desk.Create(auth.Operator(), target(record.Ticket, 0), form); !errors.Is(err, table.ErrConflict) {
 		t.Errorf("a second ticket of the code = %v, want a conflict", err)
 	}
+	holding := kv.Present(t, s, ticket)
 	if err := s.Desk.Delete(auth.Operator(), target(record.Ticket, ticket)); err != nil {
 		t.Fatal(err)
 	}
-	for _, k := range []*record.Kind{record.Ticket, record.HolderName, record.Holder} {
-		if _, err := s.Desk.Retrieve(auth.Operator(), target(k, ticket)); !errors.Is(err, table.ErrNotFound) {
+	for k, id := range map[*record.Kind]record.ID{record.Ticket: record.Int(ticket), record.TicketCode: record.Int(ticket), record.HolderName: holding, record.Holder: holding, record.HolderLabel: holding} {
+		at := target(k, 0)
+		at.ID = id
+		if _, err := s.Desk.Retrieve(auth.Operator(), at); !errors.Is(err, table.ErrNotFound) {
 			t.Errorf("%s of a deleted ticket = %v, want ErrNotFound", k.Name, err)
 		}
 	}
 	if err := s.Desk.Delete(auth.Operator(), target(record.Ticket, ticket)); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("second delete = %v, want ErrNotFound", err)
 	}
-	scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "K1"}, door.UnknownCode)
+	scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "K1"}, outcome.UnknownCode)
 	again := newTicket(t, s, event, "K1", `,"external_id":"x"`)
-	if d := scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "K1"}, table.Admitted); again == ticket || d.Label != "" {
+	if d := scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "K1"}, outcome.Admitted); again == ticket || d.Label != "" {
 		t.Errorf("the new ticket %d of the code answers %+v", again, d)
 	}
 	healthy(t, s)
@@ -98,12 +103,12 @@ func TestChangedCodeLeavesTheOldOne(t *testing.T) {
 	event := newEvent(t, s, "")
 	ticket := newTicket(t, s, event, "K1", "")
 	patched(t, s, record.Ticket, ticket, `{"code":"K2"}`)
-	scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "k1"}, door.UnknownCode)
-	scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "k2"}, table.Admitted)
+	scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "k1"}, outcome.UnknownCode)
+	scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "k2"}, outcome.Admitted)
 	patched(t, s, record.Ticket, ticket, `{"code":"K3"}`)
-	scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "K3"}, door.AlreadyAdmitted)
+	scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "K3"}, outcome.AlreadyAdmitted)
 	newTicket(t, s, event, "K2", "") // the code that was let in, on another ticket: it has been used
-	scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "K2"}, door.AlreadyAdmitted)
+	scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "K2"}, outcome.AlreadyAdmitted)
 	healthy(t, s)
 }
 
@@ -153,7 +158,7 @@ func TestATicketsRevisionSpeaksOfAllItsParts(t *testing.T) {
 func TestAnEventThatOnlyFactsAreOfIsKept(t *testing.T) {
 	s := kvtest.Open(t)
 	kvtest.Create(t, s, record.Event, `{"name":"E","start_datetime":"2026-11-22T19:00:00Z"}`)
-	scanned(t, s, auth.Operator(), door.Attempt{Event: 1, Code: "nobody's"}, door.UnknownCode)
+	scanned(t, s, auth.Operator(), door.Attempt{Event: 1, Code: "nobody's"}, outcome.UnknownCode)
 	conflict := &table.Conflict{}
 	if err := s.Desk.Delete(auth.Operator(), target(record.Event, 1)); !errors.As(err, &conflict) || conflict.Counts["scan"] != 1 {
 		t.Errorf("delete of an event with a refusal = %v, %v", err, conflict.Counts)

@@ -14,6 +14,7 @@ import (
 	"doorward/kv/door"
 	"doorward/kv/entry"
 	"doorward/kv/kvtest"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/table"
 )
@@ -99,7 +100,7 @@ func TestADiskFillsUpAndEmpties(t *testing.T) {
 	if got := exported(t, s); !slices.Equal(got, acknowledged) {
 		t.Errorf("after a restart there are %d records, want the %d acknowledged", len(got), len(acknowledged))
 	}
-	if err := s.Tables.Writable(); !errors.Is(err, disk.ErrFull) {
+	if err := s.Tables.Engine.Writable(); !errors.Is(err, disk.ErrFull) {
 		t.Errorf("Writable on a full disk = %v", err)
 	}
 	if err := file.Truncate(0); err != nil {
@@ -108,9 +109,9 @@ func TestADiskFillsUpAndEmpties(t *testing.T) {
 	kvtest.Create(t, s, record.Church, `{"name":"after"}`)
 	loaded(t, s, row(t, record.Church, 0, `{"name":"after too"}`))
 	for i := range tickets {
-		want := table.Admitted
+		want := outcome.Admitted
 		if slices.Contains(admitted, i) {
-			want = door.AlreadyAdmitted
+			want = outcome.AlreadyAdmitted
 		}
 		scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: fmt.Sprintf("K%d", i)}, want)
 	}

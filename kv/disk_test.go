@@ -20,6 +20,7 @@ import (
 	"doorward/kv/kvtest"
 	"doorward/kv/merge"
 	"doorward/kv/office"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/table"
 )
@@ -41,7 +42,7 @@ func TestAFullDiskRefusesInThePromisedOrder(t *testing.T) {
 		newTicket(t, s, event, fmt.Sprintf("K%d", i), "")
 	}
 	newTicket(t, s, event, "first", "")
-	scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "first", Nonce: "once"}, table.Admitted)
+	scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "first", Nonce: "once"}, outcome.Admitted)
 	w := &writesOnFullDisk{TB: t, s: s, event: event, church: church}
 	w.laptop = opens(t, s, enrolled(t, s, fmt.Sprintf("event:%d", event), auth.Venue{Names: true}), fmt.Sprintf("event-%d", event))
 	w.centre = opens(t, s, auth.Operator(), fmt.Sprintf("event-%d", event))
@@ -62,16 +63,16 @@ func TestAFullDiskRefusesInThePromisedOrder(t *testing.T) {
 			t.Errorf("with %d bytes free %q are refused, want %q", step.free, refused, step.refused)
 		}
 		var named []string
-		for _, full := range s.Tables.Shortages() {
+		for _, full := range s.Tables.Folder.Room.Shortages() {
 			named = append(named, full.What)
 		}
 		if got := strings.Join(named, " "); got != step.refused {
 			t.Errorf("with %d bytes free Shortages = %q, want %q", step.free, got, step.refused)
 		}
-		if got := gauge(t, registry, "doorward_store_disk_free_bytes"); got != float64(step.free) {
+		if got := kvtest.Metric(t, registry, "doorward_store_disk_free_bytes"); got != float64(step.free) {
 			t.Errorf("doorward_store_disk_free_bytes = %v, want %d", got, step.free)
 		}
-		if err := s.Tables.Writable(); (err != nil) != (step.free < checkins) || err != nil && !errors.Is(err, disk.ErrFull) {
+		if err := s.Tables.Engine.Writable(); (err != nil) != (step.free < checkins) || err != nil && !errors.Is(err, disk.ErrFull) {
 			t.Errorf("with %d bytes free Writable = %v", step.free, err)
 		}
 	}
@@ -115,7 +116,7 @@ func (w *writesOnFullDisk) all() string {
 		"a refusal": second(w.s.Door.CheckIn(auth.Operator(), door.Attempt{Event: w.event, Code: "nobody" + name})),
 		"a fact":    second(w.laptop.Write([]merge.DocWrite{fact.doc('a')})),
 		"pulled":    second(w.centre.Write([]merge.DocWrite{elsewhere.doc('b')})),
-		"a centre":  w.s.Laptop.Join(auth.Operator(), table.Upstream{}, office.Credential{Realm: w.s.Tables.Realm()}),
+		"a centre":  w.s.Laptop.Join(auth.Operator(), table.Upstream{}, office.Credential{Realm: w.s.Tables.Identity.Realm()}),
 	}) + w.refused(" repeated", map[string]error{ // which write nothing, and are answered for as long as the store is open
 		"check-in": second(w.s.Door.CheckIn(auth.Operator(), door.Attempt{Event: w.event, Code: "first", Nonce: "once"})),
 	})
@@ -146,10 +147,10 @@ func TestLimitsOfTheDiskCanBeSet(t *testing.T) {
 	var left room
 	left.Store(50 << 20)
 	s := kvtest.OpenConfig(t, kv.Config{Free: left.free, Disk: &disk.RoomLimits{Imports: 50<<20 + 1}})
-	if err := s.Tables.Room(disk.Imports); !errors.Is(err, disk.ErrFull) || !strings.Contains(err.Error(), "imports need 50.0 MiB free, and 50.0 MiB are") {
+	if err := s.Tables.Folder.Room.Check(disk.Imports); !errors.Is(err, disk.ErrFull) || !strings.Contains(err.Error(), "imports need 50.0 MiB free, and 50.0 MiB are") {
 		t.Errorf("Room(imports) = %v", err)
 	}
-	if err := s.Tables.Room(disk.Creates); err != nil {
+	if err := s.Tables.Folder.Room.Check(disk.Creates); err != nil {
 		t.Errorf("Room(creates) without a limit = %v", err)
 	}
 }

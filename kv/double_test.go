@@ -16,6 +16,7 @@ import (
 	"doorward/kv/auth"
 	"doorward/kv/door"
 	"doorward/kv/kvtest"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/table"
 )
@@ -74,7 +75,7 @@ func TestScansOfAnOfflineDoor(t *testing.T) {
 		newTicket(t, s, event, code, "")
 	}
 	p := gate(t, s, event)
-	first := scanned(t, s, p, door.Attempt{Event: event, Code: "K1", Door: "north"}, table.Admitted)
+	first := scanned(t, s, p, door.Attempt{Event: event, Code: "K1", Door: "north"}, outcome.Admitted)
 	clock.Move(time.Hour)
 	seen := sunday.Add(10 * time.Minute)
 	batch := []door.Attempt{
@@ -86,7 +87,7 @@ func TestScansOfAnOfflineDoor(t *testing.T) {
 		{Event: event, Code: "??", Nonce: "d", At: seen, LetIn: true},
 		{Event: event, Code: "K3", At: sunday.AddDate(9, 0, 0), LetIn: true},
 	}
-	want := []table.Outcome{table.Admitted, door.AlreadyAdmitted, "", door.AlreadyAdmitted, table.Admitted, door.UnknownCode, table.Admitted}
+	want := []outcome.Outcome{outcome.Admitted, outcome.AlreadyAdmitted, "", outcome.AlreadyAdmitted, outcome.Admitted, outcome.UnknownCode, outcome.Admitted}
 	var before []door.Judged
 	for round := range 2 {
 		got, err := s.Door.CheckInAll(p, batch)
@@ -129,11 +130,11 @@ func TestADayOfScansBelongsToItsDay(t *testing.T) {
 	clock.Move(24 * time.Hour)
 	for i, at := range []time.Time{sunday, sunday.AddDate(0, 0, 5)} { // yesterday's, and one of a clock that is ahead
 		got, err := s.Door.CheckInAll(p, []door.Attempt{{Event: event, Code: "K1", At: at}})
-		if err != nil || got[0].Outcome != table.Admitted {
+		if err != nil || got[0].Outcome != outcome.Admitted {
 			t.Errorf("scan %d = %+v, %v, want an admission", i, got, err)
 		}
 	}
-	scanned(t, s, p, door.Attempt{Event: event, Code: "K1"}, door.AlreadyAdmitted) // the second one was today's
+	scanned(t, s, p, door.Attempt{Event: event, Code: "K1"}, outcome.AlreadyAdmitted) // the second one was today's
 }
 
 // TestDoubleEntriesAreCounted reads the gauge over what is listed, and over a restart.
@@ -143,23 +144,17 @@ func TestDoubleEntriesAreCounted(t *testing.T) {
 	c.Registerer = registry
 	counted := func(want float64) {
 		t.Helper()
-		families, err := registry.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range families {
-			if f.GetName() == "doorward_double_entries" && f.GetMetric()[0].GetGauge().GetValue() != want {
-				t.Errorf("doorward_double_entries = %v, want %v", f.GetMetric()[0].GetGauge().GetValue(), want)
-			}
+		if got := kvtest.Metric(t, registry, "doorward_double_entries"); got != want {
+			t.Errorf("doorward_double_entries = %v, want %v", got, want)
 		}
 	}
 	s := reopenable(t, c)
 	event := newEvent(t, s, "")
 	ticket := newTicket(t, s, event, "K1", "")
 	counted(0)
-	first := scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "K1"}, table.Admitted)
+	first := scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "K1"}, outcome.Admitted)
 	for range 2 {
-		scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "K1", LetIn: true}, door.AlreadyAdmitted)
+		scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "K1", LetIn: true}, outcome.AlreadyAdmitted)
 	}
 	counted(2)
 	patched(t, s, record.Ticket, ticket, `{"state":"cancelled"}`)
@@ -196,8 +191,8 @@ func TestVerifyKnowsDoubleEntries(t *testing.T) {
 			s := reopenable(t, table.Config{Dir: dir})
 			event := newEvent(t, s, "")
 			newTicket(t, s, event, "K1", "")
-			scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "K1"}, table.Admitted)
-			scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "K1", LetIn: true}, door.AlreadyAdmitted)
+			scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "K1"}, outcome.Admitted)
+			scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "K1", LetIn: true}, outcome.AlreadyAdmitted)
 			healthy(t, s)
 			closed(t, s)
 			tampered(t, dir, func(tx *bbolt.Tx) error {

@@ -12,8 +12,8 @@ import (
 	"doorward/kv"
 	"doorward/kv/auth"
 	"doorward/kv/door"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
-	"doorward/kv/table"
 	"doorward/kv/value"
 )
 
@@ -101,7 +101,7 @@ func (f *drawnFact) members(event int64) []value.Member {
 type told struct {
 	Doubles  []string // check-in, why, and the one before
 	Admitted int
-	Outcomes map[table.Outcome]int
+	Outcomes map[outcome.Outcome]int
 	Types    map[string]door.TypeCount
 	Doors    map[string]int
 	Minutes  map[int][2]int
@@ -117,7 +117,7 @@ func toldBy(t testing.TB, s *kv.Store, event int64) told {
 	if err != nil || page.Count != len(page.Entries) || st.Doubles != page.Count {
 		t.Fatalf("DoubleEntries = %+v, %v, the status counts %d", page, err, st.Doubles)
 	}
-	got := told{Admitted: st.Admitted, Outcomes: map[table.Outcome]int{}, Types: st.Types, Doors: st.Doors, Minutes: map[int][2]int{}}
+	got := told{Admitted: st.Admitted, Outcomes: map[outcome.Outcome]int{}, Types: st.Types, Doors: st.Doors, Minutes: map[int][2]int{}}
 	for _, e := range page.Entries {
 		line := e.CheckinID + " " + string(e.Reason)
 		if e.First != nil {
@@ -138,7 +138,7 @@ func toldBy(t testing.TB, s *kv.Store, event int64) told {
 
 // modelled is the same said in the plainest way: every check-in against every other.
 func modelled(facts []*drawnFact) told {
-	want := told{Outcomes: map[table.Outcome]int{}, Types: map[string]door.TypeCount{}, Doors: map[string]int{}, Minutes: map[int][2]int{}}
+	want := told{Outcomes: map[outcome.Outcome]int{}, Types: map[string]door.TypeCount{}, Doors: map[string]int{}, Minutes: map[int][2]int{}}
 	state, undone := map[int]string{}, map[record.ID]bool{}
 	for _, f := range facts {
 		switch f.kind {
@@ -160,10 +160,10 @@ func modelled(facts []*drawnFact) told {
 		minute := want.Minutes[f.hlc]
 		switch {
 		case f.kind == record.Scan:
-			want.Outcomes[door.Blocked]++
+			want.Outcomes[outcome.Blocked]++
 			minute[1]++
 		case f.kind == record.Checkin && f.counts() && undone[f.id]:
-			want.Outcomes[door.Undone]++
+			want.Outcomes[outcome.Undone]++
 		case live(f):
 			var inside *drawnFact
 			for _, o := range sorted {
@@ -177,22 +177,22 @@ func modelled(facts []*drawnFact) told {
 			}
 			if f.direction == "out" {
 				if inside == nil {
-					want.Outcomes[door.NotInside]++
+					want.Outcomes[outcome.NotInside]++
 				} else {
-					want.Outcomes[door.Left]++
+					want.Outcomes[outcome.Left]++
 				}
 				break
 			}
 			id := record.Checkin.FormatID(f.id)
 			if inside != nil {
-				want.Outcomes[door.AlreadyAdmitted]++
+				want.Outcomes[outcome.AlreadyAdmitted]++
 				want.Doubles = append(want.Doubles, id+" already_admitted after "+record.Checkin.FormatID(inside.id))
 				break
 			}
 			if state[f.ticket] == "cancelled" {
 				want.Doubles = append(want.Doubles, id+" cancelled")
 			}
-			want.Outcomes[table.Admitted]++
+			want.Outcomes[outcome.Admitted]++
 			want.Admitted++
 			want.Doors[fmt.Sprint("door ", f.code)]++
 			minute[0]++

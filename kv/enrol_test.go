@@ -2,11 +2,15 @@ package kv_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/oklog/ulid/v2"
+
 	"doorward/kv"
+	"doorward/kv/admission"
 	"doorward/kv/auth"
 	"doorward/kv/desk"
 	"doorward/kv/docs"
@@ -49,7 +53,7 @@ func TestCodeWorksOnce(t *testing.T) {
 		t.Errorf("Exchange(wrong code) = %v, want ErrCode", err)
 	}
 	c, err := s.Venues.Exchange(code, office.Joiner{Node: laptopNode, Secret: mine})
-	if err != nil || c.ID != id || c.Realm != s.Tables.Realm() || c.Centre != s.Tables.Node() || len(c.CodeKey) == 0 {
+	if err != nil || c.ID != id || c.Realm != s.Tables.Identity.Realm() || c.Centre != s.Tables.Identity.Node() || len(c.CodeKey) == 0 {
 		t.Fatalf("Exchange(code) = %+v, %v", c, err)
 	}
 	if again, err := s.Venues.Exchange(code, office.Joiner{Node: laptopNode, Secret: mine}); err != nil || again.Key != c.Key {
@@ -115,7 +119,7 @@ func TestNobodyJoinsUnderAnothersName(t *testing.T) {
 		}
 		return c
 	}
-	joins("the centre's own name", first, s.Tables.Node(), "mine", "", office.ErrEnrolled)
+	joins("the centre's own name", first, s.Tables.Identity.Node(), "mine", "", office.ErrEnrolled)
 	mine := joins("a new laptop", first, laptopNode, "mine", "", nil)
 	second := enrol()
 	joins("a stranger", second, laptopNode, "stolen", "", office.ErrEnrolled)
@@ -143,7 +147,7 @@ func TestNobodyJoinsUnderAnothersName(t *testing.T) {
 func TestALaptopEnrolsNoLaptop(t *testing.T) {
 	for _, url := range []string{"https://centre.example", ""} { // "": its records came by a file
 		s, event, _, code := invited(t, kvtest.NewClock(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)))
-		if err := s.Laptop.Join(auth.Operator(), table.Upstream{URL: url, Node: anotherNode}, office.Credential{Realm: s.Tables.Realm()}); err != nil {
+		if err := s.Laptop.Join(auth.Operator(), table.Upstream{URL: url, Node: anotherNode}, office.Credential{Realm: s.Tables.Identity.Realm()}); err != nil {
 			t.Fatal(err)
 		}
 		e := office.Enrolment{Name: "south", Level: auth.Level{Name: auth.EventOf, IDs: []int64{event}}}
@@ -224,7 +228,7 @@ func TestRevokedLaptopBringsFactsAlone(t *testing.T) {
 	if err != nil || len(doc.Revisions) != 1 || !strings.Contains(string(doc.Revisions[0].Body), `"flags":["needs_review"]`) || doc.Revisions[0].Revision != first {
 		t.Errorf("the fact is %v, %v, want it marked under its own revision", doc.Revisions, err)
 	}
-	page, err := s.Door.Reviews(auth.Operator(), door.ReviewQuery{Where: []desk.Where{{Field: "flags", In: []any{door.FlagNeedsReview}}}, Limit: 9})
+	page, err := s.Door.Reviews(auth.Operator(), door.ReviewQuery{Where: []desk.Where{{Field: "flags", In: []any{admission.FlagNeedsReview}}}, Limit: 9})
 	if err != nil || page.Count != 1 || page.Facts[0].Kind != record.Scan || page.Facts[0].Outcome != "unknown_code" || page.Facts[0].Node != laptopNode {
 		t.Errorf("Reviews = %+v, %v, want the refused scan", page, err)
 	}
@@ -239,8 +243,8 @@ func TestJoinTakesAnEmptyStoreOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, ok, err := s.Laptop.Upstream()
-	if s.Tables.Realm() != c.Realm || s.Tables.Centre() != anotherNode || !ok || got.Key != "dw_k" || err != nil {
-		t.Errorf("after Join: realm %s, centre %s, upstream %+v %v %v", s.Tables.Realm(), s.Tables.Centre(), got, ok, err)
+	if s.Tables.Identity.Realm() != c.Realm || s.Tables.Identity.Centre() != anotherNode || !ok || got.Key != "dw_k" || err != nil {
+		t.Errorf("after Join: realm %s, centre %s, upstream %+v %v %v", s.Tables.Identity.Realm(), s.Tables.Identity.Centre(), got, ok, err)
 	}
 	p, err := s.Keys.Login(key, secret)
 	if err != nil || p.Key() < record.FirstDrawn {
@@ -295,4 +299,113 @@ func TestNoTwoLaptopsHaveOneName(t *testing.T) {
 		t.Fatal(err)
 	}
 	enrols("north", true)
+}
+
+// enrolments are all that a laptop could be enrolled for at the store of twoChurches, and more that is not there.
+func enrolments() (all []office.Enrolment) {
+	event := func(ids ...int64) auth.Level { return auth.Level{Name: auth.EventOf, IDs: ids} }
+	church := func(ids ...int64) auth.Level { return auth.Level{Name: auth.ChurchOf, IDs: ids} }
+	for _, level := range []auth.Level{event(1), event(3), event(9), event(), church(1), church(1, 2), church(9), {Name: auth.Denomination}} {
+		for _, events := range [][]int64{nil, {1}, {2}, {3, 3}, {9}} {
+			for bits := range 8 {
+				v := auth.Venue{Finance: bits&1 != 0, Mirror: bits&2 != 0, Names: bits&4 != 0}
+				all = append(all, office.Enrolment{Level: level, Events: events, Venue: v})
+			}
+		}
+	}
+	return all
+}
+
+// TestEnrolRefusesWhatItsPullWouldRefuse: each database that a laptop is told to exchange is one that it may read or write, and nothing
+// that it was enrolled for is missing among them.
+func TestEnrolRefusesWhatItsPullWouldRefuse(t *testing.T) {
+	s := twoChurches(t)
+	taken := 0
+	for i, e := range enrolments() {
+		e.Name = fmt.Sprint("laptop ", i)
+		name := fmt.Sprintf("%s, events %v, %+v", e.Level.String(), e.Events, e.Venue)
+		_, code, _, err := s.Venues.Enrol(auth.Operator(), e)
+		var faults fault.ByField
+		if errors.As(err, &faults) {
+			continue
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		taken++
+		c, err := s.Venues.Exchange(code, office.Joiner{Node: ulid.Make().String(), Secret: keys.HashSecret("mine")})
+		if err != nil {
+			t.Fatalf("%s: Exchange = %v", name, err)
+		}
+		p, err := s.Keys.Login(c.Key, "mine")
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := s.Venues.Exchanged(p, 0)
+		if err != nil {
+			t.Fatalf("%s: Exchanged = %v", name, err)
+		}
+		held := map[string]bool{}
+		for _, x := range all {
+			if held[x.Name] {
+				t.Errorf("%s: %s is exchanged twice", name, x.Name)
+			}
+			held[x.Name] = true
+			mayExchange(t, s, p, name, x)
+		}
+		for _, want := range wanted(&e) {
+			if !held[want] {
+				t.Errorf("%s: %s is not exchanged", name, want)
+			}
+		}
+	}
+	if taken < 20 {
+		t.Errorf("only %d enrolments were taken", taken)
+	}
+}
+
+// mayExchange checks that a laptop may do with a database what it is told to do.
+func mayExchange(t *testing.T, s *kv.Store, p auth.Principal, name string, x office.Exchanged) {
+	t.Helper()
+	db, err := s.Docs.Database(p, x.Name)
+	if err != nil {
+		t.Errorf("%s: Database(%s) = %v", name, x.Name, err)
+		return
+	}
+	if x.Pull {
+		if _, _, err := db.Changes(docs.Feed{Limit: 1}); err != nil {
+			t.Errorf("%s: pull of %s = %v", name, x.Name, err)
+		}
+	}
+	if x.Push {
+		if _, err := db.Write(nil); err != nil {
+			t.Errorf("%s: push to %s = %v", name, x.Name, err)
+		}
+	}
+}
+
+// wanted are the databases that an enrolment asks for.
+func wanted(e *office.Enrolment) (names []string) {
+	events := e.Events
+	if e.Level.Name == auth.EventOf {
+		events = append(events, e.Level.IDs...)
+	}
+	for _, id := range events {
+		names = append(names, fmt.Sprint("event-", id))
+		if e.Venue.Names {
+			names = append(names, fmt.Sprintf("event-%d-names", id))
+		}
+	}
+	if e.Level.Name == auth.ChurchOf && !e.Venue.Mirror { // a mirror has all churches in records
+		for _, id := range e.Level.IDs {
+			names = append(names, fmt.Sprint("church-", id))
+			if e.Venue.Finance {
+				names = append(names, fmt.Sprintf("church-%d-finance", id))
+			}
+		}
+	}
+	if e.Venue.Mirror {
+		names = append(names, "records")
+	}
+	return names
 }

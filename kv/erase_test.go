@@ -1,23 +1,31 @@
 package kv_test
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"doorward/kv"
 	"doorward/kv/auth"
+	"doorward/kv/desk"
 	"doorward/kv/docs"
 	"doorward/kv/door"
 	"doorward/kv/entry"
 	"doorward/kv/erase"
+	"doorward/kv/idempotency"
+	"doorward/kv/inbox"
 	"doorward/kv/kvtest"
 	"doorward/kv/merge"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/rev"
-	"doorward/kv/table"
 )
 
 // After an erasure and a compaction no byte of the folder tells of the person, and everything else is as it was.
@@ -27,30 +35,25 @@ func TestAnErasedPersonLeavesNoBytes(t *testing.T) {
 		t.Fatalf("before: %v, want all of %v", found, traces)
 	}
 	e := k.erase(t)
-	if want := (erase.Erased{Tickets: 1, Memberships: 1, Conflicts: e.Conflicts, Refusals: 2, Answers: 3}); e != want || e.Conflicts == 0 {
+	if want := (erase.Erased{Tickets: 2, Memberships: 1, Conflicts: e.Conflicts, Refusals: 2, Answers: 4}); e != want || e.Conflicts == 0 {
 		t.Errorf("Erase = %+v, want %+v", e, want)
 	}
 	healthy(t, k.Store)
 	for _, test := range []struct{ code, want string }{{"KEEP", "admitted"}, {"PASSED", "admitted"}} {
-		scanned(t, k.Store, auth.Operator(), door.Attempt{Event: 1, Code: test.code}, table.Outcome(test.want))
+		scanned(t, k.Store, auth.Operator(), door.Attempt{Event: 1, Code: test.code}, outcome.Outcome(test.want))
 	}
-	if r, err := k.Store.Desk.Retrieve(auth.Operator(), target(record.Ticket, k.ticket)); err != nil || member(r.JSON, "holder_name") != "null" || member(r.JSON, "code") != `"KEEP"` {
-		t.Errorf("the ticket is %s, %v, want its code and no name", r.JSON, err)
-	}
+	k.shows(t, k.Store, "holder_name", "null", "code", `"KEEP"`)
 	if r, err := k.Store.Desk.Retrieve(auth.Operator(), target(record.Ticket, k.ticket+1)); err != nil || member(r.JSON, "holder_name") != `"Ana"` {
 		t.Errorf("the ticket that was passed on is %s, %v, want Ana's", r.JSON, err)
 	}
-	if due, _, err := k.Store.Erasures.ErasuresDue(); err != nil || due != 3 {
-		t.Errorf("due = %d, %v, want 3", due, err)
+	if due, _, err := k.Store.Erasures.Uncompacted(); err != nil || due != 5 {
+		t.Errorf("due = %d, %v, want 5", due, err)
 	}
-	k.compacted(t)
-	if found := traced(t, k.dir); found != nil {
-		t.Errorf("after: %v", found)
-	}
+	k.lacksTraces(t)
 	k.Store = reopenable(t, kv.Config{Dir: k.dir})
 	defer closed(t, k.Store)
 	healthy(t, k.Store)
-	if due, _, err := k.Store.Erasures.ErasuresDue(); err != nil || due != 0 {
+	if due, _, err := k.Store.Erasures.Uncompacted(); err != nil || due != 0 {
 		t.Errorf("due after compacting = %d, %v, want none", due, err)
 	}
 }
@@ -108,26 +111,21 @@ func TestATicketThatComesLateComesWithoutErasedNames(t *testing.T) {
 	defer closed(t, k.Store)
 	names := []string{"event-1", "event-1-names", "event-1-holders"}
 	for _, name := range names {
-		replicated(t, opens(t, k.Store, k.pair.p, name), k.Store.Tables.Node(), opens(t, k.pair.venue, auth.Operator(), name))
+		replicated(t, opens(t, k.Store, k.pair.p, name), k.Store.Tables.Identity.Node(), opens(t, k.pair.venue, auth.Operator(), name))
 	}
 	patched(t, k.pair.venue, record.Ticket, k.ticket, `{"holder_name":"Zacarias Later"}`)
+	holding := kv.Present(t, k.Store, k.ticket)
 	k.erase(t)
 	for _, name := range names {
-		replicated(t, opens(t, k.pair.venue, auth.Operator(), name), k.pair.venue.Tables.Node(), opens(t, k.Store, k.pair.p, name)) // the person is refused
+		replicated(t, opens(t, k.pair.venue, auth.Operator(), name), k.pair.venue.Tables.Identity.Node(), opens(t, k.Store, k.pair.p, name)) // the person is refused
 	}
-	r, err := k.Store.Desk.Retrieve(auth.Operator(), target(record.Ticket, k.ticket))
-	if err != nil || member(r.JSON, "holder_name") != "null" {
-		t.Errorf("the ticket is %s, %v, want no name", r.JSON, err)
-	}
-	w := merge.DocWrite{ID: record.HolderName.DocID(record.Int(k.ticket)), Path: chain("a"), Body: []byte(`{"event_id":1,"full_name":"Zacarias Later"}`)}
+	k.holderAt(t, k.Store, "")
+	w := merge.DocWrite{ID: record.HolderName.DocID(holding), Path: chain("a"), Body: fmt.Appendf(nil, `{"event_id":1,"ticket_id":%d,"full_name":"Zacarias Later"}`, k.ticket)}
 	door := enrolled(t, k.Store, "event:1", auth.Venue{Names: true}) // of a laptop that may not write it the centre keeps what it refuses
 	if err := push(t, opens(t, k.Store, door, "event-1-names"), w); kindOf(err) != "forbidden" {
 		t.Errorf("push by a laptop of the event = %v, want forbidden", err)
 	}
-	k.compacted(t)
-	if found := traced(t, k.dir); found != nil {
-		t.Errorf("after: %v", found)
-	}
+	k.lacksTraces(t)
 	k.Store = reopenable(t, kv.Config{Dir: k.dir})
 	healthy(t, k.Store)
 }
@@ -137,7 +135,7 @@ func TestALaptopErasesWhatTheCentreSays(t *testing.T) {
 	k := knowing(t)
 	defer closed(t, k.Store)
 	for _, name := range []string{"event-1", "event-1-names", "event-1-holders"} {
-		replicated(t, opens(t, k.Store, k.pair.p, name), k.Store.Tables.Node(), opens(t, k.pair.venue, auth.Operator(), name))
+		replicated(t, opens(t, k.Store, k.pair.p, name), k.Store.Tables.Identity.Node(), opens(t, k.pair.venue, auth.Operator(), name))
 	}
 	k.erase(t)
 	var told []merge.DocWrite
@@ -155,7 +153,7 @@ func TestALaptopErasesWhatTheCentreSays(t *testing.T) {
 	}
 	kv.AwaitErasures(t, k.pair.venue)
 	for _, name := range []string{"church-1", "event-1", "event-1-names", "event-1-holders"} {
-		replicated(t, opens(t, k.Store, k.pair.p, name), k.Store.Tables.Node(), opens(t, k.pair.venue, auth.Operator(), name))
+		replicated(t, opens(t, k.Store, k.pair.p, name), k.Store.Tables.Identity.Node(), opens(t, k.pair.venue, auth.Operator(), name))
 	}
 	k.venueLacksTraces(t)
 	healthy(t, k.pair.venue)
@@ -193,10 +191,7 @@ func TestAnErasureIsFinishedAfterACrash(t *testing.T) {
 			closed(t, k.Store)
 			k.Store = reopenable(t, kv.Config{Dir: k.dir})
 			healthy(t, k.Store)
-			k.compacted(t)
-			if found := traced(t, k.dir); found != nil {
-				t.Errorf("after: %v", found)
-			}
+			k.lacksTraces(t)
 		})
 	}
 }
@@ -222,4 +217,170 @@ func TestWhoMayErase(t *testing.T) {
 	if _, err := k.pair.venue.Erasures.Erase(auth.Operator(), record.Person, record.Int(k.person)); kindOf(err) != "conflict" {
 		t.Errorf("at a laptop: %v, want conflict", err)
 	}
+}
+
+// traces are words that stand only in what belongs to the person who is erased.
+var traces = []string{"Zacarias", "Zulmira", "zaca@example.org", "zulmira@example.org", "5511987654321", "98765432100", "RG-4711-Z", "Ztreet 9", "Zacarias Q."}
+
+// known is a store that knows a person in every way: at present and before, in branches, in what staff shall look at, and in what
+// is kept for keys of idempotency.
+type known struct {
+	*kv.Store
+	dir    string
+	person int64
+	ticket int64
+	old    rev.ID // of the person, before the last change
+	pair   joined
+}
+
+func knowing(t testing.TB) *known {
+	t.Helper()
+	k := &known{dir: folder(t)}
+	k.Store = reopenable(t, kv.Config{Dir: k.dir})
+	for range 2 {
+		kvtest.Create(t, k.Store, record.Church, `{"name":"Church"}`)
+	}
+	event := kvtest.Create(t, k.Store, record.Event, `{"name":"Camp","start_datetime":"2026-11-22T19:00:00Z","church_id":1}`)
+	group := kvtest.Create(t, k.Store, record.Group, `{"name":"Choir","church_id":1}`)
+	k.person = k.once(t, record.Person, `{"full_name":"Zulmira First","email":"zulmira@example.org","church_id":1}`)
+	bystander := kvtest.Create(t, k.Store, record.Person, `{"full_name":"Ana","church_id":1}`)
+	member := k.once(t, record.Membership, fmt.Sprintf(`{"person":%d,"group_id":%d}`, k.person, group))
+	patched(t, k.Store, record.Membership, member, `{"is_approved":false}`)
+	k.ticket = k.once(t, record.Ticket, fmt.Sprintf(`{"event_id":%d,"code":"KEEP","holder_name":"Zacarias Quintela","email":"zaca@example.org","phone":"+5511987654321","person_id":%d}`, event, k.person))
+	passed := kvtest.Create(t, k.Store, record.Ticket, fmt.Sprintf(`{"event_id":%d,"code":"PASSED","holder_name":"Zacarias Quintela","email":"zaca@example.org","person_id":%d}`, event, k.person))
+	patched(t, k.Store, record.Ticket, passed, fmt.Sprintf(`{"holder_name":"Ana","email":"ana@example.org","person_id":%d}`, bystander))
+	gone := k.once(t, record.Ticket, fmt.Sprintf(`{"event_id":%d,"code":"GONE","holder_name":"Zacarias Quintela","email":"zaca@example.org","person_id":%d}`, event, k.person))
+	if err := k.Store.Desk.Delete(auth.Operator(), target(record.Ticket, gone)); err != nil {
+		t.Fatal(err)
+	}
+	k.branch(t)
+	patched(t, k.Store, record.Person, k.person, `{"full_name":"Zacarias Q","cpf":"98765432100","rg":"RG-4711-Z","phone":"+5511987654321","location":{"street":"Ztreet 9"}}`)
+	tree := kv.TreeOf(t, k.Store, record.Person, k.person)
+	k.old = tree.Winner().Revision
+	patched(t, k.Store, record.Person, k.person, `{"occupation":"baker"}`)
+	k.refusals(t)
+	return k
+}
+
+// once makes a record with an Idempotency-Key.
+func (k *known) once(t testing.TB, kind *record.Kind, body string) int64 {
+	t.Helper()
+	at := desk.Target{Surface: record.Admin, Kind: kind, Once: &idempotency.Request{Key: sha256.Sum256([]byte(body))}}
+	r, err := k.Store.Desk.Create(auth.Operator(), at, kvtest.Parse(t, kind, body, true))
+	if err != nil {
+		t.Fatalf("create %s: %v", body, err)
+	}
+	return r.ID.Int()
+}
+
+// meets has the centre enrol a new laptop.
+func (k *known) meets(t testing.TB, of auth.Level) {
+	t.Helper()
+	k.pair = joined{centre: k.Store, venue: kvtest.Open(t)}
+	if err := kv.SetLeaf(k.pair.venue); err != nil {
+		t.Fatal(err)
+	}
+	k.enrols(t, of)
+}
+
+// branch has a laptop and the centre change one field, which leaves a loser, its body and a conflict.
+func (k *known) branch(t testing.TB) {
+	t.Helper()
+	k.pair = joined{centre: k.Store, venue: kvtest.Open(t)}
+	if err := kv.SetLeaf(k.pair.venue); err != nil {
+		t.Fatal(err)
+	}
+	k.pair.p = enrolled(t, k.Store, "church:1", auth.Venue{Node: k.pair.venue.Tables.Identity.Node(), Names: true})
+	k.pair.sync(t)
+	patched(t, k.Store, record.Person, k.person, `{"full_name":"Zulmira Centre"}`)
+	patched(t, k.pair.venue, record.Person, k.person, `{"full_name":"Zacarias Laptop"}`)
+	if refused := k.pair.sync(t); refused != nil {
+		t.Fatalf("refused: %v", refused)
+	}
+	if n := pageOf(t, k.Store, record.Conflict).Count; n == 0 {
+		t.Fatal("there is no conflict")
+	}
+}
+
+// refusals pushes what is not taken: of the person, and of a ticket that names the person.
+func (k *known) refusals(t testing.TB) {
+	t.Helper()
+	key := kvtest.Login(t, k.Store, "church:1", "sync:*", "people:*", "group:GET", "memberships:*", "event:GET")
+	for _, w := range []merge.DocWrite{
+		{ID: record.Person.DocID(record.Int(k.person)), Path: chain("a"), Body: []byte(`{"full_name":"Zacarias Refused","unknown":1}`)},
+		{ID: "membership:0000000000000077", Path: chain("a"), Body: fmt.Appendf(nil, `{"person":%d,"group_id":1,"note":"Zulmira"}`, k.person)},
+	} {
+		results, err := opens(t, k.Store, key, "church-1").Write([]merge.DocWrite{w})
+		if err != nil || kindOf(results[0].Err) != "forbidden" {
+			t.Fatalf("push = %+v, %v, want a refusal", results, err)
+		}
+	}
+}
+
+// erase erases the person.
+func (k *known) erase(t testing.TB) erase.Erased {
+	t.Helper()
+	e, err := k.Store.Erasures.Erase(auth.Operator(), record.Person, record.Int(k.person))
+	if err != nil {
+		t.Fatalf("erase: %v", err)
+	}
+	return e
+}
+
+// traced are the traces in the files of a folder.
+func traced(t testing.TB, dir string) (found []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		text = kvtest.Lower(text)
+		for _, trace := range traces {
+			if bytes.Contains(text, []byte(strings.ToLower(trace))) {
+				found = append(found, trace+" in "+e.Name())
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// compacted writes the store's file anew and closes it.
+func (k *known) compacted(t testing.TB) {
+	t.Helper()
+	if _, err := k.Store.Files.Compact(t.Context(), auth.Operator()); err != nil {
+		t.Fatalf("compact: %v", err)
+	}
+	closed(t, k.Store)
+}
+
+// lacksTraces compacts and closes the centre, and wants no file of its folder to tell of the person.
+func (k *known) lacksTraces(t testing.TB) {
+	t.Helper()
+	k.compacted(t)
+	if found := traced(t, k.dir); found != nil {
+		t.Errorf("the centre holds %v", found)
+	}
+}
+
+// TestAnErasedPersonIsInNothingThatStaffHaveSettled: the file keeps the body of a refusal and of a conflict that is off the list.
+func TestAnErasedPersonIsInNothingThatStaffHaveSettled(t *testing.T) {
+	k := knowing(t)
+	for _, r := range matters(t, k.Store, auth.Operator(), record.Refusal) {
+		if err := k.Store.Inbox.Resolve(auth.Operator(), inbox.Item{Kind: record.Refusal, ID: r.ID}, inbox.Choice{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, r := range matters(t, k.Store, auth.Operator(), record.Conflict) {
+		if err := k.Store.Inbox.Resolve(auth.Operator(), inbox.Item{Kind: record.Conflict, ID: r.ID}, inbox.Choice{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	k.erase(t)
+	healthy(t, k.Store)
+	k.lacksTraces(t)
 }

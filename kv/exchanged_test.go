@@ -46,7 +46,7 @@ func TestWhenAnEventIsOver(t *testing.T) {
 			}
 			p, _ := letIn(t, s, e)
 			clock.Move(try.asked)
-			if err := s.Tables.MeasureClock(anotherNode, try.offset, s.Tables.Now()); err != nil {
+			if err := s.Tables.Clock.Measure(anotherNode, try.offset, s.Tables.Clock.Now()); err != nil {
 				t.Fatal(err)
 			}
 			all, err := s.Venues.Exchanged(p, try.after)
@@ -119,7 +119,7 @@ func TestAChurchKeepsItsEvents(t *testing.T) {
 			t.Errorf("%s %d = %v, want it to stay", k.Name, id, err)
 		}
 	}
-	if err := s.Laptop.Release(auth.Operator(), db, s.Tables.Seq(), "reference", "church-1"); err != nil {
+	if err := s.Laptop.Release(auth.Operator(), db, s.Tables.Commits.Seq(), "reference", "church-1"); err != nil {
 		t.Fatal(err)
 	}
 	if upto, err := s.Laptop.Held(auth.Operator(), db, "reference", "church-1"); err != nil || upto != 0 {

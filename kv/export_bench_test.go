@@ -51,9 +51,12 @@ func BenchRows(s *Store, call func(*Store) error) (rows []BenchRow, err error) {
 }
 
 func benchRow(b engine.Bucket, key string, value []byte) BenchRow {
-	fill := table.Schema[b].Fill
-	if fill == 0 {
-		fill = bbolt.DefaultFillPercent
+	fill := bbolt.DefaultFillPercent
+	switch d := table.Schema[b]; {
+	case d.Tail:
+		fill = 0.95
+	case d.Ranges:
+		fill = 0.8
 	}
 	return BenchRow{table.Schema[b].Name, []byte(key), value, fill, b}
 }
@@ -87,7 +90,7 @@ func BenchState(s *Store) (row BenchRow, err error) {
 
 // BenchWrite writes rows through the writer as one operation of a door. draw is given the change's sequence.
 func BenchWrite(s *Store, draw func(seq uint64) []BenchRow) error {
-	return s.Tables.Do(true, func(o *table.Tx) error {
+	return s.Tables.DoAtDoor(func(o *table.Tx) error {
 		o.State.Seq++
 		for _, r := range draw(o.State.Seq) {
 			o.Put(r.number, r.Key, r.Value[:len(r.Value)-4])
@@ -114,7 +117,7 @@ func BenchUncounted(s *Store, p auth.Principal, q desk.Query) (results []byte, e
 			return errors.New("the query's matches are no whole list")
 		}
 		ids := m.Lists[0].Page(make([]record.ID, 0, q.Limit), q.Offset, q.Limit)
-		results, err = desk.ShowAll(v, slices.Grow(q.Into[:0], 1024+len(ids)*desk.PageRow), q, ids)
+		results, err = desk.ShowAll(v, slices.Grow(q.Into[:0], 1024+len(ids)*1536), q, ids)
 		return err
 	})
 	return results, err
@@ -123,6 +126,6 @@ func BenchUncounted(s *Store, p auth.Principal, q desk.Query) (results []byte, e
 // BenchNoteReads counts as many reads of a person.
 func BenchNoteReads(s *Store, p auth.Principal, n int) {
 	for range n {
-		s.Tables.NoteReads(p, record.Person, 1)
+		s.Tables.Reads.Note(p, record.Person, 1)
 	}
 }

@@ -8,14 +8,14 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"doorward/kv/engine"
+	"doorward/kv/entry"
 	"doorward/kv/ledger"
 	"doorward/kv/record"
 	"doorward/kv/table"
 )
 
 // StopErasing ends every erasure of a store where fn answers an error for the step that is done.
-func StopErasing(s *Store, fn func(step string) error) { s.Erasures.Stop = fn }
+func StopErasing(s *Store, fn func(step string) error) { s.Erasures.Interrupt = fn }
 
 // LedgerName is the file of what was erased.
 const LedgerName = ledger.LedgerName
@@ -23,14 +23,14 @@ const LedgerName = ledger.LedgerName
 // ShareCodeKey gives a store the code key of another, as joining it does.
 func ShareCodeKey(t testing.TB, from, to *Store) {
 	t.Helper()
-	to.Tables.Identity.Family.Store(from.Tables.Identity.Family.Load())
+	to.Tables.Identity.SetFamily(from.Tables.Identity.Family())
 }
 
 // AwaitErasures waits until a store has carried out what it was told of.
 func AwaitErasures(t testing.TB, s *Store) {
 	t.Helper()
-	b, err := s.Erasures.BegunErasures()
-	if err == nil && !s.Erasures.FinishErasures(b) {
+	b, err := s.Erasures.FindPending()
+	if err == nil && !s.Erasures.FinishPending(b) {
 		err = errors.New("an erasure could not be finished")
 	}
 	if err != nil {
@@ -41,17 +41,17 @@ func AwaitErasures(t testing.TB, s *Store) {
 // BeginErasures finds out what is to be erased now, and answers what finishes that.
 func BeginErasures(t testing.TB, s *Store) (finish func() bool) {
 	t.Helper()
-	b, err := s.Erasures.BegunErasures()
+	b, err := s.Erasures.FindPending()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func() bool { return s.Erasures.FinishErasures(b) }
+	return func() bool { return s.Erasures.FinishPending(b) }
 }
 
 // SpoilRows damages values of a bucket, those of some keys or all, in the file of a closed store.
 func SpoilRows(t testing.TB, dir, bucket string, keys ...string) {
 	t.Helper()
-	db, err := bbolt.Open(table.Path(dir), 0o600, engine.Options(0))
+	db, err := bbolt.Open(table.Path(dir), 0o600, &bbolt.Options{PageSize: 8 << 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func SpoilRows(t testing.TB, dir, bucket string, keys ...string) {
 // ForgetMeta takes a row out of the file of a closed store.
 func ForgetMeta(t testing.TB, dir, key string) {
 	t.Helper()
-	db, err := bbolt.Open(table.Path(dir), 0o600, engine.Options(0))
+	db, err := bbolt.Open(table.Path(dir), 0o600, &bbolt.Options{PageSize: 8 << 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,6 +93,22 @@ func ForgetMeta(t testing.TB, dir, key string) {
 }
 
 // HashErased is what an erasure of a record says of it.
-func HashErased(s *Store, k *record.Kind, id int64) [16]byte {
-	return s.Tables.HashErased(k, record.Int(id))
+func HashErased(s *Store, k *record.Kind, id record.ID) [16]byte {
+	return s.Tables.Identity.HashErased(k, id)
+}
+
+// Present is the present holding of a ticket; zero: it has none.
+func Present(t testing.TB, s *Store, ticket int64) (id record.ID) {
+	t.Helper()
+	err := s.Tables.View(func(v *table.View) error {
+		st, err := v.LoadAny(record.Ticket, record.Int(ticket))
+		if err == nil && st != nil {
+			id = entry.PresentOf(st.Body)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
 }

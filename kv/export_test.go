@@ -12,16 +12,20 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"doorward/kv/admission"
 	"doorward/kv/auth"
-	"doorward/kv/codes"
 	"doorward/kv/desk"
+	"doorward/kv/docs"
 	"doorward/kv/door"
 	"doorward/kv/entry"
-	"doorward/kv/ledger"
+	"doorward/kv/laptop"
+	"doorward/kv/merge"
 	"doorward/kv/office"
 	"doorward/kv/record"
 	"doorward/kv/rev"
+	"doorward/kv/scopes"
 	"doorward/kv/table"
+	"doorward/kv/value"
 )
 
 // Hold stops the writer inside an operation until release is called, so that what is handed in meanwhile makes one group.
@@ -29,7 +33,7 @@ func Hold(s *Store) (release func()) {
 	started, end, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = s.Tables.Do(false, func(*table.Tx) error { // no door, beside which a group is closed after a while
+		_ = s.Tables.Do(func(*table.Tx) error { // no door, beside which a group is closed after a while
 			close(started)
 			<-end
 			return nil
@@ -46,7 +50,7 @@ func Hold(s *Store) (release func()) {
 func HoldAfter(s *Store, id record.ID, patch *record.Patch) (release func() error) {
 	started, end, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
-		ended <- s.Tables.Do(false, func(o *table.Tx) error {
+		ended <- s.Tables.Do(func(o *table.Tx) error {
 			before, err := entry.Find(o.View, auth.Operator(), record.Ticket, id)
 			if err == nil {
 				_, err = desk.Update(o, auth.Operator(), record.Ticket, before, entry.Prepare(s.Tables, patch))
@@ -71,14 +75,14 @@ func CheckInAfter(s *Store, p auth.Principal, a door.Attempt, between func()) (d
 }
 
 // Waiting is how many jobs wait for the writer.
-func Waiting(s *Store) int { return s.Tables.Engine.Waiting() }
+func Waiting(s *Store) int { return s.Tables.Engine.Figures().Waiting }
 
 // ErrDeliberate is what FailAfter answers.
 var ErrDeliberate = errors.New("deliberate")
 
 // FailAfter makes a record and then fails, or panics, in the same operation.
 func FailAfter(s *Store, patch *record.Patch, panics bool) error {
-	return s.Tables.Do(false, func(o *table.Tx) error {
+	return s.Tables.Do(func(o *table.Tx) error {
 		if _, err := force(o, patch.Kind, record.ID{}, patch); err != nil {
 			return err
 		}
@@ -91,7 +95,7 @@ func FailAfter(s *Store, patch *record.Patch, panics bool) error {
 
 // Force makes a record under an id without telling the counter of ids, as what comes from a replica does.
 func Force(s *Store, patch *record.Patch, id int64) error {
-	return s.Tables.Do(false, func(o *table.Tx) error {
+	return s.Tables.Do(func(o *table.Tx) error {
 		_, err := force(o, patch.Kind, record.Int(id), patch)
 		return err
 	})
@@ -108,13 +112,17 @@ func force(o *table.Tx, k *record.Kind, id record.ID, patch *record.Patch) (reco
 	d := k.NewDoc()
 	d.Apply(patch)
 	d.Settle(nil, entry.Moment(o))
-	_, err := o.Write(table.Edit{Kind: k, Id: id, Is: d})
+	_, err := o.Write(table.Edit{Kind: k, ID: id, Is: d})
 	return id, err
 }
 
 // Do runs an empty operation, as a door or as bulk, and calls fn inside it.
 func Do(s *Store, door bool, fn func()) error {
-	return s.Tables.Do(door, func(*table.Tx) error {
+	run := s.Tables.Do
+	if door {
+		run = s.Tables.DoAtDoor
+	}
+	return run(func(*table.Tx) error {
 		fn()
 		return nil
 	})
@@ -126,19 +134,22 @@ func Growth(s *Store) int { return boltOf(s).AllocSize }
 // Groups is how many groups have been committed.
 func Groups(s *Store) uint64 { return s.Tables.Commits.Edits }
 
-// TwinTicket makes a ticket past the check that its code is the only one of the event.
-func TwinTicket(s *Store, form *record.Patch) (id record.ID, err error) {
-	ticket, name, holder := record.SplitTicket(form)
-	exact, normal := s.Tables.HashCode(form.Text("code")), s.Tables.HashCode(codes.Normal(form.Text("code")))
-	ticket.Set("code_hash", table.HexText(exact[:]))
-	ticket.Set("normal_hash", table.HexText(normal[:]))
-	err = s.Tables.Do(false, func(o *table.Tx) (err error) {
-		for i, part := range []*record.Patch{ticket, name, holder} {
-			if id, err = force(o, ledger.TicketParts[i], id, part); err != nil {
+// DuplicateTicket makes a ticket past the check that its code is the only one of the event.
+func DuplicateTicket(s *Store, form *record.Patch) (id record.ID, err error) {
+	in := entry.PrepareNew(s.Tables, auth.Operator(), form)
+	err = s.Tables.Do(func(o *table.Tx) error {
+		if id, _, err = entry.Vacant(o, record.Ticket, id); err != nil {
+			return err
+		}
+		for _, m := range [...]*table.Made{&in.Made.Ticket, &in.Made.Code} {
+			if _, err := o.Write(table.Edit{Kind: m.Doc.Kind, ID: id, Is: m.Doc, Made: m}); err != nil {
 				return err
 			}
 		}
-		return nil
+		if in.Made.Holding == nil {
+			return nil
+		}
+		return entry.AddHolding(o, auth.Operator(), id, in.Made.Holding)
 	})
 	return id, err
 }
@@ -154,8 +165,9 @@ func boltOf(s *Store) *bbolt.DB {
 func BreakFile(s *Store) error {
 	file := (*os.File)(reflect.ValueOf(boltOf(s)).Elem().FieldByName("file").UnsafePointer())
 	err := file.Close()
-	if log := reflect.ValueOf(s.Tables.Engine).Elem().FieldByName("journal"); !log.IsNil() {
-		live := log.Elem().FieldByName("live")
+	log := reflect.ValueOf(s.Tables.Engine).Elem().FieldByName("journal").Elem().FieldByName("wal") // an atomic pointer
+	if p := log.FieldByName("v").UnsafePointer(); p != nil {
+		live := reflect.NewAt(log.Type().Field(0).Type.Elem().Elem(), p).Elem().FieldByName("live")
 		segment := live.Index(live.Len() - 1).Elem().FieldByName("file")
 		err = errors.Join(err, (*os.File)(segment.UnsafePointer()).Close())
 	}
@@ -167,7 +179,7 @@ const FormatNumber = table.FormatNumber
 
 // HLC is the hybrid clock's last reading.
 func HLC(s *Store) (hlc uint64) {
-	_ = s.Tables.Do(true, func(o *table.Tx) error {
+	_ = s.Tables.DoAtDoor(func(o *table.Tx) error {
 		hlc = o.State.Hlc
 		return nil
 	})
@@ -195,11 +207,11 @@ func DoorsWithoutEnd(s *Store) (stop func()) {
 			return
 		}
 		go func() {
-			_ = s.Tables.Do(true, func(o *table.Tx) error {
+			_ = s.Tables.DoAtDoor(func(o *table.Tx) error {
 				o.Put(table.MetaBucket, []byte("door"), nil)
 				o.After(func() {
 					come()
-					for s.Tables.Engine.Waiting() == 0 && !over.Load() {
+					for s.Tables.Engine.Figures().Waiting == 0 && !over.Load() {
 						runtime.Gosched()
 					}
 				})
@@ -247,36 +259,42 @@ func RowsHolding(t testing.TB, s *Store, bucket, text string) (n int) {
 // TreeOf is a record's tree.
 func TreeOf(t testing.TB, s *Store, k *record.Kind, id int64) (tree rev.Tree) {
 	t.Helper()
+	return TreeOfID(t, s, k, record.Int(id))
+}
+
+// TreeOfID is TreeOf for an id of any sort.
+func TreeOfID(t testing.TB, s *Store, k *record.Kind, id record.ID) (tree rev.Tree) {
+	t.Helper()
 	err := s.Tables.View(func(v *table.View) error {
-		st, err := v.LoadAny(k, record.Int(id))
+		st, err := v.LoadAny(k, id)
 		if err == nil {
 			tree, err = table.LoadTree(v, k, st)
 		}
 		return err
 	})
 	if err != nil {
-		t.Fatalf("tree of %s %d: %v", k.Name, id, err)
+		t.Fatalf("tree of %s %s: %v", k.Name, k.FormatID(id), err)
 	}
 	return tree
 }
 
 // Forget deletes all that is kept of a record besides its row.
 func Forget(s *Store, k *record.Kind, id int64) error {
-	return s.Tables.Do(false, func(o *table.Tx) error { return table.Forget(o, k, record.Int(id)) })
+	return s.Tables.Do(func(o *table.Tx) error { return table.Forget(o, k, record.Int(id)) })
 }
 
 // SetLeaf makes a store one that has a centre.
 func SetLeaf(s *Store) error {
-	return s.Laptop.Join(auth.Operator(), table.Upstream{Node: "01J00000000000000000000001"}, office.Credential{Realm: s.Tables.Realm()})
+	return s.Laptop.Join(auth.Operator(), table.Upstream{Node: "01J00000000000000000000001"}, office.Credential{Realm: s.Tables.Identity.Realm()})
 }
 
 // LimitRefusals sets how many refusals of a key are kept, and how many bytes of them.
 func LimitRefusals(s *Store, number, bytes int) {
-	s.Tables.Limits.Refusals.Number, s.Tables.Limits.Refusals.Bytes = number, bytes
+	s.Tables.Rules.Limits.Refusals.Number, s.Tables.Rules.Limits.Refusals.Bytes = number, bytes
 }
 
 // LimitLeases sets how many ranges of ids a key is given.
-func LimitLeases(s *Store, number int) { s.Tables.Limits.Leases.Number = number }
+func LimitLeases(s *Store, number int) { s.Tables.Rules.Limits.Leases.Number = number }
 
 // UnknownMeta is the first key of a store's meta that the look at a damaged file would take for damage; "" = there is none.
 func UnknownMeta(t testing.TB, s *Store) (unknown string) {
@@ -300,5 +318,111 @@ const ReadsHeld = table.ReadsHeld
 
 // LimitReads sets how many there may be of what is read whole.
 func LimitReads(s *Store, n int) {
-	s.Tables.Limits.Leaves, s.Tables.Limits.Checkins, s.Tables.Limits.Undone, s.Tables.Limits.Locals = n, n, n, n
+	s.Tables.Rules.Limits.Leaves, s.Tables.Rules.Limits.Checkins, s.Tables.Rules.Limits.Undone, s.Tables.Rules.Limits.Locals = n, n, n, n
+}
+
+// AwaitListener returns once somebody waits for a free database's changes.
+func AwaitListener(s *Store, name string) {
+	for heard(s, name) == nil {
+		runtime.Gosched()
+	}
+}
+
+// Rung tells whether the bell has been rung of those who wait for a free database's changes.
+func Rung(s *Store, name string) bool {
+	r := heard(s, name)
+	if r == nil {
+		return true
+	}
+	select {
+	case <-r.Pulled:
+		return true
+	default:
+		return false
+	}
+}
+
+func heard(s *Store, name string) *table.Rope {
+	s.Tables.Commits.Bells.Mu.Lock()
+	defer s.Tables.Commits.Bells.Mu.Unlock()
+	return s.Tables.Commits.Bells.Ropes[table.FeedName{Free: name}]
+}
+
+// Listeners is how many bells there are.
+func Listeners(s *Store) int {
+	s.Tables.Commits.Bells.Mu.Lock()
+	defer s.Tables.Commits.Bells.Mu.Unlock()
+	return len(s.Tables.Commits.Bells.Ropes)
+}
+
+// The two ways to a canonical document.
+var (
+	IsCanonical   = merge.IsCanonical
+	MakeCanonical = docs.MakeCanonical
+)
+
+// Observe meets a stamp of another node's hybrid clock, as replicating a fact of it does.
+func Observe(s *Store, stamp uint64) error {
+	return s.Tables.Do(func(o *table.Tx) error {
+		o.State.Observe(stamp, o.Now)
+		o.Put(table.MetaBucket, []byte("observed"), nil) // an operation that writes nothing leaves no trace
+		return nil
+	})
+}
+
+// PutFact stores a fact that another node has made, of members in table order.
+func PutFact(s *Store, k *record.Kind, id record.ID, members ...value.Member) error {
+	return s.Tables.Do(func(o *table.Tx) error {
+		d := record.NewDraft(k)
+		for _, m := range members {
+			d.Raw(m.Name, m.Value)
+		}
+		body, canonical := d.Close()
+		st := &table.Stored{ID: id, Body: body, Header: table.Header{Version: k.Version, UpdatedAt: o.Stamp, Revision: rev.Next(rev.ID{}, false, canonical)}}
+		st.Scopes[0] = scopes.Scope{Sort: scopes.Event, ID: table.IntOf(body.Member("event_id"))}
+		admission.IndexFact(o, k, st)
+		table.Place(o, k, nil, st)
+		return admission.SettleFact(o, k, st)
+	})
+}
+
+// IDList is an idList with numbers for ids.
+type IDList struct{ l *table.IdList }
+
+// Edit answers a copy that an edit may change.
+func (s IDList) Edit(n uint64) IDList { return IDList{s.l.Own(n)} }
+
+func (s IDList) Insert(n int64) { s.l.Insert(record.Int(n)) }
+
+func (s IDList) Remove(n int64) { s.l.Remove(record.Int(n)) }
+
+func (s IDList) Rank(n int64) int { return s.l.Rank(record.Int(n)) }
+
+func (s IDList) Contains(n int64) bool { return s.l.Contains(record.Int(n)) }
+
+func (s IDList) At(i int) int64 { return s.l.At(i).Int() }
+
+func (s IDList) Len() int { return s.l.Len() }
+
+func (s IDList) Page(offset, limit int) (ns []int64) {
+	for _, id := range s.l.Page(nil, offset, limit) {
+		ns = append(ns, id.Int())
+	}
+	return ns
+}
+
+// PulledSum is the hash that is kept of what was pulled of a record.
+func PulledSum(t testing.TB, s *Store, k *record.Kind, id int64) (sum [16]byte) {
+	t.Helper()
+	err := s.Tables.View(func(v *table.View) error {
+		p, err := laptop.LoadPulled(v, k, record.Int(id))
+		if err == nil {
+			sum = p.Sum
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum
 }

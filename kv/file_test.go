@@ -19,6 +19,7 @@ import (
 	"doorward/kv/door"
 	"doorward/kv/engine"
 	"doorward/kv/kvtest"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/table"
 )
@@ -26,7 +27,7 @@ import (
 func TestNewStoreIsItsOwnersAlone(t *testing.T) {
 	dir := folder(t)
 	s := reopenable(t, kv.Config{Dir: dir})
-	realm, node := s.Tables.Realm(), s.Tables.Node()
+	realm, node := s.Tables.Identity.Realm(), s.Tables.Identity.Node()
 	closed(t, s)
 	for path, want := range map[string]os.FileMode{dir: 0o700, table.Path(dir): 0o600, filepath.Join(dir, "doorward.mark"): 0o600} {
 		info, err := os.Stat(path)
@@ -39,8 +40,8 @@ func TestNewStoreIsItsOwnersAlone(t *testing.T) {
 		t.Errorf("a new store's folder holds %v, want the file and its mark", names)
 	}
 	s = kvtest.OpenConfig(t, kv.Config{Dir: dir})
-	if s.Tables.Realm() != realm || s.Tables.Node() != node || len(realm) != 26 || realm == node {
-		t.Errorf("realm and node are %s and %s after a restart, were %s and %s", s.Tables.Realm(), s.Tables.Node(), realm, node)
+	if s.Tables.Identity.Realm() != realm || s.Tables.Identity.Node() != node || len(realm) != 26 || realm == node {
+		t.Errorf("realm and node are %s and %s after a restart, were %s and %s", s.Tables.Identity.Realm(), s.Tables.Identity.Node(), realm, node)
 	}
 }
 
@@ -152,7 +153,7 @@ func TestDamagedValuesAreReportedAndNeverServed(t *testing.T) {
 		if _, err := s.Desk.Retrieve(auth.Operator(), target(record.Person, 2)); !errors.Is(err, engine.ErrCorrupt) {
 			t.Errorf("Retrieve of a record with byte %d turned = %v, want ErrCorrupt", at, err)
 		}
-		if n := gauge(t, registry, "doorward_store_corrupt_reads_total"); n == 0 {
+		if n := kvtest.Metric(t, registry, "doorward_store_corrupt_reads_total"); n == 0 {
 			t.Error("doorward_store_corrupt_reads_total = 0 after a damaged read")
 		}
 		if _, err := s.Desk.Update(auth.Operator(), target(record.Person, 2), kvtest.Parse(t, record.Person, `{"full_name":"Eva"}`, false)); !errors.Is(err, engine.ErrCorrupt) {
@@ -184,14 +185,14 @@ func TestWritesReportDamageToo(t *testing.T) {
 	closed(t, s)
 	flipped(t, c.Dir, "kind:ticket", key8(1), 60)
 	s = kvtest.OpenConfig(t, c)
-	before := gauge(t, registry, "doorward_store_corrupt_reads_total")
+	before := kvtest.Metric(t, registry, "doorward_store_corrupt_reads_total")
 	if _, err := s.Door.CheckIn(auth.Operator(), door.Attempt{Event: event, Code: "K1"}); !errors.Is(err, engine.ErrCorrupt) {
 		t.Errorf("check-in of a damaged ticket = %v, want ErrCorrupt", err)
 	}
-	if n := gauge(t, registry, "doorward_store_corrupt_reads_total"); n != before+1 {
+	if n := kvtest.Metric(t, registry, "doorward_store_corrupt_reads_total"); n != before+1 {
 		t.Errorf("doorward_store_corrupt_reads_total = %v, want %v", n, before+1)
 	}
-	scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "K2"}, table.Admitted)
+	scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "K2"}, outcome.Admitted)
 }
 
 // TestDamagedKeyLocksOutNobodyElse: the store starts, and the other keys log in.

@@ -36,7 +36,7 @@ type follower struct {
 
 func newFollower(t testing.TB, s *kv.Store) *follower {
 	f := &follower{t: t, s: s, docs: map[*record.Kind]map[record.ID]feed.Replayed{}}
-	for _, k := range []*record.Kind{record.Person, record.HolderName, record.Ticket} {
+	for _, k := range []*record.Kind{record.Person, record.HolderName, record.HolderLabel} {
 		f.docs[k] = map[record.ID]feed.Replayed{}
 	}
 	return f
@@ -46,7 +46,7 @@ func newFollower(t testing.TB, s *kv.Store) *follower {
 func (f *follower) follow(changes int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	page, upto, err := f.s.Log.Replay(auth.Operator(), f.upto, changes, record.Person, record.HolderName, record.Ticket)
+	page, upto, err := f.s.Log.Replay(auth.Operator(), f.upto, changes, record.Person, record.HolderName, record.HolderLabel)
 	if err != nil {
 		f.t.Errorf("replay: %v", err)
 	}
@@ -153,7 +153,7 @@ func TestSearchWithoutItsIndex(t *testing.T) {
 	if hits, err := s.Door.FindTickets(auth.Operator(), 1, search.ParseRanked("ana"), nil); err != nil || len(hits) != 4 {
 		t.Errorf("tickets with no index at all = %d, %v, want 4", len(hits), err)
 	}
-	if n := gauge(t, reg, "doorward_search_fallbacks_total"); n != 16 { // an index of another store is asked three times, for tickets twice
+	if n := kvtest.Metric(t, reg, "doorward_search_fallbacks_total"); n != 16 { // an index of another store is asked three times, for tickets twice
 		t.Errorf("%v searches fell back, want 16", n)
 	}
 }

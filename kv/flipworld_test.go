@@ -17,6 +17,7 @@ import (
 	"doorward/kv/door"
 	"doorward/kv/kvtest"
 	"doorward/kv/merge"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/table"
 )
@@ -38,7 +39,7 @@ func everyRow(t *testing.T) (file string) {
 		t.Fatal(err)
 	}
 	p := enrolled(t, k.Store, "church:1", auth.Venue{Names: true})
-	if _, err := k.Store.Venues.Lease(p, record.Person, 10, k.Store.Tables.Epoch()); err != nil {
+	if _, err := k.Store.Venues.Lease(p, record.Person, 10, k.Store.Tables.Epochs.Present()); err != nil {
 		t.Fatal(err)
 	}
 	for i, doc := range []string{drawnDoc(record.Person, 1), drawnDoc(record.Person, 2), "psalm:0000000000000001"} {
@@ -56,10 +57,10 @@ func everyRow(t *testing.T) (file string) {
 		newTicket(t, k.Store, 1, fmt.Sprintf("SEAT-%d", i), `,"holder_name":"Bia Lima"`)
 	}
 	for _, a := range seats(60) {
-		scanned(t, k.Store, auth.Operator(), a, table.Admitted)
+		scanned(t, k.Store, auth.Operator(), a, outcome.Admitted)
 	}
-	scanned(t, k.Store, auth.Operator(), door.Attempt{Event: 1, Code: "NOBODY"}, door.UnknownCode)
-	d := scanned(t, k.Store, auth.Operator(), door.Attempt{Event: 1, Code: "SEAT-100"}, table.Admitted)
+	scanned(t, k.Store, auth.Operator(), door.Attempt{Event: 1, Code: "NOBODY"}, outcome.UnknownCode)
+	d := scanned(t, k.Store, auth.Operator(), door.Attempt{Event: 1, Code: "SEAT-100"}, outcome.Admitted)
 	if _, err := k.Store.Door.Undo(auth.Operator(), door.Undoing{Event: 1, CheckinID: d.CheckinID}); err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +121,7 @@ func questions(s *kv.Store) (all []question) {
 	all = append(all,
 		question{"keys", func(s *kv.Store) (any, error) { return anyOf(s.Keys.Keys(me)) }, true},
 		question{"venues", func(s *kv.Store) (any, error) { return anyOf(s.Venues.Venues(me)) }, true})
-	add("pulled", func(s *kv.Store) (any, error) { return anyOf(s.Laptop.Pulled(me, record.Person)) })
+	add("pulled", func(s *kv.Store) (any, error) { return anyOf(s.Laptop.Mirror.Pulled(me, record.Person)) })
 	add("status", func(s *kv.Store) (any, error) { return anyOf(s.Door.Status(me, 1)) })
 	add("databases", func(s *kv.Store) (any, error) { return anyOf(s.Docs.Databases(me)) })
 	for _, church := range []int64{1, 2} {
@@ -150,7 +151,7 @@ func questions(s *kv.Store) (all []question) {
 	add("log", func(s *kv.Store) (any, error) { return logOf(s) })
 	add("doubles", func(s *kv.Store) (any, error) { return anyOf(s.Door.DoubleEntries(me, door.DoubleQuery{Limit: 100})) })
 	add("identity", func(s *kv.Store) (any, error) {
-		return []any{s.Tables.Node(), s.Tables.Realm(), s.Tables.Epoch(), s.Tables.Seq()}, nil
+		return []any{s.Tables.Identity.Node(), s.Tables.Identity.Realm(), s.Tables.Epochs.Present(), s.Tables.Commits.Seq()}, nil
 	})
 	for _, name := range []string{"notes", "church-1", "event-1"} {
 		add("feed of "+name, func(s *kv.Store) (any, error) { return feedOf(s, name) })

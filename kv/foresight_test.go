@@ -7,8 +7,8 @@ import (
 	"doorward/kv/auth"
 	"doorward/kv/door"
 	"doorward/kv/kvtest"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
-	"doorward/kv/table"
 )
 
 // TestDecisionsAreMadeOnWhatIsStored changes what a check-in has looked up already before the writer comes to it.
@@ -16,26 +16,26 @@ func TestDecisionsAreMadeOnWhatIsStored(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		between func(t *testing.T, s *kv.Store, event, ticket int64)
-		want    table.Outcome
+		want    outcome.Outcome
 	}{
-		{"nothing", func(*testing.T, *kv.Store, int64, int64) {}, table.Admitted},
+		{"nothing", func(*testing.T, *kv.Store, int64, int64) {}, outcome.Admitted},
 		{"the ticket is cancelled", func(t *testing.T, s *kv.Store, _, ticket int64) {
 			patched(t, s, record.Ticket, ticket, `{"state":"cancelled"}`)
-		}, door.Cancelled},
+		}, outcome.Cancelled},
 		{"the ticket is deleted", func(t *testing.T, s *kv.Store, _, ticket int64) {
 			if err := s.Desk.Delete(auth.Operator(), target(record.Ticket, ticket)); err != nil {
 				t.Fatal(err)
 			}
-		}, door.UnknownCode},
+		}, outcome.UnknownCode},
 		{"the ticket gets another code", func(t *testing.T, s *kv.Store, _, ticket int64) {
 			patched(t, s, record.Ticket, ticket, `{"code":"another"}`)
-		}, door.UnknownCode},
+		}, outcome.UnknownCode},
 		{"the event is closed", func(t *testing.T, s *kv.Store, event, _ int64) {
 			patched(t, s, record.Event, event, `{"enabled":false}`)
-		}, door.EventClosed},
+		}, outcome.EventClosed},
 		{"somebody else is admitted with it", func(t *testing.T, s *kv.Store, event, _ int64) {
-			scanned(t, s, gate(t, s, event), door.Attempt{Event: event, Code: "a"}, table.Admitted)
-		}, door.AlreadyAdmitted},
+			scanned(t, s, gate(t, s, event), door.Attempt{Event: event, Code: "a"}, outcome.Admitted)
+		}, outcome.AlreadyAdmitted},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, _ := opened(t)
@@ -69,7 +69,7 @@ func TestDecisionsAreMadeOnWhatTheGroupHolds(t *testing.T) {
 	if err := release(); err != nil {
 		t.Fatal(err)
 	}
-	if d := <-decided; d.Outcome != door.Cancelled {
+	if d := <-decided; d.Outcome != outcome.Cancelled {
 		t.Errorf("CheckIn beside a cancellation = %+v", d)
 	}
 	if n := kv.Groups(s) - groups; n != 1 {

@@ -123,7 +123,7 @@ func TestEverySoundFileOpens(t *testing.T) {
 func TestDamageInMetaIsItsOwn(t *testing.T) {
 	dir := folder(t)
 	s := reopenable(t, kv.Config{Dir: dir})
-	if err := s.Tables.NoteBackup(auth.Operator(), "monday.db"); err != nil {
+	if err := s.Files.NoteBackup(auth.Operator(), "monday.db"); err != nil {
 		t.Fatal(err)
 	}
 	closed(t, s)
@@ -142,7 +142,7 @@ func TestDamageInMetaIsItsOwn(t *testing.T) {
 	}
 	s = reopenable(t, kv.Config{Dir: dir})
 	defer func() { closed(t, s) }()
-	if _, err := s.Tables.OlderFiles(auth.Operator(), time.Now()); !errors.Is(err, engine.ErrCorrupt) {
+	if _, err := s.Files.OlderFiles(auth.Operator(), time.Now()); !errors.Is(err, engine.ErrCorrupt) {
 		t.Errorf("the damaged row = %v, want ErrCorrupt", err)
 	}
 }

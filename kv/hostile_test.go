@@ -11,9 +11,9 @@ import (
 	"doorward/kv/door"
 	"doorward/kv/kvtest"
 	"doorward/kv/merge"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/rev"
-	"doorward/kv/table"
 )
 
 // hostileFact is a fact of an event as a laptop makes it that means no good.
@@ -26,7 +26,7 @@ func hostileFact(kind, node string, event int64, more string) merge.DocWrite {
 func TestALaptopChangesNothingOfAnotherEvent(t *testing.T) {
 	s := twoChurches(t)
 	used, unused := newTicket(t, s, 1, "USED", ""), newTicket(t, s, 1, "UNUSED", "")
-	d := scanned(t, s, auth.Operator(), door.Attempt{Event: 1, Code: "USED", Door: "a"}, table.Admitted)
+	d := scanned(t, s, auth.Operator(), door.Attempt{Event: 1, Code: "USED", Door: "a"}, outcome.Admitted)
 	node := ulid.Make().String()
 	db := opens(t, s, enrolled(t, s, "event:2", auth.Venue{Node: node}), "event-2")
 	for _, w := range []merge.DocWrite{
@@ -37,8 +37,8 @@ func TestALaptopChangesNothingOfAnotherEvent(t *testing.T) {
 			t.Errorf("a fact of its own event: %v", err)
 		}
 	}
-	scanned(t, s, auth.Operator(), door.Attempt{Event: 1, Code: "USED", Door: "b"}, door.AlreadyAdmitted)
-	scanned(t, s, auth.Operator(), door.Attempt{Event: 1, Code: "UNUSED", Door: "b"}, table.Admitted)
+	scanned(t, s, auth.Operator(), door.Attempt{Event: 1, Code: "USED", Door: "b"}, outcome.AlreadyAdmitted)
+	scanned(t, s, auth.Operator(), door.Attempt{Event: 1, Code: "UNUSED", Door: "b"}, outcome.Admitted)
 	healthy(t, s)
 }
 
@@ -56,7 +56,7 @@ func TestValuesTooLongToBeFoundByStopNobody(t *testing.T) {
 			t.Error("a value that nothing can be found by was taken")
 		}
 	}
-	scanned(t, s, auth.Operator(), door.Attempt{Event: 1, Code: "CODE", Door: "a"}, table.Admitted)
+	scanned(t, s, auth.Operator(), door.Attempt{Event: 1, Code: "CODE", Door: "a"}, outcome.Admitted)
 	healthy(t, s)
 }
 

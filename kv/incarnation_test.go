@@ -26,7 +26,7 @@ func churches(t testing.TB, s *kv.Store, n int) {
 
 func wantSince(t testing.TB, s *kv.Store, text string, want uint64) {
 	t.Helper()
-	if n, err := s.Tables.Since(text); err != nil || n != want {
+	if n, err := s.Tables.Epochs.Since(text); err != nil || n != want {
 		t.Errorf("Since(%q) = %d, %v, want %d", text, n, err, want)
 	}
 }
@@ -35,13 +35,13 @@ func TestCursorsGoOnWithinAKnownEpoch(t *testing.T) {
 	c := kv.Config{Dir: folder(t)}
 	s := reopenable(t, c)
 	churches(t, s, 5)
-	first, text := s.Tables.Epoch(), s.Tables.SeqText(5)
+	first, text := s.Tables.Epochs.Present(), s.Tables.Epochs.SeqText(5)
 	if text != "5-"+first {
 		t.Errorf("SeqText(5) = %s, want it to end with the epoch %s", text, first)
 	}
 	for range 2 { // before and after a restart
 		for text, want := range map[string]uint64{
-			s.Tables.SeqText(0): 0, s.Tables.SeqText(3): 3, s.Tables.SeqText(5): 5, s.Tables.SeqText(6): 5, s.Tables.SeqText(math.MaxUint64): 5, "99999999999999999999999-" + first: 5,
+			s.Tables.Epochs.SeqText(0): 0, s.Tables.Epochs.SeqText(3): 3, s.Tables.Epochs.SeqText(5): 5, s.Tables.Epochs.SeqText(6): 5, s.Tables.Epochs.SeqText(math.MaxUint64): 5, "99999999999999999999999-" + first: 5,
 			"0": 0, "3": 0, "3-01ARZ3NDEKTSV4RRFFQ69G5FAV": 0, "12-g1AAAAFTeJzLYW": 0,
 		} {
 			wantSince(t, s, text, want)
@@ -51,7 +51,7 @@ func TestCursorsGoOnWithinAKnownEpoch(t *testing.T) {
 	}
 	defer func() { closed(t, s) }()
 	for _, text := range []string{"", "x", "-5", "5-", "-", "5 ", "now", "5-a\nb"} {
-		if n, err := s.Tables.Since(text); !errors.Is(err, table.ErrSequence) {
+		if n, err := s.Tables.Epochs.Since(text); !errors.Is(err, table.ErrSequence) {
 			t.Errorf("Since(%q) = %d, %v, want ErrSequence", text, n, err)
 		}
 	}
@@ -62,22 +62,22 @@ func TestCursorsOverEpochs(t *testing.T) {
 	c := kv.Config{Dir: folder(t)}
 	s := reopenable(t, c)
 	churches(t, s, 5)
-	first := s.Tables.Epoch()
-	if err := s.Tables.BeginEpoch("tested"); err != nil {
+	first := s.Tables.Epochs.Present()
+	if err := s.Tables.Epochs.Begin("tested"); err != nil {
 		t.Fatal(err)
 	}
 	churches(t, s, 5)
-	second := s.Tables.Epoch()
-	if err := s.Tables.BeginEpoch("tested"); err != nil {
+	second := s.Tables.Epochs.Present()
+	if err := s.Tables.Epochs.Begin("tested"); err != nil {
 		t.Fatal(err)
 	}
 	churches(t, s, 5)
 	for range 2 {
-		if first == second || second == s.Tables.Epoch() {
-			t.Errorf("epochs %s, %s, %s are not three", first, second, s.Tables.Epoch())
+		if first == second || second == s.Tables.Epochs.Present() {
+			t.Errorf("epochs %s, %s, %s are not three", first, second, s.Tables.Epochs.Present())
 		}
 		for text, want := range map[string]uint64{
-			"3-" + first: 3, "5-" + first: 5, "9-" + first: 5, "3-" + second: 3, "9-" + second: 9, "14-" + second: 10, s.Tables.SeqText(14): 14, s.Tables.SeqText(20): 15,
+			"3-" + first: 3, "5-" + first: 5, "9-" + first: 5, "3-" + second: 3, "9-" + second: 9, "14-" + second: 10, s.Tables.Epochs.SeqText(14): 14, s.Tables.Epochs.SeqText(20): 15,
 		} {
 			wantSince(t, s, text, want)
 		}
@@ -92,13 +92,13 @@ func TestCursorsOverEpochs(t *testing.T) {
 func TestOldestEpochsAreForgotten(t *testing.T) {
 	s := kvtest.Open(t)
 	churches(t, s, 1)
-	first, second := s.Tables.Epoch(), ""
+	first, second := s.Tables.Epochs.Present(), ""
 	for i := range 101 {
-		if err := s.Tables.BeginEpoch("tested"); err != nil {
+		if err := s.Tables.Epochs.Begin("tested"); err != nil {
 			t.Fatal(err)
 		}
 		if i == 0 {
-			second = s.Tables.Epoch()
+			second = s.Tables.Epochs.Present()
 		}
 	}
 	wantSince(t, s, "1-"+first, 0)
@@ -119,16 +119,16 @@ func TestOneNumberEndsAnEpochOfBothLogs(t *testing.T) {
 	if seq := write(7); seq != 7 {
 		t.Fatalf("sequence of the free database = %d, want 7", seq)
 	}
-	wantSince(t, s, s.Tables.SeqText(7), 7)
-	if err := s.Tables.BeginEpoch("tested"); err != nil {
+	wantSince(t, s, s.Tables.Epochs.SeqText(7), 7)
+	if err := s.Tables.Epochs.Begin("tested"); err != nil {
 		t.Fatal(err)
 	}
 	if seq := write(1); seq != 8 {
 		t.Errorf("the free database's first change of the new epoch has sequence %d, want 8", seq)
 	}
 	churches(t, s, 1)
-	if s.Tables.Seq() != 8 {
-		t.Errorf("the records' first change of the new epoch has sequence %d, want 8", s.Tables.Seq())
+	if s.Tables.Commits.Seq() != 8 {
+		t.Errorf("the records' first change of the new epoch has sequence %d, want 8", s.Tables.Commits.Seq())
 	}
 	healthy(t, s)
 }
@@ -151,16 +151,16 @@ func TestFollowersComeToTheEndOfAnEpoch(t *testing.T) {
 	for i := range 3 {
 		jotted(t, notes, fmt.Sprintf("n%d", i))
 	}
-	if err := s.Tables.BeginEpoch("tested"); err != nil {
+	if err := s.Tables.Epochs.Begin("tested"); err != nil {
 		t.Fatal(err)
 	}
 	page, upto, err := s.Log.Replay(auth.Operator(), 0, 10, record.Church)
-	if err != nil || len(page) != 1 || upto != s.Tables.Seq() || upto != 3 {
-		t.Errorf("Replay = %d rows up to %d, %v, want one up to %d", len(page), upto, err, s.Tables.Seq())
+	if err != nil || len(page) != 1 || upto != s.Tables.Commits.Seq() || upto != 3 {
+		t.Errorf("Replay = %d rows up to %d, %v, want one up to %d", len(page), upto, err, s.Tables.Commits.Seq())
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := s.Log.Await(ended, upto, s.Tables.Releases()); !errors.Is(err, context.Canceled) {
+	if err := s.Log.Await(ended, upto, s.Tables.Commits.Releases()); !errors.Is(err, context.Canceled) {
 		t.Errorf("Await(%d) = %v, want it to wait", upto, err)
 	}
 }

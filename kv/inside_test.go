@@ -12,6 +12,7 @@ import (
 	"doorward/kv/fault"
 	"doorward/kv/keys"
 	"doorward/kv/kvtest"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/table"
 )
@@ -20,7 +21,7 @@ import (
 func ways(event int64, code string) (in, out, again door.Attempt) {
 	a := door.Attempt{Event: event, Code: code, Door: "north"}
 	in, out, again = a, a, a
-	in.Way, out.Way, again.Way = table.In, table.Out, table.Reentry
+	in.Way, out.Way, again.Way = door.In, door.Out, door.Reentry
 	out.Door = "exit"
 	return in, out, again
 }
@@ -32,24 +33,24 @@ func TestGuestsGoOutAndComeBack(t *testing.T) {
 	newTicket(t, s, event, "K2", `,"type":"Adult"`)
 	p := gate(t, s, event)
 	in, out, again := ways(event, "K1")
-	scanned(t, s, p, out, door.NotInside)
-	scanned(t, s, p, again, door.NotInside)
-	first := scanned(t, s, p, in, table.Admitted)
-	scanned(t, s, p, in, door.AlreadyAdmitted)
-	scanned(t, s, p, again, door.AlreadyAdmitted)
+	scanned(t, s, p, out, outcome.NotInside)
+	scanned(t, s, p, again, outcome.NotInside)
+	first := scanned(t, s, p, in, outcome.Admitted)
+	scanned(t, s, p, in, outcome.AlreadyAdmitted)
+	scanned(t, s, p, again, outcome.AlreadyAdmitted)
 	clock.Move(time.Minute)
-	left := scanned(t, s, p, out, door.Left)
+	left := scanned(t, s, p, out, outcome.Left)
 	if left.CheckinID == first.CheckinID || left.SecondsAgo != 60 || left.Door != "north" || left.Type != "Adult" {
 		t.Errorf("the way out: %+v", left)
 	}
-	scanned(t, s, p, out, door.NotInside)
-	second := scanned(t, s, p, again, table.Admitted)
-	if d := scanned(t, s, p, door.Attempt{Event: event, Code: "K1"}, door.AlreadyAdmitted); d.CheckinID != second.CheckinID {
+	scanned(t, s, p, out, outcome.NotInside)
+	second := scanned(t, s, p, again, outcome.Admitted)
+	if d := scanned(t, s, p, door.Attempt{Event: event, Code: "K1"}, outcome.AlreadyAdmitted); d.CheckinID != second.CheckinID {
 		t.Errorf("already in by %s, want the last way in %s", d.CheckinID, second.CheckinID)
 	}
-	scanned(t, s, p, door.Attempt{Event: event, Code: "K2"}, table.Admitted) // a scan that says no way leads in
+	scanned(t, s, p, door.Attempt{Event: event, Code: "K2"}, outcome.Admitted) // a scan that says no way leads in
 	st, err := s.Door.Status(p, event)
-	if err != nil || st.Admitted != 3 || st.Inside != 2 || st.Doubles != 0 || st.Outcomes[door.Left] != 1 || st.Outcomes[door.NotInside] == 0 {
+	if err != nil || st.Admitted != 3 || st.Inside != 2 || st.Doubles != 0 || st.Outcomes[outcome.Left] != 1 || st.Outcomes[outcome.NotInside] == 0 {
 		t.Errorf("Status = %+v, %v", st, err)
 	}
 	for _, id := range []string{second.CheckinID, left.CheckinID} { // as if neither had been
@@ -57,7 +58,7 @@ func TestGuestsGoOutAndComeBack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if d := scanned(t, s, p, in, door.AlreadyAdmitted); d.CheckinID != first.CheckinID {
+	if d := scanned(t, s, p, in, outcome.AlreadyAdmitted); d.CheckinID != first.CheckinID {
 		t.Errorf("after the undoes in by %s, want %s", d.CheckinID, first.CheckinID)
 	}
 	if st, err := s.Door.Status(p, event); err != nil || st.Inside != 2 {
@@ -81,9 +82,9 @@ func TestAWayOutIsAnsweredOnceForItsNonce(t *testing.T) {
 	p := gate(t, s, event)
 	in, out, _ := ways(event, "K1")
 	in.Nonce, out.Nonce = "in", "out"
-	scanned(t, s, p, in, table.Admitted)
-	first := scanned(t, s, p, out, door.Left)
-	if again := scanned(t, s, p, out, door.Left); !again.Replayed || again.CheckinID != first.CheckinID {
+	scanned(t, s, p, in, outcome.Admitted)
+	first := scanned(t, s, p, out, outcome.Left)
+	if again := scanned(t, s, p, out, outcome.Left); !again.Replayed || again.CheckinID != first.CheckinID {
 		t.Errorf("again: %+v", again)
 	}
 	in.Nonce = "out"
@@ -98,10 +99,10 @@ func TestNobodyIsKeptInside(t *testing.T) {
 	ticket := newTicket(t, s, event, "K1", "")
 	p := gate(t, s, event)
 	in, out, _ := ways(event, "K1")
-	scanned(t, s, p, in, table.Admitted)
+	scanned(t, s, p, in, outcome.Admitted)
 	patched(t, s, record.Ticket, ticket, `{"state":"blocked"}`)
-	scanned(t, s, p, out, door.Left)
-	scanned(t, s, p, in, door.Blocked)
+	scanned(t, s, p, out, outcome.Left)
+	scanned(t, s, p, in, outcome.Blocked)
 }
 
 func TestDoorsOfOtherEventsLeadIn(t *testing.T) {
@@ -117,7 +118,7 @@ func TestDoorsOfOtherEventsLeadIn(t *testing.T) {
 				t.Errorf("%s at a door %s: %+v, %v", rule, a.Way, d, err)
 			}
 		}
-		scanned(t, s, p, in, table.Admitted)
+		scanned(t, s, p, in, outcome.Admitted)
 	}
 }
 
@@ -131,7 +132,7 @@ func TestADoorSaysANotice(t *testing.T) {
 			more = fmt.Sprintf(`,"type":%q`, sort)
 		}
 		newTicket(t, s, event, "K-"+sort, more)
-		if d := scanned(t, s, p, door.Attempt{Event: event, Code: "K-" + sort}, table.Admitted); d.Notice != want {
+		if d := scanned(t, s, p, door.Attempt{Event: event, Code: "K-" + sort}, outcome.Admitted); d.Notice != want {
 			t.Errorf("%q: %q, want %q", sort, d.Notice, want)
 		}
 	}
@@ -147,13 +148,13 @@ func TestAnOrderIsOneFamily(t *testing.T) {
 	newTicket(t, s, event, "E", "")
 	newTicket(t, s, other, "F", `,"order":"O1"`)
 	p := gate(t, s, event)
-	scanned(t, s, p, door.Attempt{Event: event, Ticket: b}, table.Admitted)
-	in := scanned(t, s, p, door.Attempt{Event: event, Ticket: a}, table.Admitted)
+	scanned(t, s, p, door.Attempt{Event: event, Ticket: b}, outcome.Admitted)
+	in := scanned(t, s, p, door.Attempt{Event: event, Ticket: a}, outcome.Admitted)
 	hits, err := s.Door.Family(p, event, in.CheckinID)
 	if err != nil || len(hits) != 2 || hits[0].Ticket.Int() != c || hits[1].Ticket.Int() != b || hits[1].Label != "Bia S." || hits[1].AdmittedAt.IsZero() || hits[1].Notice != "slip" {
 		t.Errorf("Family = %+v, %v", hits, err)
 	}
-	alone := scanned(t, s, p, door.Attempt{Event: event, Code: "E"}, table.Admitted)
+	alone := scanned(t, s, p, door.Attempt{Event: event, Code: "E"}, outcome.Admitted)
 	if hits, err := s.Door.Family(p, event, alone.CheckinID); err != nil || len(hits) != 0 {
 		t.Errorf("Family of none = %+v, %v", hits, err)
 	}
@@ -173,7 +174,7 @@ func TestAStewardTakesBackTheOwnCheckInsOfAMinute(t *testing.T) {
 	newTicket(t, s, event, "K1", "")
 	level := fmt.Sprintf("event:%d", event)
 	bia, caio, boss := kvtest.Login(t, s, level, "checkin:GET", "checkin:POST"), kvtest.Login(t, s, level, "checkin:GET", "checkin:POST"), kvtest.Login(t, s, level, "checkin:*")
-	in := scanned(t, s, bia, door.Attempt{Event: event, Code: "K1"}, table.Admitted)
+	in := scanned(t, s, bia, door.Attempt{Event: event, Code: "K1"}, outcome.Admitted)
 	take := func(p auth.Principal) error {
 		_, err := s.Door.Undo(p, door.Undoing{Event: event, CheckinID: in.CheckinID})
 		return err
@@ -186,7 +187,7 @@ func TestAStewardTakesBackTheOwnCheckInsOfAMinute(t *testing.T) {
 	if err := take(bia); err != nil {
 		t.Errorf("within the minute: %v", err)
 	}
-	in = scanned(t, s, bia, door.Attempt{Event: event, Code: "K1"}, table.Admitted)
+	in = scanned(t, s, bia, door.Attempt{Event: event, Code: "K1"}, outcome.Admitted)
 	clock.Move(time.Minute + time.Second)
 	if err := take(bia); !errors.As(err, &f) {
 		t.Errorf("after it: %v", err)
@@ -220,7 +221,7 @@ func TestARevokedPhoneHandsInOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	judged, err := s.Door.CheckInAll(p, []door.Attempt{{Event: event, Code: "K1", LetIn: true}, {Event: event, Code: "K2"}})
-	if err != nil || judged[0].Outcome != table.Admitted || judged[0].Label != "" || !errors.Is(judged[1].Err, table.ErrRevoked) {
+	if err != nil || judged[0].Outcome != outcome.Admitted || judged[0].Label != "" || !errors.Is(judged[1].Err, table.ErrRevoked) {
 		t.Errorf("CheckInAll = %+v, %v", judged, err)
 	}
 	reviews, err := s.Door.Reviews(auth.Operator(), door.ReviewQuery{Limit: 9})

@@ -16,7 +16,7 @@ import (
 func TestAChurchsLaptopMakesWhatIsOfItsChurch(t *testing.T) {
 	s := twoChurches(t) // event 1 is of church 1, event 2 of church 2, event 3 of none
 	u := table.Upstream{URL: "http://centre.example", Node: anotherNode, Epoch: "known", Key: "key", Pushes: []string{"church-1", "event-1", "event-1-names", "event-1-holders"}}
-	if err := s.Laptop.Join(auth.Operator(), u, office.Credential{Realm: s.Tables.Realm()}); err != nil {
+	if err := s.Laptop.Join(auth.Operator(), u, office.Credential{Realm: s.Tables.Identity.Realm()}); err != nil {
 		t.Fatal(err)
 	}
 	made := func(k *record.Kind, body string) (int64, error) {
@@ -65,7 +65,7 @@ func TestARestartedLaptopKnowsWhatItsCentreTakes(t *testing.T) {
 	s := reopenable(t, c)
 	kvtest.Create(t, s, record.Church, `{"name":"A"}`)
 	u := table.Upstream{URL: "http://centre.example", Node: anotherNode, Epoch: "known", Key: "key", Pushes: []string{"church-1"}}
-	if err := s.Laptop.Join(auth.Operator(), u, office.Credential{Realm: s.Tables.Realm()}); err != nil {
+	if err := s.Laptop.Join(auth.Operator(), u, office.Credential{Realm: s.Tables.Identity.Realm()}); err != nil {
 		t.Fatal(err)
 	}
 	closed(t, s)

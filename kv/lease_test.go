@@ -20,7 +20,7 @@ import (
 // leased asks the centre for ids and keeps them.
 func (c joined) leased(t testing.TB, k *record.Kind, count int64) office.Lease {
 	t.Helper()
-	l, err := c.centre.Venues.Lease(c.p, k, count, c.venue.Tables.Epoch())
+	l, err := c.centre.Venues.Lease(c.p, k, count, c.venue.Tables.Epochs.Present())
 	if err != nil {
 		t.Fatalf("lease: %v", err)
 	}
@@ -85,7 +85,7 @@ func TestNobodyElseGivesALeasedID(t *testing.T) {
 func TestANewEpochBurnsItsLeases(t *testing.T) {
 	c := newPair(t)
 	l := c.leased(t, record.Person, 10)
-	if err := c.venue.Tables.BeginEpoch("a test"); err != nil {
+	if err := c.venue.Tables.Epochs.Begin("a test"); err != nil {
 		t.Fatal(err)
 	}
 	if id := kvtest.Create(t, c.venue, record.Person, `{"full_name":"N"}`); id < record.FirstDrawn {
@@ -155,7 +155,7 @@ func TestAnIDNeverMeansTwoThings(t *testing.T) {
 					}
 				}
 			case 2:
-				if err := c.venue.Tables.BeginEpoch("a test"); err != nil {
+				if err := c.venue.Tables.Epochs.Begin("a test"); err != nil {
 					t.Fatal(err)
 				}
 			case 3:
@@ -177,18 +177,18 @@ func TestAnIDNeverMeansTwoThings(t *testing.T) {
 func TestACentreIsRemembered(t *testing.T) {
 	c := kv.Config{Dir: folder(t)}
 	s := reopenable(t, c)
-	if s.Tables.Centre() != "" {
-		t.Errorf("a new store's centre is %q, want none", s.Tables.Centre())
+	if s.Tables.Identity.Centre() != "" {
+		t.Errorf("a new store's centre is %q, want none", s.Tables.Identity.Centre())
 	}
-	if err := s.Laptop.Join(kvtest.Login(t, s, "church:1"), table.Upstream{Node: anotherNode}, office.Credential{Realm: s.Tables.Realm()}); kindOf(err) != "forbidden" {
+	if err := s.Laptop.Join(kvtest.Login(t, s, "church:1"), table.Upstream{Node: anotherNode}, office.Credential{Realm: s.Tables.Identity.Realm()}); kindOf(err) != "forbidden" {
 		t.Errorf("a church's key sets the centre: %v", err)
 	}
-	if err := s.Laptop.Join(auth.Operator(), table.Upstream{Node: anotherNode}, office.Credential{Realm: s.Tables.Realm()}); err != nil {
+	if err := s.Laptop.Join(auth.Operator(), table.Upstream{Node: anotherNode}, office.Credential{Realm: s.Tables.Identity.Realm()}); err != nil {
 		t.Fatal(err)
 	}
 	closed(t, s)
-	if s = kvtest.OpenConfig(t, c); s.Tables.Centre() != anotherNode {
-		t.Errorf("after a restart the centre is %q", s.Tables.Centre())
+	if s = kvtest.OpenConfig(t, c); s.Tables.Identity.Centre() != anotherNode {
+		t.Errorf("after a restart the centre is %q", s.Tables.Identity.Centre())
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"doorward/kv/door"
 	"doorward/kv/kvtest"
 	"doorward/kv/merge"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/rev"
 	"doorward/kv/table"
@@ -195,7 +196,7 @@ func TestACodeIsNotUndoneForEver(t *testing.T) {
 	kv.LimitReads(s, 3)
 	var err error
 	for n := 0; err == nil && n < 9; n++ {
-		d := scanned(t, s, auth.Operator(), door.Attempt{Event: 1, Code: "CODE"}, table.Admitted)
+		d := scanned(t, s, auth.Operator(), door.Attempt{Event: 1, Code: "CODE"}, outcome.Admitted)
 		if _, err = s.Door.Undo(auth.Operator(), door.Undoing{Event: 1, CheckinID: d.CheckinID}); err != nil && n != 2 {
 			t.Errorf("undone %d times: %v, want two", n, err)
 		}
@@ -203,7 +204,7 @@ func TestACodeIsNotUndoneForEver(t *testing.T) {
 	if kindOf(err) != "forbidden" {
 		t.Errorf("the last undo = %v, want forbidden", err)
 	}
-	scanned(t, s, auth.Operator(), door.Attempt{Event: 1, Code: "CODE"}, door.AlreadyAdmitted)
+	scanned(t, s, auth.Operator(), door.Attempt{Event: 1, Code: "CODE"}, outcome.AlreadyAdmitted)
 }
 
 // TestAKeyIsGivenSoManyRangesOfIDs: what it is refused takes no ids, and another key has its own.

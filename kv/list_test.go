@@ -3,6 +3,7 @@ package kv_test
 import (
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -72,7 +73,7 @@ func (w world) step(t *rapid.T, s *kv.Store) {
 		if w.fate(a, f) != "ok" {
 			return
 		}
-		r, err := s.Desk.Create(a.p, target(a.kind, 0), parsed(t, a.kind, f.body(a.kind, false), true))
+		r, err := s.Desk.Create(a.p, target(a.kind, 0), kvtest.Parse(t, a.kind, f.body(a.kind, false), true))
 		if err != nil {
 			t.Fatalf("create %s of %v: %v", a.kind.Name, f, err)
 		}
@@ -271,4 +272,57 @@ func elements(array []byte) (n int) {
 		}
 	}
 	return n
+}
+
+// TestListsOfIDsFarApartAreMadeInParts has people with numbers that span so much that the lists of one kind are made in parts. After a restart
+// the lists, those of each church, the counts and the places of new records are what they were.
+func TestListsOfIDsFarApartAreMadeInParts(t *testing.T) {
+	t.Parallel()
+	c := kv.Config{Dir: folder(t)}
+	s := reopenable(t, c)
+	defer func() { closed(t, s) }()
+	for _, name := range []string{"A", "B"} {
+		kvtest.Create(t, s, record.Church, fmt.Sprintf(`{"name":%q}`, name))
+	}
+	r := rand.New(rand.NewPCG(5, 5))
+	put := func(id int64) {
+		body := fmt.Sprintf(`{"full_name":"Ana","church_id":%d}`, 1+r.IntN(2))
+		if err := kv.Force(s, kvtest.Parse(t, record.Person, body, true), id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, id := range r.Perm(400) {
+		put(1 + int64(id)*250)
+	}
+	for i := range int64(50) { // the beginning of a part, and what lies before it
+		gone := desk.Target{Surface: record.V1, Kind: record.Person, ID: record.Int(1 + i*2000)}
+		if err := s.Desk.Delete(auth.Operator(), gone); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pages := func() (all []string) {
+		for _, q := range []desk.Query{{}, {Where: []desk.Where{{Field: "church_id", In: []any{int64(1)}}}}, {Where: []desk.Where{{Field: "church_id", In: []any{int64(2)}}}}} {
+			q.Surface, q.Kind, q.Limit = record.V1, record.Person, 30
+			for more := true; more; q.Offset += q.Limit {
+				page, err := s.Desk.List(auth.Operator(), q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				all = append(all, fmt.Sprint(page.Count, page.IDs))
+				more = len(page.IDs) > 0
+			}
+		}
+		return all
+	}
+	for restart := range 2 {
+		for i := range int64(50 * restart) { // among and behind those that are there
+			put(2 + i*3000)
+		}
+		before := pages()
+		closed(t, s)
+		s = reopenable(t, c)
+		if after := pages(); !slices.Equal(before, after) {
+			t.Fatalf("after a restart the pages are\n%v, and were\n%v", after, before)
+		}
+	}
 }

@@ -50,8 +50,8 @@ func TestLogHasOneLiveRowPerRecord(t *testing.T) {
 		}
 		changes, live, dead := changesOf(t, s, 0), 0, map[recordKey]bool{}
 		for i, ch := range changes {
-			if i > 0 && ch.Seq <= changes[i-1].Seq || ch.Seq > s.Tables.Seq() {
-				r.Fatalf("row %d has sequence %d, after %d, of %d", i, ch.Seq, changes[max(0, i-1)].Seq, s.Tables.Seq())
+			if i > 0 && ch.Seq <= changes[i-1].Seq || ch.Seq > s.Tables.Commits.Seq() {
+				r.Fatalf("row %d has sequence %d, after %d, of %d", i, ch.Seq, changes[max(0, i-1)].Seq, s.Tables.Commits.Seq())
 			}
 			at := recordKey{ch.Kind, ch.ID}
 			if dead[at] {
@@ -66,8 +66,8 @@ func TestLogHasOneLiveRowPerRecord(t *testing.T) {
 				live++
 			}
 		}
-		if last := len(changes); last > 0 && changes[last-1].Seq != s.Tables.Seq() {
-			r.Errorf("the last row has sequence %d, the store %d", changes[last-1].Seq, s.Tables.Seq())
+		if last := len(changes); last > 0 && changes[last-1].Seq != s.Tables.Commits.Seq() {
+			r.Errorf("the last row has sequence %d, the store %d", changes[last-1].Seq, s.Tables.Commits.Seq())
 		}
 		if got := len(exported(t, s)); got != live {
 			r.Errorf("the log has %d live records, the store %d", live, got)

@@ -32,7 +32,7 @@ func epochOf(t testing.TB, c kv.Config) (epoch string, warned bool) {
 	c.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	s := reopenable(t, c)
 	defer func() { closed(t, s) }()
-	return s.Tables.Epoch(), strings.Contains(log.String(), "level=WARN")
+	return s.Tables.Epochs.Present(), strings.Contains(log.String(), "level=WARN")
 }
 
 func TestCopiedFolderBeginsANewEpoch(t *testing.T) {
@@ -183,7 +183,7 @@ func TestCursorsIntoACopy(t *testing.T) {
 	other := kv.Config{Dir: copied(t, c.Dir)}
 	s = reopenable(t, c)
 	churches(t, s, 3)
-	cursor := s.Tables.SeqText(6)
+	cursor := s.Tables.Epochs.SeqText(6)
 	wantSince(t, s, cursor, 6)
 	closed(t, s)
 	s = reopenable(t, other)
@@ -223,10 +223,10 @@ func TestRestoredStore(t *testing.T) {
 	s := reopenable(t, c)
 	churches(t, s, 3)
 	backup := copied(t, c.Dir)
-	first := s.Tables.Epoch()
+	first := s.Tables.Epochs.Present()
 	churches(t, s, 2)
 	person := kvtest.Create(t, s, record.Person, `{"full_name":"Ana"}`)
-	cursors := map[string]uint64{s.Tables.SeqText(2): 2, s.Tables.SeqText(3): 3, s.Tables.SeqText(6): 3, "7-01ARZ3NDEKTSV4RRFFQ69G5FAV": 0}
+	cursors := map[string]uint64{s.Tables.Epochs.SeqText(2): 2, s.Tables.Epochs.SeqText(3): 3, s.Tables.Epochs.SeqText(6): 3, "7-01ARZ3NDEKTSV4RRFFQ69G5FAV": 0}
 	closed(t, s)
 
 	epochs := map[string]bool{first: true}
@@ -235,10 +235,10 @@ func TestRestoredStore(t *testing.T) {
 		s = reopenable(t, kv.Config{Dir: dir, Restored: true})
 		closed(t, s)
 		s = reopenable(t, kv.Config{Dir: dir}) // where it lies is not held against it
-		if epochs[s.Tables.Epoch()] {
-			t.Errorf("a restored store has the epoch %s again", s.Tables.Epoch())
+		if epochs[s.Tables.Epochs.Present()] {
+			t.Errorf("a restored store has the epoch %s again", s.Tables.Epochs.Present())
 		}
-		epochs[s.Tables.Epoch()] = true
+		epochs[s.Tables.Epochs.Present()] = true
 		for text, want := range cursors {
 			wantSince(t, s, text, want)
 		}
@@ -248,7 +248,7 @@ func TestRestoredStore(t *testing.T) {
 		if id := kvtest.Create(t, s, record.Person, `{"full_name":"Eva"}`); id <= person {
 			t.Errorf("the next person has id %d, want it beyond those that somebody may have", id)
 		}
-		epoch := s.Tables.Epoch()
+		epoch := s.Tables.Epochs.Present()
 		closed(t, s)
 		if again, warned := epochOf(t, kv.Config{Dir: dir}); again != epoch || warned {
 			t.Errorf("after a restart the epoch is %s, was %s, warned %v", again, epoch, warned)

@@ -64,7 +64,8 @@ func TestTheSameBackupRestoredTwiceGivesNoIDTwice(t *testing.T) {
 			if k == record.Church {
 				id = kvtest.Create(t, s, k, `{"name":"A"}`)
 			} else {
-				id = kvtest.Login(t, s, "denomination", "*:*").Key()
+				made := kvtest.Login(t, s, "denomination", "*:*")
+				id = made.Key()
 			}
 			if of := k.DocID(record.Int(id)); given[of] {
 				t.Errorf("%s was given before", of)

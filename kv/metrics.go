@@ -4,11 +4,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"doorward/kv/door"
-	"doorward/kv/erase"
 	"doorward/kv/inbox"
 	"doorward/kv/record"
 	"doorward/kv/table"
-	"doorward/kv/upkeep"
 )
 
 // metrics are the store's own figures, which are registered and unregistered together.
@@ -19,11 +17,12 @@ type metrics struct {
 
 // collectors are the figures of all rooms.
 func (s *Store) collectors() []prometheus.Collector {
-	all := []prometheus.Collector{s.Door.Decisions, s.Tables.Corrupt, s.Desk.Search.Fallbacks, table.DamagedGauge(s.Tables), table.SeqGauge(s.Tables), door.DoublesGauge(s.Tables),
-		erase.ErasuresGauge(s.Erasures.ErasuresDue), erase.UnfinishedGauge(s.Erasures.ErasuresUnfinished), inbox.NewMattersGauge(s.Tables), upkeep.NewUpkeepGauge(s.Tables, s.Keys.KeyExpiry)}
+	all := []prometheus.Collector{s.Door.Decisions, s.Tables.Damage.Corrupt, s.Desk.Search.Fallbacks, table.DamagedGauge(s.Tables), table.SeqGauge(s.Tables), door.DoublesGauge(s.Tables),
+		inbox.NewGauge(s.Tables), s.Figures.Gauge()}
 	for _, k := range record.Kinds() {
 		all = append(all, table.RecordsGauge(s.Tables, k))
 	}
+	all = append(all, s.Erasures.Gauges()...)
 	all = append(all, table.ClockGauges(s.Tables)...)
 	return append(all, door.ReviewGauges(s.Tables)...)
 }

@@ -34,7 +34,7 @@ func (c source) row(k *record.Kind, id int64, body string, dry bool) desk.RowRes
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	out, err := c.s.Laptop.Pull(auth.Operator(), []entry.Row{{Kind: k, ID: record.Int(id), Patch: patch}}, dry)
+	out, err := c.s.Laptop.Mirror.Pull(auth.Operator(), []entry.Row{{Kind: k, ID: record.Int(id), Patch: patch}}, dry)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -149,27 +149,27 @@ func TestPullRefusesARowAlone(t *testing.T) {
 		t.Errorf("a dry run says %s, want created", got.Fate)
 	}
 	c.want(desk.Created, 6, `{"full_name":"Ana"}`)
-	if err := c.s.Laptop.NoteMirror(auth.Operator(), laptop.Mirror{Source: "https://example.org", Key: "dw_1"}); err != nil {
+	if err := c.s.Laptop.Mirror.SetSource(auth.Operator(), laptop.MirrorSource{Source: "https://example.org", Key: "dw_1"}); err != nil {
 		t.Fatal(err)
 	}
 	rep, err := c.s.Files.Verify(auth.Operator(), func(int, int) {})
 	if err != nil || rep.Damaged != 0 {
 		t.Errorf("verify: %+v, %v", rep, err)
 	}
-	if ids, err := c.s.Laptop.Pulled(auth.Operator(), record.Person); err != nil || len(ids) != 1 || ids[0] != 6 {
+	if ids, err := c.s.Laptop.Mirror.Pulled(auth.Operator(), record.Person); err != nil || len(ids) != 1 || ids[0] != 6 {
 		t.Errorf("pulled = %v, %v, want 6", ids, err)
 	}
 }
 
 func TestALaptopOfACentreIsNoMirror(t *testing.T) {
 	s := kvtest.Open(t)
-	if err := s.Laptop.Join(auth.Operator(), table.Upstream{URL: "https://centre.example.org", Node: "01HZX3Q0000000000000000ABC"}, office.Credential{Realm: s.Tables.Realm()}); err != nil {
+	if err := s.Laptop.Join(auth.Operator(), table.Upstream{URL: "https://centre.example.org", Node: "01HZX3Q0000000000000000ABC"}, office.Credential{Realm: s.Tables.Identity.Realm()}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Laptop.Pull(auth.Operator(), nil, true); !errors.Is(err, laptop.ErrMirrorAtCentre) {
+	if _, err := s.Laptop.Mirror.Pull(auth.Operator(), nil, true); !errors.Is(err, laptop.ErrMirrorAtCentre) {
 		t.Errorf("Pull = %v, want ErrMirrorAtCentre", err)
 	}
-	if err := s.Laptop.NoteMirror(auth.Operator(), laptop.Mirror{}); !errors.Is(err, laptop.ErrMirrorAtCentre) {
-		t.Errorf("NoteMirror = %v, want ErrMirrorAtCentre", err)
+	if err := s.Laptop.Mirror.SetSource(auth.Operator(), laptop.MirrorSource{}); !errors.Is(err, laptop.ErrMirrorAtCentre) {
+		t.Errorf("SetSource = %v, want ErrMirrorAtCentre", err)
 	}
 }

@@ -34,8 +34,9 @@ var laptopWrites = map[*record.Kind][2]string{
 	record.FinancialEntry: {"church-1-finance", `"church_id":1,"transaction_type":"income","financial_account_id":1,"supplier_id":1`},
 	record.Event:          {"church-1", `"church_id":1,"start_datetime":"2026-11-22T19:00:00Z"`},
 	record.Ticket:         {"event-1", `"event_id":1`},
-	record.HolderName:     {"event-1-names", `"event_id":1`},
-	record.Holder:         {"event-1-holders", `"event_id":1,"code":"CODE"`},
+	record.TicketCode:     {"event-1-holders", `"event_id":1,"code":"CODE"`},
+	record.HolderName:     {"event-1-names", `"event_id":1,"ticket_id":1`},
+	record.Holder:         {"event-1-holders", `"event_id":1,"ticket_id":1`},
 	record.Checkin:        {"event-1", `"event_id":1,"node":"` + laptopNode + `","hlc":"0000000000000001","at":"2026-05-01T12:00:00Z"`},
 	record.Scan: {"event-1", `"event_id":1,"node":"` + laptopNode + `","hlc":"0000000000000001","at":"2026-05-01T12:00:00Z",` +
 		`"outcome":"blocked"`},

@@ -13,8 +13,8 @@ import (
 	"doorward/kv/auth"
 	"doorward/kv/door"
 	"doorward/kv/entry"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
-	"doorward/kv/table"
 )
 
 // world is a congregation as contract.md §7 speaks of it: for each kind its records, for each record whom it names. 0 is null.
@@ -117,7 +117,7 @@ func (w world) fill(t testing.TB, s *kv.Store) {
 	loaded(t, s, rows...)
 	for id, f := range w[record.Ticket] {
 		if id%2 == 1 {
-			scanned(t, s, auth.Operator(), door.Attempt{Event: f["event_id"], Code: fmt.Sprintf("CODE-%d", id)}, table.Admitted)
+			scanned(t, s, auth.Operator(), door.Attempt{Event: f["event_id"], Code: fmt.Sprintf("CODE-%d", id)}, outcome.Admitted)
 		}
 	}
 }

@@ -33,7 +33,7 @@ func TestNothingIsTakenIntoAFileThatIsElsewhere(t *testing.T) {
 			}
 			defer func() { _ = s.Close() }() // which has nowhere to write the last counts to
 			kvtest.Create(t, s, record.Person, `{"full_name":"Ana"}`)
-			if err := s.Tables.Writable(); err != nil {
+			if err := s.Tables.Engine.Writable(); err != nil {
 				t.Fatalf("Writable = %v", err)
 			}
 			if err := move(table.Path(dir)); err != nil {
@@ -45,7 +45,7 @@ func TestNothingIsTakenIntoAFileThatIsElsewhere(t *testing.T) {
 					t.Errorf("%s = %v", what, err)
 				}
 			}
-			want("Writable", s.Tables.Writable())
+			want("Writable", s.Tables.Engine.Writable())
 			before, _ := os.ReadFile(table.Path(dir)) // what there is
 			_, err = s.Files.Compact(t.Context(), auth.Operator())
 			want("Compact", err)

@@ -1,6 +1,7 @@
 package kv_test
 
 import (
+	"doorward/kv/idempotency"
 	"errors"
 	"fmt"
 	"sync"
@@ -13,14 +14,17 @@ import (
 	"doorward/kv/door"
 	"doorward/kv/entry"
 	"doorward/kv/kvtest"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/table"
 )
 
 // onceOf is an Idempotency-Key with a body, each named by a byte.
-func onceOf(key, body byte) *desk.Once { return &desk.Once{Key: [32]byte{key}, Body: [32]byte{body}} }
+func onceOf(key, body byte) *idempotency.Request {
+	return &idempotency.Request{Key: [32]byte{key}, Body: [32]byte{body}}
+}
 
-func createOnce(t testing.TB, s *kv.Store, name string, once *desk.Once) (entry.Reply, error) {
+func createOnce(t testing.TB, s *kv.Store, name string, once *idempotency.Request) (entry.Reply, error) {
 	t.Helper()
 	patch := kvtest.Parse(t, record.Church, `{"name":"`+name+`"}`, true)
 	return s.Desk.Create(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Church, Once: once}, patch)
@@ -128,7 +132,7 @@ func TestUndoOnceAnswersTheSame(t *testing.T) {
 	s, _ := opened(t)
 	event := newEvent(t, s, "")
 	newTicket(t, s, event, "K1", "")
-	first := scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "K1"}, table.Admitted)
+	first := scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "K1"}, outcome.Admitted)
 	u := door.Undoing{Event: event, CheckinID: first.CheckinID, Once: onceOf(1, 1)}
 	for i := range 2 {
 		d, err := s.Door.Undo(auth.Operator(), u)

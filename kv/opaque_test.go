@@ -1,14 +1,20 @@
 package kv_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"doorward/kv"
 	"doorward/kv/auth"
 	"doorward/kv/docs"
 	"doorward/kv/kvtest"
 	"doorward/kv/merge"
 	"doorward/kv/record"
+	"doorward/kv/rev"
 	"doorward/kv/table"
 )
 
@@ -50,7 +56,7 @@ func TestUnknownKindsAreRelayed(t *testing.T) {
 	}
 	other := kvtest.Open(t)
 	there := opens(t, other, auth.Operator(), "church-1")
-	if refused := replicated(t, db, s.Tables.Node(), there); refused != nil {
+	if refused := replicated(t, db, s.Tables.Identity.Node(), there); refused != nil {
 		t.Errorf("the next replica refuses %v", refused)
 	}
 	a, err := db.Read("psalm:0000000000000001", docs.Ask{Leaves: true})
@@ -74,13 +80,13 @@ func TestMembershipsFollowAPersonThatComes(t *testing.T) {
 	kvtest.Create(t, s, record.Membership, `{"person":1,"group_id":1}`)
 	patched(t, s, record.Person, person, `{"full_name":"Ana Souza"}`) // now the membership stands before its person in the feed
 	to := opens(t, other, auth.Operator(), "church-1")
-	replicated(t, opens(t, s, auth.Operator(), "church-1"), s.Tables.Node(), to)
+	replicated(t, opens(t, s, auth.Operator(), "church-1"), s.Tables.Identity.Node(), to)
 	if n := len(rowsOfKind(t, to, "membership")); n != 1 {
 		t.Errorf("%d memberships came, want one", n)
 	}
 	patched(t, s, record.Person, person, `{"church_id":2}`)
 	into := opens(t, other, auth.Operator(), "church-2")
-	broughtOver(t, opens(t, s, auth.Operator(), "church-2"), s.Tables.Node(), into, "person:0000000000000001")
+	broughtOver(t, opens(t, s, auth.Operator(), "church-2"), s.Tables.Identity.Node(), into, "person:0000000000000001")
 	if n := len(rowsOfKind(t, into, "membership")); n != 1 {
 		t.Errorf("%d memberships went along with their person, want one", n)
 	}
@@ -103,4 +109,85 @@ func rowsOfKind(t testing.TB, db *docs.Database, kind string) (of []docs.DocChan
 		}
 	}
 	return of
+}
+
+// TestAFreeDocumentAndOneOfAnUnknownKindAreOne draws revisions of a document, brings them to a free database and to the database of a
+// church, and wants the same of both: tree, winner, bodies, changes, and what is missing.
+func TestAFreeDocumentAndOneOfAnUnknownKindAreOne(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		s, err := kv.Open(kv.Config{Dir: t.TempDir()})
+		if err != nil {
+			r.Fatal(err)
+		}
+		defer func() { closed(t, s) }()
+		kvtest.Create(t, s, record.Church, `{"name":"A"}`)
+		newNotes(t, s)
+		both := [2]*docs.Database{of(s), opens(t, s, auth.Operator(), "church-1")}
+		const id = "psalm:1"
+		paths := [][]rev.ID{nil}
+		for i := range rapid.IntRange(1, 40).Draw(r, "revisions") {
+			from := paths[max(0, len(paths)-1-rapid.IntRange(0, 3).Draw(r, "back"))]
+			revision := rev.ID{Generation: uint64(len(from) + 1), Hash: [16]byte{byte(rapid.IntRange(0, 255).Draw(r, "hash")), 1: byte(i + 1)}}
+			w := merge.DocWrite{ID: id, Path: append([]rev.ID{revision}, from...), Body: fmt.Appendf(nil, `{"n":%d}`, i)}
+			w.Deleted = rapid.IntRange(0, 5).Draw(r, "deleted") == 0
+			paths = append(paths, w.Path)
+			for _, db := range both {
+				if err := push(t, db, w); err != nil {
+					r.Fatal(err)
+				}
+			}
+		}
+		asked := merge.Revs{ID: id, Revisions: []rev.ID{{Generation: 2, Hash: [16]byte{15: 1}}}}
+		for _, path := range paths[1:] {
+			asked.Revisions = append(asked.Revisions, path[0])
+		}
+		if diff := cmp.Diff(seenOf(r, both[0], asked), seenOf(r, both[1], asked)); diff != "" {
+			r.Fatalf("the free document is another: %s", diff)
+		}
+		healthy(t, s)
+	})
+}
+
+// seenDoc is all that a database tells of a document.
+type seenDoc struct {
+	Nodes    []rev.Node
+	Doc      []docs.DocRevision
+	Leaves   []docs.DocRevision
+	Missing  docs.MissingRevs
+	Rows     []rev.ID
+	Changes  []docs.DocRevision
+	Branches [][]rev.Node
+}
+
+// seenOf reads a document in each way that there is.
+func seenOf(r *rapid.T, db *docs.Database, asked merge.Revs) (seen seenDoc) {
+	must := func(err error) {
+		if err != nil {
+			r.Fatal(err)
+		}
+	}
+	doc, err := db.Read(asked.ID, docs.Ask{Revisions: asked.Revisions})
+	must(err)
+	seen.Nodes, seen.Doc = doc.Tree.Nodes(), doc.Revisions
+	doc, err = db.Read(asked.ID, docs.Ask{Leaves: true})
+	must(err)
+	seen.Leaves = doc.Revisions
+	missing, err := db.Missing([]merge.Revs{asked})
+	must(err)
+	seen.Missing = missing[0]
+	rows, err := db.List(docs.Range{From: asked.ID, Limit: 1})
+	must(err)
+	for _, row := range rows {
+		seen.Rows = append(seen.Rows, row.Winner)
+	}
+	for _, f := range []docs.Feed{{Limit: 9, IDs: []string{asked.ID}}, {Limit: 1, Descending: true}} {
+		f.Bodies = true
+		page, _, err := db.Changes(f)
+		must(err)
+		for _, c := range page {
+			seen.Changes, seen.Branches = append(seen.Changes, c.Winner), append(seen.Branches, c.Leaves)
+		}
+	}
+	return seen
 }

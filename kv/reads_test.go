@@ -93,7 +93,7 @@ func TestReadsOfPeopleAreCounted(t *testing.T) {
 		t.Errorf("reads after a commit are %s, want %s", got, want)
 	}
 	closed(t, s)
-	again := reopenable(t, kv.Config{Dir: s.Tables.Dir(), Clock: clock.Now})
+	again := reopenable(t, kv.Config{Dir: s.Tables.Folder.Dir, Clock: clock.Now})
 	if got := readsOf(t, again, start); got != want {
 		t.Errorf("reads after a restart are %s, want %s", got, want)
 	}
@@ -101,7 +101,7 @@ func TestReadsOfPeopleAreCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	closed(t, again)
-	again = reopenable(t, kv.Config{Dir: s.Tables.Dir(), Clock: clock.Now})
+	again = reopenable(t, kv.Config{Dir: s.Tables.Folder.Dir, Clock: clock.Now})
 	if got, want := readsOf(t, again, start, desk.Where{Field: "kind", In: []any{"person"}}, desk.Where{Field: "minute", From: clock.Now().Truncate(time.Minute)}),
 		fmt.Sprintf("1m0s %d person 5", staff.Key()); got != want {
 		t.Errorf("reads of people in the last minute are %s, want %s", got, want)

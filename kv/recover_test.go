@@ -16,8 +16,8 @@ import (
 	"doorward/kv/kvtest"
 	"doorward/kv/merge"
 	"doorward/kv/office"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
-	"doorward/kv/table"
 )
 
 // relapsed has a centre restored to a backup that was made before something happened.
@@ -60,7 +60,7 @@ func TestIDsLeasedBeforeARestoreAreGood(t *testing.T) {
 	if err := push(t, opens(t, c.centre, c.p, "church-1"), made); err != nil {
 		t.Errorf("the laptop brings what it had made: %v", err)
 	}
-	if next, err := c.centre.Venues.Lease(c.p, record.Person, 1, c.venue.Tables.Epoch()); err != nil || next.From <= last.To {
+	if next, err := c.centre.Venues.Lease(c.p, record.Person, 1, c.venue.Tables.Epochs.Present()); err != nil || next.From <= last.To {
 		t.Errorf("the next lease is %+v, %v, want one beyond %d", next, err, last.To)
 	}
 	healthy(t, c.centre)
@@ -73,7 +73,7 @@ func TestARestoredCentreKnowsAgainWhoWroteWhat(t *testing.T) {
 	chief, other := kvtest.Login(t, c.centre, "denomination", "*:*"), ulid.Make()
 	relapsed(t, &c, func() {})
 	db := opens(t, c.centre, c.p, "church-1")
-	for _, by := range []ulid.ULID{other, ulid.MustParse(c.centre.Tables.Node())} {
+	for _, by := range []ulid.ULID{other, ulid.MustParse(c.centre.Tables.Identity.Node())} {
 		w := onTop(t, db, record.Person.DocID(record.Int(id)), `"Ana`, `"Ana S`)
 		w.Author = merge.Author{Node: by, Key: chief.Key()}
 		if err := push(t, db, w); err != nil {
@@ -81,7 +81,7 @@ func TestARestoredCentreKnowsAgainWhoWroteWhat(t *testing.T) {
 		}
 		tree := kv.TreeOf(t, c.centre, record.Person, id)
 		want := by
-		if by.String() == c.centre.Tables.Node() {
+		if by.String() == c.centre.Tables.Identity.Node() {
 			want = ulid.ULID{} // made here
 		}
 		if last := tree.Winner(); last.Node != want || last.Key != chief.Key() {
@@ -94,16 +94,16 @@ func TestARestoredCentreKnowsAgainWhoWroteWhat(t *testing.T) {
 func TestARestoredCentreIsToldWhatItHadKnown(t *testing.T) {
 	c := newPair(t)
 	newTicket(t, c.centre, 1, "CODE", "")
-	gate := enrolled(t, c.centre, "event:1", auth.Venue{Node: c.venue.Tables.Node()})
+	gate := enrolled(t, c.centre, "event:1", auth.Venue{Node: c.venue.Tables.Identity.Node()})
 	event := func(s *kv.Store, p auth.Principal) *docs.Database { return opens(t, s, p, "event-1") }
 	clock := relapsed(t, &c, func() {
-		scanned(t, c.centre, auth.Operator(), door.Attempt{Event: 1, Code: "CODE"}, table.Admitted)
+		scanned(t, c.centre, auth.Operator(), door.Attempt{Event: 1, Code: "CODE"}, outcome.Admitted)
 		patched(t, c.centre, record.Ticket, 1, `{"state":"cancelled"}`)
-		replicated(t, event(c.centre, auth.Operator()), c.centre.Tables.Node(), event(c.venue, auth.Operator()))
+		replicated(t, event(c.centre, auth.Operator()), c.centre.Tables.Identity.Node(), event(c.venue, auth.Operator()))
 	})
-	scanned(t, c.centre, auth.Operator(), door.Attempt{Event: 1, Code: "OTHER"}, door.UnknownCode)
+	scanned(t, c.centre, auth.Operator(), door.Attempt{Event: 1, Code: "OTHER"}, outcome.UnknownCode)
 	push := func() []string {
-		return replicated(t, event(c.venue, auth.Operator()), c.venue.Tables.Node(), event(c.centre, gate))
+		return replicated(t, event(c.venue, auth.Operator()), c.venue.Tables.Identity.Node(), event(c.centre, gate))
 	}
 	clock.Move(8 * 24 * time.Hour)
 	if refused := push(); len(refused) != 2 {
@@ -113,9 +113,9 @@ func TestARestoredCentreIsToldWhatItHadKnown(t *testing.T) {
 	if refused := push(); refused != nil {
 		t.Errorf("the restored centre refuses %v", refused)
 	}
-	scanned(t, c.centre, auth.Operator(), door.Attempt{Event: 1, Code: "CODE"}, door.Cancelled)
+	scanned(t, c.centre, auth.Operator(), door.Attempt{Event: 1, Code: "CODE"}, outcome.Cancelled)
 	page, err := c.centre.Door.DoubleEntries(auth.Operator(), door.DoubleQuery{Event: 1, Limit: 9})
-	if err != nil || page.Count != 1 || page.Entries[0].Node != c.centre.Tables.Node() {
+	if err != nil || page.Count != 1 || page.Entries[0].Node != c.centre.Tables.Identity.Node() {
 		t.Errorf("double entries = %+v, %v, want the admission that is cancelled since", page, err)
 	}
 	healthy(t, c.centre)
@@ -129,10 +129,10 @@ func TestHalfOfANameThatARestoredCentreIsBroughtBack(t *testing.T) {
 			c := newPair(t)
 			kv.ShareCodeKey(t, c.centre, c.venue)
 			id := newTicket(t, c.centre, 1, "CODE", `,"holder_name":"Ana Souza","phone":"11 987654321"`)
-			c.p = enrolled(t, c.centre, level, auth.Venue{Node: c.venue.Tables.Node(), Names: true})
+			c.p = enrolled(t, c.centre, level, auth.Venue{Node: c.venue.Tables.Identity.Node(), Names: true})
 			hears := func(name string) {
 				t.Helper()
-				replicated(t, opens(t, c.centre, auth.Operator(), name), c.centre.Tables.Node(), opens(t, c.venue, auth.Operator(), name))
+				replicated(t, opens(t, c.centre, auth.Operator(), name), c.centre.Tables.Identity.Node(), opens(t, c.venue, auth.Operator(), name))
 			}
 			hears("event-1")
 			hears("event-1-names")
@@ -152,7 +152,7 @@ func TestHalfOfANameThatARestoredCentreIsBroughtBack(t *testing.T) {
 					t.Errorf("%s has heard of %s: the name is %s, want %s", level, heard, name, holds)
 				}
 				for _, name := range []string{"event-1", "event-1-names"} { // as another laptop has heard
-					replicated(t, opens(t, whole, auth.Operator(), name), whole.Tables.Node(), opens(t, c.venue, auth.Operator(), name))
+					replicated(t, opens(t, whole, auth.Operator(), name), whole.Tables.Identity.Node(), opens(t, c.venue, auth.Operator(), name))
 				}
 			}
 			healthy(t, c.centre)
@@ -166,7 +166,7 @@ func TestHalfOfANameOfALaptopThatWasRestored(t *testing.T) {
 	for _, level := range []string{"church:1", "event:1"} {
 		c := newPair(t)
 		kv.ShareCodeKey(t, c.centre, c.venue)
-		c.p = enrolled(t, c.centre, level, auth.Venue{Node: c.venue.Tables.Node(), Names: true})
+		c.p = enrolled(t, c.centre, level, auth.Venue{Node: c.venue.Tables.Identity.Node(), Names: true})
 		c.exchange(t, "event-1")
 		id := newTicket(t, c.venue, 1, "CODE", `,"holder_name":"Ana Souza","phone":"11 987654321"`)
 		for _, name := range ticketDBs {
@@ -176,7 +176,7 @@ func TestHalfOfANameOfALaptopThatWasRestored(t *testing.T) {
 		meets := func(before string) {
 			t.Helper()
 			session = ulid.Make().String()
-			if _, err := c.centre.Keys.SeenSession(c.venue.Tables.Node(), session, []string{before}); err != nil {
+			if _, err := c.centre.Keys.SeenSession(c.venue.Tables.Identity.Node(), session, []string{before}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -14,6 +14,8 @@ import (
 	"doorward/kv/desk"
 	"doorward/kv/docs"
 	"doorward/kv/entry"
+	"doorward/kv/idempotency"
+	"doorward/kv/inbox"
 	"doorward/kv/kvtest"
 	"doorward/kv/merge"
 	"doorward/kv/record"
@@ -68,11 +70,28 @@ func TestAReleasedDatabaseIsEmpty(t *testing.T) {
 	healthy(t, s)
 }
 
+// TestAReleasedRecordHasLeftNowhere: a record that has moved to another database goes with that one, and with what the first says of it.
+// It may come back to either.
+func TestAReleasedRecordHasLeftNowhere(t *testing.T) {
+	s := twoChurches(t)
+	id := kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)
+	patched(t, s, record.Person, id, `{"church_id":2}`)
+	released(t, s, "church-2")
+	if n := kv.Rows(t, s, "left"); n != 0 {
+		t.Errorf("%d rows say that a record has left, which is in the file no more", n)
+	}
+	healthy(t, s)
+	if err := push(t, opens(t, s, auth.Operator(), "church-1"), merge.DocWrite{ID: record.Person.DocID(record.Int(id)), Path: chain("a"), Body: []byte(`{"full_name":"Ana","church_id":1}`)}); err != nil {
+		t.Fatal(err)
+	}
+	healthy(t, s)
+}
+
 // TestAReleasedNameIsInNoKeptAnswer: who asks again for a sale is shown the ticket as it is there now, and makes no second one.
 func TestAReleasedNameIsInNoKeptAnswer(t *testing.T) {
 	s := twoChurches(t)
 	create := func(k *record.Kind, key, body string) (entry.Reply, error) {
-		at := desk.Target{Surface: record.Admin, Kind: k, Once: &desk.Once{Key: sha256.Sum256([]byte(key)), Body: sha256.Sum256([]byte(body))}}
+		at := desk.Target{Surface: record.Admin, Kind: k, Once: &idempotency.Request{Key: sha256.Sum256([]byte(key)), Body: sha256.Sum256([]byte(body))}}
 		return s.Desk.Create(auth.Operator(), at, kvtest.Parse(t, k, body, true))
 	}
 	made := func(k *record.Kind, key, body string) entry.Reply {
@@ -129,17 +148,17 @@ func TestWhatWasRefusedGoesWithItsDatabase(t *testing.T) {
 			t.Fatalf("%s in %s = %v, want forbidden", doc, name, err)
 		}
 	}
-	refuses("event:1", "event-1-names", record.HolderName.DocID(record.Int(7)), `{"event_id":1,"full_name":"Zulmira Quintela"}`)
+	refuses("event:1", "event-1-names", drawnDoc(record.HolderName, 7), `{"event_id":1,"full_name":"Zulmira Quintela"}`)
 	for _, r := range matters(t, s, auth.Operator(), record.Refusal) {
-		if err := s.Inbox.ResolveRefusal(auth.Operator(), r.ID, false); err != nil {
+		if err := s.Inbox.Resolve(auth.Operator(), inbox.Item{Kind: record.Refusal, ID: r.ID}, inbox.Choice{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	refuses("event:1", "event-1-names", record.HolderName.DocID(record.Int(8)), `{"event_id":1,"full_name":"Zacarias Quintela"}`)
-	refuses("event:1", "event-1-holders", record.Holder.DocID(record.Int(8)), `{"event_id":1,"holder_name":"Zenobia Quintela"}`)
+	refuses("event:1", "event-1-names", drawnDoc(record.HolderName, 8), `{"event_id":1,"full_name":"Zacarias Quintela"}`)
+	refuses("event:1", "event-1-holders", drawnDoc(record.Holder, 8), `{"event_id":1,"holder_name":"Zenobia Quintela"}`)
 	refuses("event:1", "event-1", "checkin:01J0000000000000000000000A", `{"event_id":1,"door":"Zebedeu"}`)
 	refuses("event:1", "event-1", record.Event.DocID(record.Int(1)), `{"name":"Vigil","church_id":1}`)
-	refuses("event:2", "event-2-names", record.HolderName.DocID(record.Int(9)), `{"event_id":2,"full_name":"Rui Quintela"}`)
+	refuses("event:2", "event-2-names", drawnDoc(record.HolderName, 9), `{"event_id":2,"full_name":"Rui Quintela"}`)
 	for _, name := range []string{"event-1", "event-1-names", "event-1-holders"} {
 		if err := s.Laptop.ReleaseRefusals(auth.Operator(), name, "reference", "church-1"); err != nil {
 			t.Fatalf("ReleaseRefusals(%s) = %v", name, err)
@@ -177,20 +196,20 @@ func TestWhoFollowsTheLogHearsOfAReleaseAtOnce(t *testing.T) {
 	kvtest.Create(t, s, record.Church, `{"name":"A"}`)
 	for name, release := range map[string]func(doc string) error{
 		"a record that has left": func(doc string) error {
-			_, err := s.Laptop.Leave(auth.Operator(), "church-1", []string{doc}, s.Tables.Seq())
+			_, err := s.Laptop.Leave(auth.Operator(), "church-1", []string{doc}, s.Tables.Commits.Seq())
 			return err
 		},
-		"a database": func(string) error { return s.Laptop.Release(auth.Operator(), "church-1", s.Tables.Seq()) },
+		"a database": func(string) error { return s.Laptop.Release(auth.Operator(), "church-1", s.Tables.Commits.Seq()) },
 	} {
 		id := kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		told, seq, releases := make(chan error, 1), s.Tables.Seq(), s.Tables.Releases()
+		told, seq, releases := make(chan error, 1), s.Tables.Commits.Seq(), s.Tables.Commits.Releases()
 		go func() { told <- s.Log.Await(ctx, seq, releases) }()
 		if err := release(record.Person.DocID(record.Int(id))); err != nil {
 			t.Fatal(err)
 		}
-		if err := <-told; err != nil || s.Tables.Seq() != seq {
-			t.Errorf("%s: Await = %v, and the log has grown from %d to %d; want it to return", name, err, seq, s.Tables.Seq())
+		if err := <-told; err != nil || s.Tables.Commits.Seq() != seq {
+			t.Errorf("%s: Await = %v, and the log has grown from %d to %d; want it to return", name, err, seq, s.Tables.Commits.Seq())
 		}
 		cancel()
 	}

@@ -110,21 +110,21 @@ func TestAwaitFollowsTheLog(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)
 	heard := make(chan uint64)
-	seq := s.Tables.Seq() // before the first change
+	seq := s.Tables.Commits.Seq() // before the first change
 	go func() {
 		for {
-			if err := s.Log.Await(ctx, seq, s.Tables.Releases()); err != nil {
+			if err := s.Log.Await(ctx, seq, s.Tables.Commits.Releases()); err != nil {
 				ended <- err
 				return
 			}
-			seq = s.Tables.Seq()
+			seq = s.Tables.Commits.Seq()
 			heard <- seq
 		}
 	}()
 	for id := int64(1); id <= 50; id++ {
 		loaded(t, s, row(t, record.Church, id, `{"name":"A"}`))
-		if seq := <-heard; seq != s.Tables.Seq() {
-			t.Fatalf("heard of change %d, want %d", seq, s.Tables.Seq())
+		if seq := <-heard; seq != s.Tables.Commits.Seq() {
+			t.Fatalf("heard of change %d, want %d", seq, s.Tables.Commits.Seq())
 		}
 	}
 	cancel()

@@ -10,13 +10,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"doorward/kv"
+	"doorward/kv/admission"
 	"doorward/kv/auth"
 	"doorward/kv/desk"
 	"doorward/kv/door"
 	"doorward/kv/fault"
 	"doorward/kv/kvtest"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
-	"doorward/kv/table"
 )
 
 // reviewed is a store with two events. Its clock is doubted until the test moves it by an hour.
@@ -36,16 +37,16 @@ func newReviewed(t *testing.T, dir string) *reviewed {
 		r.events[i] = newEvent(t, r.Store, "")
 		newTicket(t, r.Store, r.events[i], "in", `,"type":"Adult"`)
 	}
-	d := scanned(t, r.Store, gate(t, r.Store, r.events[0]), door.Attempt{Event: r.events[0], Code: "in", Door: "North"}, table.Admitted)
+	d := scanned(t, r.Store, gate(t, r.Store, r.events[0]), door.Attempt{Event: r.events[0], Code: "in", Door: "North"}, outcome.Admitted)
 	r.clock.Move(time.Second)
-	scanned(t, r.Store, auth.Operator(), door.Attempt{Event: r.events[0], Code: "other"}, door.UnknownCode)
+	scanned(t, r.Store, auth.Operator(), door.Attempt{Event: r.events[0], Code: "other"}, outcome.UnknownCode)
 	r.clock.Move(time.Second)
 	undone, err := r.Store.Door.Undo(auth.Operator(), door.Undoing{Event: r.events[0], CheckinID: d.CheckinID})
-	if err != nil || undone.Outcome != door.Undone {
+	if err != nil || undone.Outcome != outcome.Undone {
 		t.Fatalf("Undo = %v, %v", undone, err)
 	}
 	r.clock.Move(time.Hour)
-	scanned(t, r.Store, auth.Operator(), door.Attempt{Event: r.events[0], Code: "in"}, table.Admitted) // its clock is believed
+	scanned(t, r.Store, auth.Operator(), door.Attempt{Event: r.events[0], Code: "in"}, outcome.Admitted) // its clock is believed
 	r.facts = []string{record.Checkin.Name, record.Scan.Name, record.Undo.Name}
 	return r
 }
@@ -64,23 +65,6 @@ func (r *reviewed) listed(t *testing.T, p auth.Principal, where ...desk.Where) (
 	return kinds
 }
 
-func (r *reviewed) gauges(t *testing.T) map[string]float64 {
-	t.Helper()
-	families, err := r.registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	values := map[string]float64{}
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			if f.GetName() == "doorward_facts_to_review" {
-				values[m.GetLabel()[0].GetValue()+" "+m.GetLabel()[1].GetValue()] = m.GetGauge().GetValue()
-			}
-		}
-	}
-	return values
-}
-
 func TestFactsToReviewAreListedAndCounted(t *testing.T) {
 	r := newReviewed(t, folder(t))
 	defer closed(t, r.Store)
@@ -90,13 +74,13 @@ func TestFactsToReviewAreListedAndCounted(t *testing.T) {
 	}
 	first := page.Facts[0]
 	if first.Kind != record.Checkin || first.Event != r.events[0] || first.Type != "Adult" || first.Door != "North" || first.Key == 0 ||
-		first.Node != r.Store.Tables.Node() || !first.At.Equal(sunday) || !slices.Equal(first.Flags, []string{door.FlagClockSuspect}) {
+		first.Node != r.Store.Tables.Identity.Node() || !first.At.Equal(sunday) || !slices.Equal(first.Flags, []string{admission.FlagClockSuspect}) {
 		t.Errorf("the first = %+v", first)
 	}
 	if got := r.listed(t, auth.Operator()); !slices.Equal(got, r.facts) {
 		t.Errorf("to review are %v, want %v", got, r.facts)
 	}
-	if got, want := r.gauges(t), map[string]float64{"clock_suspect checkin": 1, "clock_suspect scan": 1, "clock_suspect undo": 1,
+	if got, want := kvtest.Metrics(t, r.registry, "doorward_facts_to_review"), map[string]float64{"clock_suspect checkin": 1, "clock_suspect scan": 1, "clock_suspect undo": 1,
 		"needs_review checkin": 0, "needs_review scan": 0, "needs_review undo": 0}; fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("the gauges are %v, want %v", got, want)
 	}
@@ -120,8 +104,8 @@ func TestReviewsShowEachKeyItsOwnEvents(t *testing.T) {
 		"another event's key":          {its(1), nil, nil},
 		"the operator, one event":      {auth.Operator(), []desk.Where{of(r.events[0])}, r.facts},
 		"the operator, the other":      {auth.Operator(), []desk.Where{of(r.events[1])}, nil},
-		"the operator, one flag":       {auth.Operator(), []desk.Where{with(door.FlagClockSuspect)}, r.facts},
-		"the operator, the other flag": {auth.Operator(), []desk.Where{with(door.FlagNeedsReview)}, nil},
+		"the operator, one flag":       {auth.Operator(), []desk.Where{with(admission.FlagClockSuspect)}, r.facts},
+		"the operator, the other flag": {auth.Operator(), []desk.Where{with(admission.FlagNeedsReview)}, nil},
 	} {
 		if got := r.listed(t, c.p, c.where...); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)

@@ -9,6 +9,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/auth"
 	"doorward/kv/desk"
+	"doorward/kv/kvtest"
 	"doorward/kv/record"
 	"doorward/kv/table"
 )
@@ -22,7 +23,7 @@ func TestScopesShowWhatIsTheirs(t *testing.T) {
 		s := reopenable(t, c)
 		m := &scopesModel{feeds: map[string][]feedRow{}, records: map[string]*modelRecord{}}
 		for i, k := range []*record.Kind{record.Role, record.Church, record.Church, record.Church} {
-			made, err := s.Desk.Create(auth.Operator(), desk.Target{Surface: record.Admin, Kind: k}, parsed(r, k, `{"name":"N"}`, true))
+			made, err := s.Desk.Create(auth.Operator(), desk.Target{Surface: record.Admin, Kind: k}, kvtest.Parse(r, k, `{"name":"N"}`, true))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -49,7 +50,7 @@ func (m *scopesModel) change(t *rapid.T, s *kv.Store, person, church int64, body
 	if person == 0 {
 		return
 	}
-	if _, err := s.Desk.Update(auth.Operator(), target(record.Person, person), parsed(t, record.Person, body, false)); err != nil {
+	if _, err := s.Desk.Update(auth.Operator(), target(record.Person, person), kvtest.Parse(t, record.Person, body, false)); err != nil {
 		t.Fatal(err)
 	}
 	if m.records[record.Person.DocID(record.Int(person))].home == church {
@@ -73,7 +74,7 @@ func (m *scopesModel) delete(t *rapid.T, s *kv.Store, k *record.Kind, some func(
 	}
 	parts := []*record.Kind{k}
 	if k == record.Ticket {
-		parts = []*record.Kind{record.Ticket, record.HolderName, record.Holder}
+		parts = []*record.Kind{record.Ticket, record.TicketCode}
 	}
 	for _, part := range parts {
 		m.written(part, id, m.records[part.DocID(record.Int(id))].home, true)

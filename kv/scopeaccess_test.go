@@ -64,23 +64,23 @@ func TestWhoReadsWhichDatabase(t *testing.T) {
 		want string
 	}{
 		{"an ordinary key of everything", kvtest.Login(t, s, "denomination", all...),
-			"church-1 church-1-finance church-2 church-2-finance event-1 event-2 event-3 reference reference-finance"},
+			"church-1 church-1-finance church-2 church-2-finance event-1 event-1-labels event-2 event-2-labels event-3 event-3-labels reference reference-finance"},
 		{"a key that may replicate but read nothing", kvtest.Login(t, s, "denomination", "sync:*"), ""},
 		{"a key that reads people alone", kvtest.Login(t, s, "denomination", "sync:*", "people:GET"), ""},
-		{"a key that reads events and facts", kvtest.Login(t, s, "denomination", "sync:GET", "event:GET", "checkin:GET"), "event-1 event-2 event-3"},
+		{"a key that reads events and facts", kvtest.Login(t, s, "denomination", "sync:GET", "event:GET", "checkin:GET"), "event-1 event-1-labels event-2 event-2-labels event-3 event-3-labels"},
 		{"a key that may not replicate", kvtest.Login(t, s, "denomination"), ""},
-		{"a regional's", kvtest.Login(t, s, "regional:2", all...), "church-2 church-2-finance event-2 event-3 reference reference-finance"},
-		{"a church's", kvtest.Login(t, s, "church:1", all...), "church-1 church-1-finance event-1 event-3 reference reference-finance"},
-		{"an event's", kvtest.Login(t, s, "event:2", all...), "event-2 reference"},
-		{"a laptop of an event", enrolled(t, s, "event:2", auth.Venue{}), "event-2 reference"},
+		{"a regional's", kvtest.Login(t, s, "regional:2", all...), "church-2 church-2-finance event-2 event-2-labels event-3 event-3-labels reference reference-finance"},
+		{"a church's", kvtest.Login(t, s, "church:1", all...), "church-1 church-1-finance event-1 event-1-labels event-3 event-3-labels reference reference-finance"},
+		{"an event's", kvtest.Login(t, s, "event:2", all...), "event-2 event-2-labels reference"},
+		{"a laptop of an event", enrolled(t, s, "event:2", auth.Venue{}), "event-2 event-2-labels reference"},
 		{"a laptop of an event with names", enrolled(t, s, "event:2", auth.Venue{Names: true}), "event-2 event-2-names reference"},
 		{"a laptop of a church", enrolled(t, s, "church:1", auth.Venue{Names: true}),
 			"church-1 event-1 event-1-holders event-1-names event-3 event-3-holders event-3-names reference reference-finance"},
 		{"a laptop of a church with its money", enrolled(t, s, "church:1", auth.Venue{Finance: true}),
-			"church-1 church-1-finance event-1 event-1-holders event-3 event-3-holders reference reference-finance"},
+			"church-1 church-1-finance event-1 event-1-holders event-1-labels event-3 event-3-holders event-3-labels reference reference-finance"},
 		{"a mirror", enrolled(t, s, "denomination", auth.Venue{Mirror: true}),
-			"church-1 church-1-finance church-2 church-2-finance event-1 event-1-holders event-1-names event-2 event-2-holders event-2-names " +
-				"event-3 event-3-holders event-3-names records reference reference-finance"},
+			"church-1 church-1-finance church-2 church-2-finance event-1 event-1-holders event-1-labels event-1-names event-2 event-2-holders event-2-labels event-2-names " +
+				"event-3 event-3-holders event-3-labels event-3-names records reference reference-finance"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			listed, err := s.Docs.Databases(c.p)

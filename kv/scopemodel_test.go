@@ -12,6 +12,7 @@ import (
 	"doorward/kv/auth"
 	"doorward/kv/desk"
 	"doorward/kv/docs"
+	"doorward/kv/kvtest"
 	"doorward/kv/record"
 	"doorward/kv/table"
 )
@@ -54,9 +55,7 @@ func (m *scopesModel) scopesOf(r *modelRecord) []string {
 		return church(m.records[record.Person.DocID(record.Int(r.home))].home)
 	case record.Ticket:
 		return []string{fmt.Sprintf("event-%d", r.home)}
-	case record.HolderName:
-		return []string{fmt.Sprintf("event-%d-names", r.home)}
-	case record.Holder:
+	case record.TicketCode:
 		return []string{fmt.Sprintf("event-%d-holders", r.home)}
 	}
 	all := church(r.home)
@@ -226,7 +225,7 @@ func (m *scopesModel) step(t *rapid.T, s *kv.Store, n int) {
 		return rapid.SampledFrom(ids).Draw(t, k.Name)
 	}
 	create := func(k *record.Kind, home int64, body string) int64 {
-		r, err := s.Desk.Create(auth.Operator(), desk.Target{Surface: record.Admin, Kind: k}, parsed(t, k, body, true))
+		r, err := s.Desk.Create(auth.Operator(), desk.Target{Surface: record.Admin, Kind: k}, kvtest.Parse(t, k, body, true))
 		if errors.Is(err, table.ErrConflict) {
 			return 0
 		}
@@ -255,8 +254,7 @@ func (m *scopesModel) step(t *rapid.T, s *kv.Store, n int) {
 	case 4:
 		if e := some(record.Event); e != 0 {
 			if id := create(record.Ticket, e, fmt.Sprintf(`{"event_id":%d,"code":"C%d"}`, e, n)); id != 0 {
-				m.written(record.HolderName, id, e, false)
-				m.written(record.Holder, id, e, false)
+				m.written(record.TicketCode, id, e, false)
 			}
 		}
 	case 5, 6:
@@ -264,7 +262,7 @@ func (m *scopesModel) step(t *rapid.T, s *kv.Store, n int) {
 	case 7:
 		if e := some(record.Event); e != 0 {
 			body := fmt.Sprintf(`{"name":"x%d","church_id":%s}`, n, ref)
-			if _, err := s.Desk.Update(auth.Operator(), target(record.Event, e), parsed(t, record.Event, body, false)); err != nil {
+			if _, err := s.Desk.Update(auth.Operator(), target(record.Event, e), kvtest.Parse(t, record.Event, body, false)); err != nil {
 				t.Fatal(err)
 			}
 			m.written(record.Event, e, church, false)

@@ -14,9 +14,9 @@ import (
 	"doorward/kv/door"
 	"doorward/kv/kvtest"
 	"doorward/kv/merge"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/rev"
-	"doorward/kv/table"
 )
 
 // opens opens a database that must be there.
@@ -103,18 +103,18 @@ func TestAChurchGoesToALaptopAndBack(t *testing.T) {
 	person := kvtest.Create(t, centre, record.Person, `{"full_name":"Ana","church_id":1}`)
 	group := kvtest.Create(t, centre, record.Group, `{"name":"Choir","church_id":1}`)
 	kvtest.Create(t, centre, record.Membership, fmt.Sprintf(`{"person":%d,"group_id":%d}`, person, group))
-	newTicket(t, centre, 1, "CODE", "")
-	p := enrolled(t, centre, "church:1", auth.Venue{Node: venue.Tables.Node(), Names: true})
+	newTicket(t, centre, 1, "CODE", `,"holder_name":"Ana"`)
+	p := enrolled(t, centre, "church:1", auth.Venue{Node: venue.Tables.Identity.Node(), Names: true})
 	names := []string{"church-1", "reference", "event-1", "event-1-names", "event-1-holders"}
 	for _, name := range names {
-		if refused := replicated(t, opens(t, centre, p, name), centre.Tables.Node(), opens(t, venue, auth.Operator(), name)); refused != nil {
+		if refused := replicated(t, opens(t, centre, p, name), centre.Tables.Identity.Node(), opens(t, venue, auth.Operator(), name)); refused != nil {
 			t.Errorf("the laptop refuses %v", refused)
 		}
 	}
 	patched(t, venue, record.Person, person, `{"full_name":"Ana Souza"}`)
-	scanned(t, venue, auth.Operator(), door.Attempt{Event: 1, Code: "CODE"}, table.Outcome("unknown_code")) // it has not the code key yet
+	scanned(t, venue, auth.Operator(), door.Attempt{Event: 1, Code: "CODE"}, outcome.Outcome("unknown_code")) // it has not the code key yet
 	for _, name := range names[:1] {
-		if refused := replicated(t, opens(t, venue, auth.Operator(), name), venue.Tables.Node(), opens(t, centre, p, name)); refused != nil {
+		if refused := replicated(t, opens(t, venue, auth.Operator(), name), venue.Tables.Identity.Node(), opens(t, centre, p, name)); refused != nil {
 			t.Errorf("the centre refuses %v", refused)
 		}
 	}
@@ -132,7 +132,7 @@ func TestAChurchGoesToALaptopAndBack(t *testing.T) {
 	}
 	tree := kv.TreeOf(t, centre, record.Person, person)
 	last := tree.Winner()
-	if tree.Len() != 2 || last.Node.String() != venue.Tables.Node() || len(last.Fields) != 1 || last.Fields[0] != "full_name" || last.At == 0 {
+	if tree.Len() != 2 || last.Node.String() != venue.Tables.Identity.Node() || len(last.Fields) != 1 || last.Fields[0] != "full_name" || last.At == 0 {
 		t.Errorf("the centre knows of the change %+v, want the laptop's name, its time and the field", last)
 	}
 	healthy(t, centre)
@@ -150,11 +150,11 @@ func TestTheWinnerIsTheSameEverywhere(t *testing.T) {
 	}
 	id := kvtest.Create(t, a, record.Person, `{"full_name":"Ana","church_id":1}`)
 	atA, atB := opens(t, a, auth.Operator(), "church-1"), opens(t, b, auth.Operator(), "church-1")
-	replicated(t, atA, a.Tables.Node(), atB)
+	replicated(t, atA, a.Tables.Identity.Node(), atB)
 	patched(t, a, record.Person, id, `{"full_name":"Ana A"}`)
 	patched(t, b, record.Person, id, `{"full_name":"Ana B"}`)
-	replicated(t, atA, a.Tables.Node(), atB)
-	replicated(t, atB, b.Tables.Node(), atA)
+	replicated(t, atA, a.Tables.Identity.Node(), atB)
+	replicated(t, atB, b.Tables.Identity.Node(), atA)
 	doc := record.Person.DocID(record.Int(id))
 	if x, y := bodyOf(t, atA, doc), bodyOf(t, atB, doc); x != y {
 		t.Errorf("one shows %s, the other %s", x, y)
@@ -181,7 +181,9 @@ func TestAnEditThatLostIsListedWhereTheRecordIsDeleted(t *testing.T) {
 	c := newPair(t)
 	id := kvtest.Create(t, c.centre, record.Person, `{"full_name":"Ana","church_id":1}`)
 	here, there := opens(t, c.venue, auth.Operator(), "church-1"), opens(t, c.centre, c.p, "church-1")
-	down := func() { replicated(t, opens(t, c.centre, auth.Operator(), "church-1"), c.centre.Tables.Node(), here) }
+	down := func() {
+		replicated(t, opens(t, c.centre, auth.Operator(), "church-1"), c.centre.Tables.Identity.Node(), here)
+	}
 	down()
 	patched(t, c.centre, record.Person, id, `{"full_name":"Ana Centre"}`)
 	patched(t, c.centre, record.Person, id, `{"email":"ana@example.org"}`)
@@ -193,7 +195,7 @@ func TestAnEditThatLostIsListedWhereTheRecordIsDeleted(t *testing.T) {
 	if err := c.venue.Desk.Delete(auth.Operator(), target(record.Person, id)); err != nil {
 		t.Fatal(err)
 	}
-	if refused := replicated(t, here, c.venue.Tables.Node(), there); refused != nil {
+	if refused := replicated(t, here, c.venue.Tables.Identity.Node(), there); refused != nil {
 		t.Fatalf("the centre refuses %v", refused)
 	}
 	if got := bodyOf(t, there, record.Person.DocID(record.Int(id))); !strings.HasPrefix(got, "deleted") {
@@ -208,14 +210,14 @@ func TestAnEditThatLostIsListedWhereTheRecordIsDeleted(t *testing.T) {
 		}
 		healthy(t, s)
 	}
-	if refused := replicated(t, here, c.venue.Tables.Node(), there); refused != nil || kv.RowsHolding(t, c.centre, "kind:conflict", "Ana") != 1 {
+	if refused := replicated(t, here, c.venue.Tables.Identity.Node(), there); refused != nil || kv.RowsHolding(t, c.centre, "kind:conflict", "Ana") != 1 {
 		t.Errorf("brought once more: %v refused, %d listed", refused, kv.RowsHolding(t, c.centre, "kind:conflict", "Ana"))
 	}
 }
 
 func TestAFactIsNeverChanged(t *testing.T) {
 	centre, venue := twoChurches(t), kvtest.Open(t)
-	db := opens(t, centre, enrolled(t, centre, "event:1", auth.Venue{Node: venue.Tables.Node()}), "event-1")
+	db := opens(t, centre, enrolled(t, centre, "event:1", auth.Venue{Node: venue.Tables.Identity.Node()}), "event-1")
 	id := ulid.Make().String()
 	body := func(node, door string) []byte {
 		return fmt.Appendf(nil, `{"event_id":1,"ticket_id":7,"hlc":"019000000000%04x","at":"2026-11-22T19:00:00Z","node":%q,"door":%q,"direction":"in","list":""}`, 1, node, door)
@@ -228,19 +230,19 @@ func TestAFactIsNeverChanged(t *testing.T) {
 		}
 		return kindOf(results[0].Err)
 	}
-	first := merge.DocWrite{ID: "checkin:" + id, Path: chain("a"), Body: body(venue.Tables.Node(), "north")}
+	first := merge.DocWrite{ID: "checkin:" + id, Path: chain("a"), Body: body(venue.Tables.Identity.Node(), "north")}
 	for _, c := range []struct {
 		name, want string
 		w          merge.DocWrite
 	}{
 		{"the first", "ok", first},
 		{"the same again", "ok", first},
-		{"another under its id", "forbidden", merge.DocWrite{ID: first.ID, Path: chain("b"), Body: body(venue.Tables.Node(), "south")}},
-		{"a second revision", "forbidden", merge.DocWrite{ID: first.ID, Path: chain("ba"), Body: body(venue.Tables.Node(), "south")}},
+		{"another under its id", "forbidden", merge.DocWrite{ID: first.ID, Path: chain("b"), Body: body(venue.Tables.Identity.Node(), "south")}},
+		{"a second revision", "forbidden", merge.DocWrite{ID: first.ID, Path: chain("ba"), Body: body(venue.Tables.Identity.Node(), "south")}},
 		{"its deletion", "forbidden", merge.DocWrite{ID: first.ID, Path: chain("ba"), Deleted: true}},
-		{"one by another node", "forbidden", merge.DocWrite{ID: "checkin:" + ulid.Make().String(), Path: chain("a"), Body: body(centre.Tables.Node(), "north")}},
+		{"one by another node", "forbidden", merge.DocWrite{ID: "checkin:" + ulid.Make().String(), Path: chain("a"), Body: body(centre.Tables.Identity.Node(), "north")}},
 		{"one of another event", "forbidden", merge.DocWrite{ID: "checkin:" + ulid.Make().String(), Path: chain("a"),
-			Body: []byte(strings.Replace(string(body(venue.Tables.Node(), "north")), `"event_id":1`, `"event_id":2`, 1))}},
+			Body: []byte(strings.Replace(string(body(venue.Tables.Identity.Node(), "north")), `"event_id":1`, `"event_id":2`, 1))}},
 	} {
 		if got := write(c.w); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)

@@ -132,7 +132,7 @@ func drawnText(r *rapid.T) string {
 
 // checkSearch compares a list with the index and without it.
 func (c *congregation) checkSearch(r *rapid.T, f *follower) {
-	q := desk.Query{Surface: record.Admin, Kind: rapid.SampledFrom([]*record.Kind{record.Person, record.Person, record.Ticket, record.HolderName}).Draw(r, "kind"),
+	q := desk.Query{Surface: record.Admin, Kind: rapid.SampledFrom([]*record.Kind{record.Person, record.Person, record.HolderLabel, record.HolderName}).Draw(r, "kind"),
 		Offset: rapid.IntRange(0, 2).Draw(r, "offset"), Limit: rapid.SampledFrom([]int{2, 100}).Draw(r, "limit")}
 	text := drawnText(r)
 	switch rapid.IntRange(0, 3).Draw(r, "mode") {
@@ -147,7 +147,7 @@ func (c *congregation) checkSearch(r *rapid.T, f *follower) {
 		q.Where = append(q.Where, desk.Where{Field: "is_leader", In: []any{rapid.Bool().Draw(r, "is_leader")}})
 	}
 	p := rapid.SampledFrom(c.keys).Draw(r, "key")
-	if home := map[*record.Kind]string{record.Person: "church_id", record.Ticket: "event_id"}[q.Kind]; home != "" && rapid.IntRange(0, 3).Draw(r, "filter") == 0 {
+	if home := map[*record.Kind]string{record.Person: "church_id", record.HolderName: "event_id"}[q.Kind]; home != "" && rapid.IntRange(0, 3).Draw(r, "filter") == 0 {
 		q.Where = append(q.Where, desk.Where{Field: home, In: []any{rapid.Int64Range(1, 3).Draw(r, "of")}})
 	}
 	q.Finder = f

@@ -32,7 +32,7 @@ func unanswered(t testing.TB, peer, node *kv.Store, want bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if clone, err := peer.Keys.SeenSession(node.Tables.Node(), id, before); err != nil || clone != want {
+	if clone, err := peer.Keys.SeenSession(node.Tables.Identity.Node(), id, before); err != nil || clone != want {
 		t.Errorf("SeenSession(%s after %s) = %v, %v, want %v", id, before, clone, err, want)
 	}
 }
@@ -54,7 +54,7 @@ func TestSessionsNameTheirPredecessors(t *testing.T) {
 	for i := range 3 {
 		s := reopenable(t, c)
 		if i == 0 {
-			before = s.Tables.Epoch()
+			before = s.Tables.Epochs.Present()
 		}
 		id, all, err := s.Keys.Session()
 		if again, _, _ := s.Keys.Session(); err != nil || id == all[0] || all[0] != before || len(all) != i+1 || again != id {
@@ -108,17 +108,17 @@ func TestClonesAreNoticedByTheirSessions(t *testing.T) {
 			two := one.clone()
 			one.restart()
 			c.meet(t, one, two)
-			first := one.Store.Tables.Epoch()
+			first := one.Store.Tables.Epochs.Present()
 			for _, l := range []*venueLaptop{one, two} {
-				if err := l.Store.Tables.BeginEpoch("another copy of this store has been met"); err != nil {
+				if err := l.Store.Tables.Epochs.Begin("another copy of this store has been met"); err != nil {
 					t.Fatal(err)
 				}
 				contact(t, peer, l.Store, false)
 				l.restart()
 				contact(t, peer, l.Store, false)
 			}
-			if one.Store.Tables.Epoch() == two.Store.Tables.Epoch() || one.Store.Tables.Epoch() == first || two.Store.Tables.Epoch() == first {
-				t.Errorf("epochs %s and %s after %s, want two new ones", one.Store.Tables.Epoch(), two.Store.Tables.Epoch(), first)
+			if one.Store.Tables.Epochs.Present() == two.Store.Tables.Epochs.Present() || one.Store.Tables.Epochs.Present() == first || two.Store.Tables.Epochs.Present() == first {
+				t.Errorf("epochs %s and %s after %s, want two new ones", one.Store.Tables.Epochs.Present(), two.Store.Tables.Epochs.Present(), first)
 			}
 		})
 	}

@@ -14,6 +14,7 @@ import (
 	"doorward/kv/door"
 	"doorward/kv/entry"
 	"doorward/kv/kvtest"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/table"
 	"doorward/kv/value"
@@ -95,7 +96,7 @@ func TestClocksUnderADrawnWall(t *testing.T) {
 			for n := range 2 {
 				code := fmt.Sprintf("K%d-%d", i, n)
 				newTicket(t, s, event, code, "")
-				d := scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: code}, table.Admitted)
+				d := scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: code}, outcome.Admitted)
 				next := strings.Trim(fact(t, s, record.Checkin, d.CheckinID, "hlc"), `"`)
 				if len(next) != 16 || next <= hlc || next < fmt.Sprintf("%016x", uint64(wall.UnixMilli())<<16) {
 					r.Fatalf("hlc at %v = %s, after %s", wall, next, hlc)
@@ -116,11 +117,11 @@ func TestNothingChangedIsNoChange(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		seq := s.Tables.Seq()
+		seq := s.Tables.Commits.Seq()
 		clock.Move(time.Hour)
 		for _, body := range []string{`{}`, string(before.JSON)} {
-			if r := patched(t, s, k, id, body); r.Revision != before.Revision || string(r.JSON) != string(before.JSON) || s.Tables.Seq() != seq {
-				t.Errorf("patch of a %s with %s = %s, sequence %d, want nothing changed of %s, %d", k.Name, body, r.JSON, s.Tables.Seq(), before.JSON, seq)
+			if r := patched(t, s, k, id, body); r.Revision != before.Revision || string(r.JSON) != string(before.JSON) || s.Tables.Commits.Seq() != seq {
+				t.Errorf("patch of a %s with %s = %s, sequence %d, want nothing changed of %s, %d", k.Name, body, r.JSON, s.Tables.Commits.Seq(), before.JSON, seq)
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"doorward/kv/admission"
 	"doorward/kv/auth"
 	"doorward/kv/backup"
 	"doorward/kv/desk"
@@ -61,7 +62,7 @@ func Open(c table.Config) (*Store, error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	s, err := open(c)
 	if err != nil {
-		return nil, fmt.Errorf("open store: %w", inbox.Blamed(c, err))
+		return nil, fmt.Errorf("open store: %w", table.Blamed(c, err))
 	}
 	return s, nil
 }
@@ -80,7 +81,7 @@ func open(c table.Config) (s *Store, err error) {
 	}
 	s = assemble(t, c)
 	if err := s.load(); err != nil {
-		_ = t.Abandon() // the first error is the one to tell
+		_ = t.Engine.Close() // the first error is the one to tell
 		return nil, err
 	}
 	s.metrics = newMetrics(c.Registerer, s.collectors())
@@ -103,17 +104,17 @@ func (s *Store) load() error {
 func assemble(t *table.Set, c table.Config) *Store {
 	s := &Store{Tables: t}
 	finder := desk.NewSearching(c.ScanLimit, c.Logger)
-	s.Keys = keys.New(t, func(p auth.Principal) ([]int64, error) { return s.Venues.KeysFor(p) }, func() uint64 { return s.Erasures.Times() })
+	s.Keys = keys.New(t, func(p auth.Principal) ([]int64, error) { return s.Venues.KeysFor(p) }, func() uint64 { return s.Erasures.Finished() })
 	s.Desk = desk.New(t, finder)
 	s.Log = feed.New(t)
 	s.Door = door.New(t, finder)
 	s.Inbox = inbox.New(t)
 	s.Venues = office.New(t, s.Keys.Standing)
-	s.Laptop = laptop.New(t, s.Venues, func() bool { return s.Erasures.EraseBegun() })
+	s.Laptop = laptop.New(t, s.Venues, func() bool { return s.Erasures.ErasePending() })
 	s.Docs = docs.New(t, s.Keys.Standing)
 	s.Erasures = erase.New(t, s.Keys.Rekey)
 	s.Figures = upkeep.New(t, s.Keys)
-	s.Files = backup.New(t, s.Inbox)
+	s.Files = backup.New(t)
 	return s
 }
 
@@ -122,16 +123,12 @@ func storeRules() table.Rules {
 	return table.Rules{
 		Leaves: docs.MayLeave,
 		Placed: func(o *table.Tx, k *record.Kind, before, next *table.Stored) {
-			if before != nil {
-				merge.NoteFormer(o, k, before, next)
-			}
 			if next.Deleted {
-				laptop.ForgetPulled(o, k, next.Id)
+				laptop.ForgetPulled(o, k, next.ID)
 			}
 		},
-		Ended:    merge.ListLost,
-		Settled:  door.SettleTicket,
-		Returned: merge.FollowAllOf,
+		Ended:   merge.ListLost,
+		Settled: admission.SettleTicket,
 	}
 }
 
@@ -141,16 +138,16 @@ func (s *Store) start(c table.Config) error {
 	if err := s.Tables.Arrive(c); err != nil {
 		return err
 	}
-	if err := s.Erasures.TakeUpErasures(c); err != nil {
+	if err := s.Erasures.Start(c); err != nil {
 		return err
 	}
-	s.Tables.JudgeClock(s.Tables.ClockNow())
+	s.Tables.Clock.Judge(s.Tables.Clock.Now())
 	return nil
 }
 
 // Close ends the writer after what it has begun and closes the file.
 func (s *Store) Close() error {
-	s.Erasures.End()
+	s.Erasures.Close()
 	err := s.Tables.Close()
 	s.metrics.unregister()
 	return err

@@ -11,6 +11,7 @@ import (
 	"doorward/kv/auth"
 	"doorward/kv/door"
 	"doorward/kv/kvtest"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/search"
 	"doorward/kv/table"
@@ -70,7 +71,7 @@ func TestDoorsSeeWhoIsIn(t *testing.T) {
 	event := newEvent(t, s, `,"list_rule":"daily"`)
 	newTicket(t, s, event, "K1", `,"holder_name":"Ana Souza"`)
 	p := gate(t, s, event)
-	d := scanned(t, s, p, door.Attempt{Event: event, Code: "K1"}, table.Admitted)
+	d := scanned(t, s, p, door.Attempt{Event: event, Code: "K1"}, outcome.Admitted)
 	if hit := found(t, s, p, event, "ana")[0]; !hit.AdmittedAt.Equal(d.AdmittedAt) || hit.CheckinID != d.CheckinID {
 		t.Errorf("after a check-in a door is shown %+v, want that of %+v", hit, d)
 	}
@@ -78,7 +79,7 @@ func TestDoorsSeeWhoIsIn(t *testing.T) {
 	if hit := found(t, s, p, event, "ana")[0]; !hit.AdmittedAt.IsZero() || hit.CheckinID != "" {
 		t.Errorf("on the next day a door is shown %+v, want nobody in", hit)
 	}
-	d = scanned(t, s, p, door.Attempt{Event: event, Code: "K1"}, table.Admitted)
+	d = scanned(t, s, p, door.Attempt{Event: event, Code: "K1"}, outcome.Admitted)
 	if _, err := s.Door.Undo(p, door.Undoing{Event: event, CheckinID: d.CheckinID}); err != nil {
 		t.Fatal(err)
 	}

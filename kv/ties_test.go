@@ -163,7 +163,7 @@ func TestNoScopeLeaks(t *testing.T) {
 	fact := func(p auth.Principal, event int) merge.DocWrite {
 		return merge.DocWrite{ID: "checkin:" + ulid.Make().String(), Path: chain("a"), Body: fmt.Appendf(nil, `{"event_id":%d,"node":%q,"hlc":"0000000000000001","at":"2026-05-01T12:00:00Z"}`, event, p.Node())}
 	}
-	before := s.Tables.Seq()
+	before := s.Tables.Commits.Seq()
 	for _, c := range []struct {
 		name, db string
 		p        auth.Principal

@@ -13,31 +13,10 @@ import (
 	"doorward/kv/door"
 	"doorward/kv/keys"
 	"doorward/kv/kvtest"
+	"doorward/kv/outcome"
 	"doorward/kv/table"
 	"doorward/kv/upkeep"
 )
-
-// gauges reads all metrics of one name, by the value of their only label; "" for none.
-func gauges(t testing.TB, r *prometheus.Registry, name string) map[string]float64 {
-	t.Helper()
-	families, err := r.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	values := map[string]float64{}
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			label := ""
-			for _, pair := range m.GetLabel() {
-				label = pair.GetValue()
-			}
-			if f.GetName() == name {
-				values[label] = m.GetGauge().GetValue()
-			}
-		}
-	}
-	return values
-}
 
 // TestMetricsTellOfTheLastBackupAndVerify: also after a restart.
 func TestMetricsTellOfTheLastBackupAndVerify(t *testing.T) {
@@ -46,16 +25,16 @@ func TestMetricsTellOfTheLastBackupAndVerify(t *testing.T) {
 		r := prometheus.NewRegistry()
 		s := reopenable(t, table.Config{Dir: dir, Clock: clock.Now, Registerer: r})
 		for _, name := range []string{"doorward_backup_timestamp_seconds", "doorward_verify_timestamp_seconds"} {
-			if got := gauge(t, r, name); fmt.Sprint(got) != fmt.Sprint(want) {
+			if got := kvtest.Metric(t, r, name); fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Errorf("opened for the %d. time: %s = %v, want %v", begin+1, name, got, want)
 			}
 		}
 		if begin > 0 {
-			if got := gauge(t, r, "doorward_verify_faults"); got != 3 {
+			if got := kvtest.Metric(t, r, "doorward_verify_faults"); got != 3 {
 				t.Errorf("doorward_verify_faults = %v, want 3", got)
 			}
 		}
-		if err := s.Tables.NoteBackup(auth.Operator(), "/shelf/monday.db"); err != nil {
+		if err := s.Files.NoteBackup(auth.Operator(), "/shelf/monday.db"); err != nil {
 			t.Fatal(err)
 		}
 		if err := upkeep.NoteVerify(dir, upkeep.Verification{At: sunday, Faults: 3}); err != nil {
@@ -109,10 +88,10 @@ func TestMetricsTellWhichKeyEndsFirst(t *testing.T) {
 		if step.soonest > 0 {
 			want = float64(sunday.Add(step.soonest).Unix())
 		}
-		if got := gauges(t, r, "doorward_key_expiry_timestamp_seconds")["key"]; fmt.Sprint(got) != fmt.Sprint(want) {
+		if got := kvtest.Metrics(t, r, "doorward_key_expiry_timestamp_seconds")["key"]; fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("doorward_key_expiry_timestamp_seconds = %v, want %v", got, want)
 		}
-		if got := gauges(t, r, "doorward_keys_expired"); got["key"] != step.expired || got["laptop"] != 0 {
+		if got := kvtest.Metrics(t, r, "doorward_keys_expired"); got["key"] != step.expired || got["laptop"] != 0 {
 			t.Errorf("doorward_keys_expired = %v, want %v", got, step.expired)
 		}
 		if keys, _, err := s.Keys.KeyExpiry(auth.Operator()); err != nil || keys.Name != step.name {
@@ -128,10 +107,10 @@ func TestMetricsCountCheckInsByEvent(t *testing.T) {
 	one, other := newEvent(t, s, ""), newEvent(t, s, "")
 	for _, code := range []string{"A-1", "A-2"} {
 		newTicket(t, s, one, code, "")
-		scanned(t, s, gate(t, s, one), door.Attempt{Event: one, Code: code}, table.Admitted)
+		scanned(t, s, gate(t, s, one), door.Attempt{Event: one, Code: code}, outcome.Admitted)
 	}
-	scanned(t, s, gate(t, s, other), door.Attempt{Event: other, Code: "A-1"}, door.UnknownCode)
-	got := gauges(t, r, "doorward_event_checkins")
+	scanned(t, s, gate(t, s, other), door.Attempt{Event: other, Code: "A-1"}, outcome.UnknownCode)
+	got := kvtest.Metrics(t, r, "doorward_event_checkins")
 	if len(got) != 2 || got[strconv.FormatInt(one, 10)] != 2 || got[strconv.FormatInt(other, 10)] != 0 {
 		t.Errorf("doorward_event_checkins = %v, want 2 of event %d and none of event %d", got, one, other)
 	}

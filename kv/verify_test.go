@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +19,10 @@ import (
 	"doorward/kv/auth"
 	"doorward/kv/desk"
 	"doorward/kv/door"
+	"doorward/kv/idempotency"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/rev"
 	"doorward/kv/table"
@@ -123,13 +128,13 @@ func TestVerifyNamesWhatIsWrong(t *testing.T) {
 			kvtest.Create(t, s, record.Church, `{"name":"A"}`)
 			event := newEvent(t, s, "")
 			newTicket(t, s, event, code, "")
-			once := &desk.Once{Key: [32]byte{1}, Body: [32]byte{2}}
+			once := &idempotency.Request{Key: [32]byte{1}, Body: [32]byte{2}}
 			_, err := s.Desk.Create(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Person, Once: once},
 				kvtest.Parse(t, record.Person, `{"full_name":"Ana","church_id":1}`, true))
 			if err != nil {
 				t.Fatal(err)
 			}
-			scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: code}, table.Admitted)
+			scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: code}, outcome.Admitted)
 			kvtest.Create(t, s, record.Church, `{"name":"B"}`)
 			patched(t, s, record.Person, kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`), `{"church_id":2}`)
 			c.wantFound(t, s, dir, "Ana", code)
@@ -264,4 +269,111 @@ func TestVerifyDrawnFlips(t *testing.T) {
 			r.Errorf("Verify after %s was damaged = %+v, %v", turned, report, err)
 		}
 	})
+}
+
+// TestVerifyReadsEachRowOnce: also of a bucket that has many pages, whoever reads them.
+func TestVerifyReadsEachRowOnce(t *testing.T) {
+	const people = 4_500 // more than two pages
+	s := kvtest.Open(t)
+	kvtest.Fill(t, s, record.Person, people, func(i int) string { return fmt.Sprintf(`{"full_name":"Ana %d"}`, i) })
+	last := 0
+	rep, err := s.Files.Verify(auth.Operator(), func(done, total int) {
+		if done < last || done > total {
+			t.Errorf("%d rows of %d are done, after %d", done, total, last)
+		}
+		last = done
+	})
+	if err != nil || rep.Damaged != 0 || rep.Records != people || rep.Rows != last {
+		t.Errorf("Verify = %+v, %v, of %d people; %d rows were told of", rep, err, people, last)
+	}
+}
+
+// TestAPageThatCannotBeReadIsItsCallersToSee: it ends no process from a goroutine that nobody else could guard. Here it is the middle of a
+// long value, which nobody reads before.
+func TestAPageThatCannotBeReadIsItsCallersToSee(t *testing.T) {
+	dir := folder(t)
+	s := reopenable(t, table.Config{Dir: dir})
+	kvtest.Create(t, s, record.Event, fmt.Sprintf(`{"name":"Feast","description":%q,"start_datetime":"2026-05-01T12:00:00Z"}`, strings.Repeat("long ", 100_000)))
+	closed(t, s) // what is in the file then is in no log
+	s = reopenable(t, table.Config{Dir: dir})
+	whole, err := os.ReadFile(table.Path(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(table.Path(dir), int64(bytes.Index(whole, []byte("long long"))+250_000)); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("Verify read pages that are not there")
+		}
+		if err := os.WriteFile(table.Path(dir), whole, 0o600); err != nil {
+			t.Error(err)
+		}
+		closed(t, s)
+	}()
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	_, err = s.Files.Verify(auth.Operator(), nil)
+	t.Errorf("Verify = %v", err)
+}
+
+// replicaNumbers are the numbers of the buckets (kv/table/schema.go), which are in every checksum.
+var replicaNumbers = map[string]byte{"lease": 20, "opaque": 21, "opaque_body": 22, "twin": 24}
+
+func TestVerifyNamesWhatIsWrongBesideRecords(t *testing.T) {
+	t.Parallel()
+	put := func(bucket string, key, value []byte) func(*bbolt.Tx) error {
+		return func(tx *bbolt.Tx) error {
+			return tx.Bucket([]byte(bucket)).Put(key, sealed(replicaNumbers[bucket], key, value))
+		}
+	}
+	join := func(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
+	person := record.Person.Number
+	change := func(bucket string, change func([]byte) []byte) func(*bbolt.Tx) error {
+		return func(tx *bbolt.Tx) error {
+			key, value := tx.Bucket([]byte(bucket)).Cursor().First()
+			key = bytes.Clone(key)
+			return put(bucket, key, change(bytes.Clone(value[:len(value)-4])))(tx)
+		}
+	}
+	for _, c := range []harm{
+		{"two leases overlap", "overlap", put("lease", join([]byte{'g', person}, key8(5)), join(key8(9), []byte{1}))},
+		{"a lease ends before it begins", "from 90 to 9", put("lease", join([]byte{'g', person}, key8(90)), join(key8(9), []byte{1}))},
+		{"a lease of ids that are drawn", "a lease of person ids", put("lease", join([]byte{'g', person}, key8(90)), join(key8(record.FirstDrawn), []byte{1}))},
+		{"a lease of ids that are minted here", "are minted here", put("lease", join([]byte{'g', person}, key8(1_000)), join(key8(1_009), []byte{1}))},
+		{"a lease of nobody's", "nobody is known", put("lease", join([]byte{'g', person}, key8(90)), key8(91))},
+		{"a lease of a kind that is not leased", "of kind 21", put("lease", join([]byte{'g', 21}, key8(1)), join(key8(9), []byte{1}))},
+		{"a lease of neither side", "bucket lease:", put("lease", join([]byte{'x', person}, key8(90)), join(key8(91), []byte{1}))},
+		{"a lease that is used up", "nothing is left", put("lease", join([]byte{'t', person}, key8(90)), join(key8(91), key8(92)))},
+		{"a lease that was never taken", "beyond the last", put("lease", join([]byte{'t', person}, key8(90)), join(key8(91), key8(90)))},
+		{"an opaque document without its body", "lacks the body", emptied("opaque_body")},
+		{"an opaque body without its document", "that is not there", emptied("opaque")},
+		{"an opaque document that says it is deleted", "has no row in the log", change("opaque", func(row []byte) []byte { row[8] ^= 1; return row })},
+		{"an opaque document's row in the log is missing", "has no row in the log", func(tx *bbolt.Tx) error {
+			b := tx.Bucket([]byte("scope_log"))
+			key, _ := at(b, true, is(0))
+			return b.Delete(key)
+		}},
+		{"a merged record that was never there", "leads to person 99", put("twin", join([]byte{'i', person}, key8(1), key8(99)), nil)},
+		{"a row about a merged record that is cut short", "bucket twin:", put("twin", join([]byte{'k', person}, key8(99)), nil)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := folder(t)
+			s := reopenable(t, table.Config{Dir: dir})
+			kvtest.Create(t, s, record.Church, `{"name":"A"}`)
+			p := enrolled(t, s, "church:1", auth.Venue{})
+			for range 2 {
+				if _, err := s.Venues.Lease(p, record.Person, 10, s.Tables.Epochs.Present()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i, doc := range []string{drawnDoc(record.Person, 1), drawnDoc(record.Person, 2), "psalm:0000000000000001"} {
+				w := merge.DocWrite{ID: doc, Path: chain("abc"[i : i+1]), Body: []byte(`{"full_name":"Ana","church_id":1,"external_id":"Ana"}`)}
+				if err := push(t, opens(t, s, p, "church-1"), w); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c.wantFound(t, s, dir, "Ana", "psalm")
+		})
+	}
 }

@@ -1,6 +1,7 @@
 package kv_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"testing"
 
@@ -16,7 +17,17 @@ import (
 )
 
 // drawnDoc is a document under an id that clients draw for themselves.
-func drawnDoc(k *record.Kind, n int64) string { return k.DocID(record.Int(record.FirstDrawn + n)) }
+func drawnDoc(k *record.Kind, n int64) string { return k.DocID(idDrawn(k, n)) }
+
+// idDrawn is the id of drawnDoc.
+func idDrawn(k *record.Kind, n int64) record.ID {
+	if !k.ULID {
+		return record.Int(record.FirstDrawn + n)
+	}
+	var u ulid.ULID
+	binary.BigEndian.PutUint64(u[8:], uint64(n))
+	return record.FromULID(u)
+}
 
 // push writes one revision and answers what became of it.
 func push(t testing.TB, db *docs.Database, w merge.DocWrite) error {
@@ -135,7 +146,7 @@ func TestLaptopsPushWhatTheirLevelWrites(t *testing.T) {
 		{"money with --finance", "ok", in(money, "church-1-finance"), entry},
 		{"a ticket at the door", "ok", in(door, "event-1"), ticket},
 		{"the ticket again, changed by itself", "ok", in(door, "event-1"), merge.DocWrite{ID: ticket.ID, Path: chain("ba"), Body: []byte(`{"event_id":1,"state":"cancelled"}`)}},
-		{"its private half, which it may not read", "ok", in(door, "event-1-holders"), merge.DocWrite{ID: drawnDoc(record.Holder, 1), Path: chain("a"), Body: []byte(`{"event_id":1,"code":"X"}`)}},
+		{"its private half, which it may not read", "ok", in(door, "event-1-holders"), merge.DocWrite{ID: drawnDoc(record.Holder, 1), Path: chain("a"), Body: fmt.Appendf(nil, `{"event_id":1,"ticket_id":%d}`, record.FirstDrawn+1)}},
 		{"the centre's ticket", "forbidden", in(door, "event-1"), onTop(t, in(door, "event-1"), "ticket:0000000000000001", `"valid"`, `"cancelled"`)},
 		{"a person", "forbidden", in(door, "event-1"), merge.DocWrite{ID: drawnDoc(record.Person, 9), Path: chain("a"), Body: []byte(`{"full_name":"N","church_id":1}`)}},
 		{"the event", "forbidden", in(door, "event-1"), onTop(t, in(door, "event-1"), "event:0000000000000001", `"Sunday"`, `"Monday"`)},
@@ -144,7 +155,7 @@ func TestLaptopsPushWhatTheirLevelWrites(t *testing.T) {
 		{"an event of nobody's", "forbidden", in(church, "event-3"), onTop(t, in(church, "event-3"), "event:0000000000000003", `"Sunday"`, `"Monday"`)},
 		{"a ticket of its church's event", "ok", in(church, "event-1"), merge.DocWrite{ID: drawnDoc(record.Ticket, 2), Path: chain("a"), Body: []byte(`{"event_id":1,"state":"valid"}`)}},
 		{"a ticket of an event of nobody's", "forbidden", in(church, "event-3"), merge.DocWrite{ID: drawnDoc(record.Ticket, 3), Path: chain("a"), Body: []byte(`{"event_id":3,"state":"valid"}`)}},
-		{"its name", "forbidden", in(church, "event-3-holders"), merge.DocWrite{ID: drawnDoc(record.Holder, 3), Path: chain("a"), Body: []byte(`{"event_id":3,"code":"X"}`)}},
+		{"its name", "forbidden", in(church, "event-3-holders"), merge.DocWrite{ID: drawnDoc(record.Holder, 3), Path: chain("a"), Body: []byte(`{"event_id":3,"ticket_id":3}`)}},
 		{"an unknown kind of an event of nobody's", "forbidden", in(church, "event-3"), merge.DocWrite{ID: "psalm:1", Path: chain("a"), Body: []byte(`{}`)}},
 		{"a check-in at an event of nobody's", "ok", in(church, "event-3"), merge.DocWrite{ID: "checkin:" + ulid.Make().String(), Path: chain("a"), Body: fmt.Appendf(nil, `{"event_id":3,"node":%q,"hlc":"0000000000000001","at":"2026-05-01T12:00:00Z"}`, church.Node())}},
 		{"a ticket of an event of nobody's from a mirror, which was not enrolled for it", "forbidden", in(whole, "event-3"), merge.DocWrite{ID: drawnDoc(record.Ticket, 4), Path: chain("a"), Body: []byte(`{"event_id":3,"state":"valid"}`)}},
@@ -199,7 +210,7 @@ func TestALaptopSignsForItselfAlone(t *testing.T) {
 		{"a key that is not there", node, 4711, p.Key()},
 		{"another laptop", ulid.MustParse(other.Node()), 0, 0},
 		{"another laptop and its key", ulid.MustParse(other.Node()), other.Key(), p.Key()},
-		{"the centre", ulid.MustParse(s.Tables.Node()), chief.Key(), p.Key()},
+		{"the centre", ulid.MustParse(s.Tables.Identity.Node()), chief.Key(), p.Key()},
 	} {
 		w := merge.DocWrite{ID: drawnDoc(record.Person, int64(i)), Path: chain("a"), Body: []byte(`{"full_name":"Ana","church_id":1}`), Author: merge.Author{Node: c.node, Key: c.key}}
 		if err := push(t, db, w); err != nil {
@@ -216,6 +227,36 @@ func TestALaptopSignsForItselfAlone(t *testing.T) {
 		doc, err := db.Read(psalm.ID, docs.Ask{})
 		if by := doc.Tree.Winner(); err != nil || by.Node != node || by.Key != c.signed {
 			t.Errorf("%s: a psalm is signed by node %s, key %d, %v, want %s, %d", c.name, by.Node, by.Key, err, node, c.signed)
+		}
+	}
+}
+
+// TestAKeyLearnsNothingOfARecordThatItDoesNotSee edits records of another church: live, deleted, and never made. The answers are the
+// same for each.
+func TestAKeyLearnsNothingOfARecordThatItDoesNotSee(t *testing.T) {
+	s := twoChurches(t)
+	for range 2 {
+		kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":2}`)
+	}
+	if err := s.Desk.Delete(auth.Operator(), target(record.Person, 2)); err != nil {
+		t.Fatal(err)
+	}
+	db := opens(t, s, kvtest.Login(t, s, "church:1", "sync:*", "people:*", "group:*", "memberships:*", "event:*"), "church-1")
+	for _, w := range []merge.DocWrite{
+		{Body: []byte(`{"full_name":"Eva","church_id":1}`)},
+		{Deleted: true},
+		{Parent: chain("x")[0], Body: []byte(`{"full_name":"Eva","church_id":1}`)},
+		{Parent: chain("x")[0], Deleted: true},
+		{Path: chain("x"), Body: []byte(`{"full_name":"Eva","church_id":1}`)},
+		{Path: chain("x"), Deleted: true},
+	} {
+		answers := map[string]string{}
+		for name, id := range map[string]int64{"live": 1, "deleted": 2, "never made": 99} {
+			w.ID = record.Person.DocID(record.Int(id))
+			answers[name] = fmt.Sprint(push(t, db, w))
+		}
+		if want := answers["never made"]; want == "<nil>" || answers["live"] != want || answers["deleted"] != want {
+			t.Errorf("%+v is answered with %q", w, answers)
 		}
 	}
 }

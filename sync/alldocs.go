@@ -32,7 +32,7 @@ func allDocs(c *call) error {
 	s.text(`{"total_rows":`)
 	s.number(int64(info.Docs))
 	if l.seq {
-		s.text(`,"update_seq":"` + c.server.config.Store.Tables.SeqText(info.Seq) + `"`)
+		s.text(`,"update_seq":"` + c.server.config.Store.Tables.Epochs.SeqText(info.Seq) + `"`)
 	}
 	s.text(`,"offset":`)
 	if l.keys != nil || l.start != "" {

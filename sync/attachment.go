@@ -17,27 +17,26 @@ import (
 	"doorward/sync/transit"
 )
 
-// attachmentOf returns the attachment that the path names. Slashes in its name may be escaped or not.
-func attachmentOf(c *call) (id, name string, err error) {
+// attachmentOf returns the attachment that the path names, and the revision that the request does. Slashes in its name may be escaped or not.
+func attachmentOf(c *call) (id, name string, revision rev.ID, err error) {
 	if id, err = c.docID(); err == nil {
 		name, err = c.parameter("*")
 	}
 	if id == "_local" || strings.HasPrefix(id, "_local/") {
-		return "", "", errLocalParts
+		return "", "", rev.ID{}, errLocalParts
 	}
 	if err == nil && name == "" {
 		err = errPath
 	}
-	return id, name, err
+	if err == nil {
+		revision, err = namedRevision(c, queryOf(c.query))
+	}
+	return id, name, revision, err
 }
 
 // getAttachment answers an attachment's bytes with the type that its author gave. No page of this server may run them.
 func getAttachment(c *call) error {
-	id, name, err := attachmentOf(c)
-	if err != nil {
-		return err
-	}
-	rev, err := namedRevision(c, queryOf(c.query))
+	id, name, rev, err := attachmentOf(c)
 	if err != nil {
 		return err
 	}
@@ -103,11 +102,7 @@ func deleteAttachment(c *call) error {
 
 // editAttachment edits a document without the named attachment. add may add another.
 func editAttachment(c *call, add func(name string, w *merge.DocWrite) error) error {
-	id, name, err := attachmentOf(c)
-	if err != nil {
-		return err
-	}
-	revision, err := namedRevision(c, queryOf(c.query))
+	id, name, revision, err := attachmentOf(c)
 	if err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ func pullFirst(s *peertest.Site, t *testing.T, name, what string) []peertest.Lin
 	}
 }
 
-// bare copies the bytes of a database's documents over the same kind of stream into a bare file: the least that could do it.
+// bareCopy copies the bytes of a database's documents over the same kind of stream into a bare file: the least that could do it.
 func bareCopy(s *peertest.Site, t testing.TB, name string) (n int) {
 	db := s.OpenAs(name)
 	raw := kvtest.OpenRaw(t)

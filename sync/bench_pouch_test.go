@@ -54,13 +54,13 @@ func kivikCopies(t *testing.T) float64 {
 	_, code, _, err := to.Store.Venues.Enrol(auth.Operator(), office.Enrolment{Name: "copy", Level: auth.Level{Name: auth.ChurchOf, IDs: []int64{scope.ID}}})
 	peertest.NoError(to, err)
 	const secret = "of the laptop"
-	c, err := to.Store.Venues.Exchange(code, office.Joiner{Node: from.Store.Tables.Node(), Secret: keys.HashSecret(secret)})
+	c, err := to.Store.Venues.Exchange(code, office.Joiner{Node: from.Store.Tables.Identity.Node(), Secret: keys.HashSecret(secret)})
 	peertest.NoError(to, err)
 	to.Auth = [2]string{c.Key, secret}
 	return peertest.Rate(t, "people copied by kivik", 1, func() int { return kivikCopy(from, to, church) })
 }
 
-// pulls runs PouchDB pulling a database into memory or onto the disk ("kept"), and answers how many documents a second it took.
+// pullRate runs PouchDB pulling a database into memory or onto the disk ("kept"), and answers how many documents a second it took.
 func pullRate(s *peertest.Site, address, into string) float64 {
 	s.Helper()
 	out, err := runPouch(s, s.TempDir(), "pull.mjs", address, into)

@@ -1,12 +1,9 @@
 package sync
 
 import (
-	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"strings"
-	"time"
 
 	"doorward/sync/input"
 
@@ -25,7 +22,7 @@ func (c *call) body() (io.Reader, error) {
 	case "gzip":
 		return raw.Gzip()
 	}
-	return nil, errMedia
+	return nil, errPacked
 }
 
 // decoder decodes a body that must be JSON. Errors of single documents are found later.
@@ -58,10 +55,3 @@ func isJSON(h http.Header) bool {
 
 // maxSmall is the largest body of a request between our own nodes that holds no documents.
 const maxSmall = 1 << 20
-
-// isShape tells JSON of another shape from a body that could not be read.
-func isShape(err error) bool {
-	var other *json.UnmarshalTypeError
-	var of *time.ParseError
-	return errors.As(err, &other) || errors.As(err, &of)
-}

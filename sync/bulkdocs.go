@@ -155,10 +155,7 @@ func (b *bulk) writeResult(c *call, d *transit.Parsed, r docOutcome) {
 		s.text(`,"rev":`)
 		s.revision(d.Rev)
 	}
-	s.text(`,"error":`)
-	s.quoted(p.Error)
-	s.text(`,"reason":`)
-	s.quoted(p.Reason)
+	s.problem(p)
 	if r.Kept && c.caller.Node() != "" {
 		s.text(`,"kept":true`)
 	}

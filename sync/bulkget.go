@@ -104,14 +104,14 @@ func readItem(dec *jsontext.Decoder) (item bulkItem, err error) {
 	return item, err
 }
 
-// bulkShow says what of each item is answered.
+// bulkShow says what the answer to an item has.
 type bulkShow struct {
 	show
 	latest bool // leaves that follow a revision are answered in its place
 }
 
-// writeItem writes the answer to one item. What is missing is CouchDB's error in a free database, and an empty list in a database of
-// records: PouchDB throws a whole batch away on an error and asks again without end.
+// writeItem writes the answer to one item. A missing revision is CouchDB's error in a free database, and an empty list in a database of records:
+// PouchDB drops a whole batch on an error and asks again without end.
 func writeItem(s *stream, item bulkItem, w bulkShow) error {
 	if item.since != nil {
 		w.since = item.since
@@ -153,10 +153,7 @@ func writeMissing(s *stream, item bulkItem, rev string, p problem) {
 	writeText(s, item.id)
 	s.text(`,"rev":`)
 	s.quoted(rev)
-	s.text(`,"error":`)
-	s.quoted(p.Error)
-	s.text(`,"reason":`)
-	s.quoted(p.Reason)
+	s.problem(p)
 	s.text("}}")
 }
 
@@ -192,7 +189,7 @@ func writeText(s *stream, text *string) {
 	s.quoted(*text)
 }
 
-// readRevisions reads what an item asks for. A missing document has no revisions.
+// readRevisions reads the revisions of an item. A missing document has none.
 func readRevisions(c *call, item bulkItem, latest bool) (doc docs.Doc, err error) {
 	if item.id == nil || item.broken {
 		return doc, nil

@@ -2,6 +2,7 @@ package sync
 
 import (
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -43,7 +44,7 @@ func (s *Server) endpoint(rt route) http.Handler {
 		}
 		c.limitIdle()
 		if r.Header.Get(dial.HeaderFeed) != "" {
-			w.Header().Set(dial.HeaderNode, s.config.Store.Tables.Node())
+			w.Header().Set(dial.HeaderNode, s.config.Store.Tables.Identity.Node())
 		}
 		if r.Method == http.MethodOptions {
 			w.WriteHeader(http.StatusNoContent) // the face around this room has answered CORS
@@ -73,23 +74,17 @@ func (c *call) limitIdle() {
 
 // idleBody gives each read of a body a deadline.
 type idleBody struct {
-	body interface {
-		Read([]byte) (int, error)
-		Close() error
-	}
+	io.ReadCloser
 	rc *http.ResponseController
 }
 
 // Read reads with a deadline.
 func (b *idleBody) Read(p []byte) (int, error) {
 	_ = b.rc.SetReadDeadline(time.Now().Add(idleLimit)) // as above
-	n, err := b.body.Read(p)
+	n, err := b.ReadCloser.Read(p)
 	_ = b.rc.SetReadDeadline(time.Time{}) // a deadline in the past would end the request
 	return n, err
 }
-
-// Close closes the body.
-func (b *idleBody) Close() error { return b.body.Close() }
 
 // openDatabase opens the database that the path names.
 func (c *call) openDatabase() error {
@@ -143,7 +138,7 @@ func (c *call) reply(status int, v any) error {
 	return nil
 }
 
-// okay is the answer to a request that has nothing else to say.
+// okay is the answer to a request that returns nothing else.
 type okay struct {
 	OK bool `json:"ok"`
 }

@@ -137,11 +137,8 @@ func (f *feed) read() (pending int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	f.epoch = strings.TrimPrefix(f.server.config.Store.Tables.SeqText(0), "0")
+	f.epoch = strings.TrimPrefix(f.server.config.Store.Tables.Epochs.SeqText(0), "0")
 	ask := docs.Feed{Since: f.since, Descending: f.descending, IDs: f.ids, Bodies: f.docs || f.selector != nil}
-	if f.descending {
-		ask.Since = f.since
-	}
 	for f.limit > 0 {
 		ask.Limit = min(pageOfChanges, f.limit)
 		page, more, err := f.db.Changes(ask)
@@ -192,11 +189,12 @@ func (f *feed) change(c *docs.DocChange) error {
 	f.out.text(`,"id":`)
 	f.out.quoted(c.ID)
 	f.out.text(`,"changes":[`)
-	for i, leaf := range c.Leaves {
+	leaves := c.Leaves
+	if !f.all {
+		leaves = leaves[:min(len(leaves), 1)]
+	}
+	for i, leaf := range leaves {
 		if i > 0 {
-			if !f.all {
-				break
-			}
 			f.out.text(",")
 		}
 		f.out.text(`{"rev":`)
@@ -367,7 +365,7 @@ func (f *feed) start(q *query) error {
 	since := uint64(math.MaxUint64)
 	if text != "now" {
 		var err error
-		if since, err = f.server.config.Store.Tables.Since(strings.Trim(text, `"`)); err != nil {
+		if since, err = f.server.config.Store.Tables.Epochs.Since(strings.Trim(text, `"`)); err != nil {
 			return err
 		}
 	}

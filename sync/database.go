@@ -58,8 +58,8 @@ func showDatabase(c *call) error {
 	if c.request.Header.Get(dial.HeaderFeed) != "" {
 		h, store := c.Header(), c.server.config.Store
 		h.Set(dial.HeaderFeed, dial.FeedVersion)
-		h.Set(dial.HeaderRealm, store.Tables.Realm())
-		h.Set(dial.HeaderEpoch, store.Tables.Epoch())
+		h.Set(dial.HeaderRealm, store.Tables.Identity.Realm())
+		h.Set(dial.HeaderEpoch, store.Tables.Epochs.Present())
 		if codes, err := store.Laptop.CodeKey(c.caller); err == nil && info.Name == "records" {
 			h.Set(dial.HeaderCodeKey, hex.EncodeToString(codes))
 		}
@@ -72,7 +72,7 @@ func showDatabase(c *call) error {
 		Born    string `json:"instance_start_time"`
 		Purged  int    `json:"purge_seq"`
 		Running bool   `json:"compact_running"`
-	}{info.Name, c.server.config.Store.Tables.SeqText(info.Seq), info.Docs, info.Deleted, startTime(info.Created), 0, false})
+	}{info.Name, c.server.config.Store.Tables.Epochs.SeqText(info.Seq), info.Docs, info.Deleted, startTime(info.Created), 0, false})
 }
 
 // ensureCommit has nothing to do: all that was answered is on disk.

@@ -17,8 +17,8 @@ import (
 	"doorward/sync/transit"
 )
 
-// readDocument reads the next object. Its error is one of reading; what is wrong with the document is in it. Attachments with bytes are
-// stored at once.
+// readDocument reads the next object. It returns an error only if the body cannot be read; a fault of the document stays in the document. It
+// stores attachments with bytes at once.
 func readDocument(c *call, dec *jsontext.Decoder) (*transit.Parsed, error) {
 	if dec.PeekKind() != '{' {
 		if err := dec.SkipValue(); err != nil {
@@ -48,7 +48,7 @@ func readDocument(c *call, dec *jsontext.Decoder) (*transit.Parsed, error) {
 	return d, err
 }
 
-// docWrite makes a write of a document: a new edit, or a replicated revision. What is wrong with the document is in it.
+// docWrite makes a write of a document: a new edit, or a replicated revision. A fault of the document stays in the write.
 func docWrite(c *call, d *transit.Parsed, replicated bool) (w merge.DocWrite, err error) {
 	w = merge.DocWrite{ID: d.ID, Parent: d.Rev, Deleted: d.Deleted, Body: d.Body, Wrong: d.Err}
 	if w.Wrong == nil && (d.BadRev || d.BadPath || d.UpperCase && !c.db.Free()) {
@@ -170,15 +170,8 @@ func stubSources(c *call, d *transit.Parsed, path []rev.ID) (known []docs.DocRev
 
 // unpackPart decompresses a stored attachment that came compressed, as CouchDB's replicator sends texts.
 func unpackPart(c *call, d *transit.Parsed, p *transit.Part) error {
-	r, w := io.Pipe()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = w.CloseWithError(c.db.Blob(p.SHA256, w)) // never fails
-	}()
-	blob, err := storeGzip(c, r)
-	_ = r.Close() // never fails; it ends the writer
-	<-done
+	blob, err := transit.StoreContent(func(w io.Writer) error { return c.db.Blob(p.SHA256, w) },
+		func(r io.Reader) (merge.Blob, error) { return storeGzip(c, r) })
 	if errors.Is(err, input.ErrTooLarge) || errors.Is(err, input.ErrRatio) || errors.Is(err, input.ErrBroken) {
 		d.Refuse(merge.ErrDocument)
 		return nil

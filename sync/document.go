@@ -1,10 +1,12 @@
 package sync
 
 import (
+	"cmp"
 	"errors"
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"doorward/kv/docs"
@@ -15,15 +17,22 @@ import (
 	"doorward/sync/transit"
 )
 
-func getDocument(c *call) error {
-	id, err := c.docID()
-	if err != nil {
-		return err
+// withDocument reads the document's id in the path before the handler. An id may name a local document with an escaped slash.
+func withDocument(do func(c *call, id string) error, local handler) handler {
+	return func(c *call) error {
+		id, err := c.docID()
+		if err != nil {
+			return err
+		}
+		if name, is := strings.CutPrefix(id, "_local/"); is {
+			setParameter(c, "id", name)
+			return local(c)
+		}
+		return do(c, id)
 	}
-	if local, is := strings.CutPrefix(id, "_local/"); is {
-		setParameter(c, "id", local)
-		return getLocal(c)
-	}
+}
+
+func getDocument(c *call, id string) error {
 	q := queryOf(c.query)
 	w, rev := showOf(q), q.revision("rev")
 	if q.values.Has("open_revs") {
@@ -102,32 +111,27 @@ func openRevs(c *call, id string, q *query, w show) error {
 	if err != nil {
 		return err
 	}
+	slices.SortStableFunc(doc.Revisions, func(a, b docs.DocRevision) int { // those that are missing come last
+		return cmp.Compare(table.Flag(a.Body == nil), table.Flag(b.Body == nil))
+	})
 	if c.accepts("multipart/mixed") {
 		w.attachments = true // CouchDB sends them too: its replicator does not ask
 		return writeMixed(c, &doc, w)
 	}
 	s := c.begin(compressed)
 	s.text("[")
-	var missing []string
-	lines := 0
 	for i := range doc.Revisions {
+		if i > 0 {
+			s.text(",")
+		}
 		r := &doc.Revisions[i]
 		if r.Body == nil {
-			missing = append(missing, r.Revision.String())
+			s.missing(r.Revision.String())
 			continue
-		}
-		if lines++; lines > 1 {
-			s.text(",")
 		}
 		s.text(`{"ok":`)
 		s.document(&doc, r, w)
 		s.text("}")
-	}
-	for _, name := range missing {
-		if lines++; lines > 1 {
-			s.text(",")
-		}
-		s.missing(name)
 	}
 	s.text("]\n")
 	return s.end()
@@ -158,15 +162,7 @@ func postDocument(c *call) error {
 	return storeDocument(c, d, false)
 }
 
-func putDocument(c *call) error {
-	id, err := c.docID()
-	if err != nil {
-		return err
-	}
-	if local, is := strings.CutPrefix(id, "_local/"); is {
-		setParameter(c, "id", local)
-		return putLocal(c)
-	}
+func putDocument(c *call, id string) error {
 	d, err := readPut(c)
 	if err != nil {
 		return err
@@ -252,15 +248,7 @@ func writeOne(c *call, w merge.DocWrite) (rev.ID, error) {
 	return results[0].Revision, nil
 }
 
-func deleteDocument(c *call) error {
-	id, err := c.docID()
-	if err != nil {
-		return err
-	}
-	if local, is := strings.CutPrefix(id, "_local/"); is {
-		setParameter(c, "id", local)
-		return deleteLocal(c)
-	}
+func deleteDocument(c *call, id string) error {
 	revision, err := namedRevision(c, queryOf(c.query))
 	if err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"doorward/kv/rev"
 )
 
-// show says what of a document is shown beside its body.
+// show says what an answer has of a document beside its body.
 type show struct {
 	revs, revsInfo                   bool
 	conflicts, deletedConflicts, seq bool
@@ -18,7 +18,7 @@ type show struct {
 	follow                           bool     // the bytes follow in parts of their own
 }
 
-// showOf reads what a request wants to see.
+// showOf reads a show from the parameters of a request.
 func showOf(q *query) show {
 	meta := q.flag("meta")
 	return show{
@@ -50,7 +50,7 @@ func (s *stream) document(doc *docs.Doc, r *docs.DocRevision, w show) {
 		s.revisionList(`,"_deleted_conflicts":`, doc.Tree.DeletedConflicts())
 	}
 	if w.seq {
-		s.text(`,"_local_seq":"` + s.call.server.config.Store.Tables.SeqText(doc.Seq) + `"`)
+		s.text(`,"_local_seq":"` + s.call.server.config.Store.Tables.Epochs.SeqText(doc.Seq) + `"`)
 	}
 	s.attachments(doc, r, w)
 	if len(r.Body) > len("{}") {

@@ -38,6 +38,7 @@ var (
 	errOrigin     = errors.New("a session is for pages of this server alone")
 	errPath       = errors.New("the path could not be read")
 	errMedia      = errors.New("the body is of another type")
+	errPacked     = errors.New("the body is compressed in a way that is not known here")
 	errQuery      = errors.New("a parameter could not be read")
 	errView       = errors.New("a filter by a view that is not named")
 	errDigest     = errors.New("an attachment is not what its digest says")
@@ -97,6 +98,7 @@ var answers = []struct {
 	{input.ErrTooLarge, problem{413, "too_large", ""}},
 	{entry.ErrTooLarge, problem{413, "document_too_large", ""}},
 	{errMedia, problem{415, "bad_content_type", "Content-Type must be application/json"}},
+	{errPacked, problem{415, "bad_content_encoding", "Content-Encoding must be gzip, or left out"}},
 	{errOrder, problem{400, "bad_request", "source and target must be given, each a database's name or an address"}},
 	{dial.ErrURL, problem{400, "bad_request", "An address cannot be a database's."}},
 	{dial.ErrNotDialed, problem{403, "forbidden", "The address is not a public one: a server replicates with no other."}},
@@ -146,8 +148,8 @@ func problemOf(err error) problem {
 	return problem{500, "internal_server_error", "Something went wrong on our side."}
 }
 
-// refusalOf is the answer to one document of many. For replicated ones it is always "forbidden": clients skip that document, and stop at
-// any other word.
+// refusalOf returns the answer to one document of many. For a replicated document it is always "forbidden": clients skip the document then, and
+// stop at any other word.
 func refusalOf(err error, replicated bool) problem {
 	p := problemOf(err)
 	if replicated {

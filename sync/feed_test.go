@@ -15,7 +15,7 @@ import (
 	"doorward/sync/peertest"
 )
 
-// seqs are rows of a feed by document and sequence: "a@1 b@3".
+// rowsOf are the rows of a feed by document and sequence: "a@1 b@3".
 func rowsOf(t testing.TB, a peertest.Answer) (rows string, last string, pending int) {
 	t.Helper()
 	var page struct {
@@ -54,7 +54,7 @@ func TestChanges(t *testing.T) {
 	s.Want(200, "DELETE", "/notes/gone?rev="+rev, "")
 	conflict := `{"new_edits":false,"docs":[{"_id":"b","_rev":"1-` + strings.Repeat("0", 32) + `","kind":"other"}]}`
 	s.Want(201, "POST", "/notes/_bulk_docs", conflict)
-	epoch := s.Store.Tables.Epoch()
+	epoch := s.Store.Tables.Epochs.Present()
 	for _, c := range []struct {
 		query, body, want, last string
 		pending                 int
@@ -138,7 +138,7 @@ func TestAFeedIsLongerThanAPage(t *testing.T) {
 	}
 }
 
-// opened asks for a feed and answers what it says, line by line.
+// openFeed asks for a feed and answers what it says, line by line.
 func openFeed(s *peertest.Site, ctx context.Context, query string) *bufio.Reader {
 	s.Helper()
 	resp, err := http.DefaultClient.Do(s.Request("GET", "/notes/_changes"+query, "").WithContext(ctx))
@@ -186,9 +186,9 @@ func TestALongPoll(t *testing.T) {
 		t.Errorf("the last line = %s", got)
 	}
 	for query, want := range map[string]string{
-		"?feed=longpoll&timeout=50&since=2-" + s.Store.Tables.Epoch(): "",
-		"?feed=longpoll&since=1-" + s.Store.Tables.Epoch():            "b@2",
-		"?feed=longpoll&limit=0&since=now":                            "",
+		"?feed=longpoll&timeout=50&since=2-" + s.Store.Tables.Epochs.Present(): "",
+		"?feed=longpoll&since=1-" + s.Store.Tables.Epochs.Present():            "b@2",
+		"?feed=longpoll&limit=0&since=now":                                     "",
 	} {
 		if rows, last, _ := rowsOf(t, s.Want(200, "GET", "/notes/_changes"+query, "")); rows != want || last != "2" {
 			t.Errorf("_changes%s = %s, last_seq %s", query, rows, last)

@@ -11,7 +11,7 @@ import (
 	"doorward/sync/peertest"
 )
 
-// edited reads a document, changes some of its members, and answers it.
+// edit reads a document, changes some of its members, and answers it.
 func edit(s *peertest.Site, path string, change map[string]any) string {
 	s.Helper()
 	doc := map[string]any{}

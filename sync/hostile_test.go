@@ -76,7 +76,7 @@ func TestHostileBodies(t *testing.T) {
 		{"PUT", "/notes/x%ff", `{}`, 400},
 		{"PUT", "/notes/" + strings.Repeat("x", 8193), `{}`, 400},
 		{"GET", "/notes/_changes?limit=99999999999999999999", "", 400},
-		{"GET", "/notes/_changes?since=99999999999999999999-" + s.Store.Tables.Epoch(), "", 200},
+		{"GET", "/notes/_changes?since=99999999999999999999-" + s.Store.Tables.Epochs.Present(), "", 200},
 	} {
 		if a := s.Do(c.method, c.path, c.body); a.Status != c.status {
 			t.Errorf("%s %.60s %.40s = %d %.200s, want %d", c.method, c.path, c.body, a.Status, a.Body, c.status)
@@ -134,12 +134,12 @@ func TestADocumentThatIsNoneIsRefusedAlone(t *testing.T) {
 		}
 	}
 	s.Want(200, "GET", "/church-1/"+record.Person.DocID(record.Int(record.FirstDrawn)), "")
-	page, err := s.Store.Inbox.Matters(auth.Operator(), inbox.MatterQuery{Kind: record.Refusal, Limit: 100})
+	page, err := s.Store.Inbox.List(auth.Operator(), inbox.Query{Kind: record.Refusal, Limit: 100})
 	if err != nil || len(page.Replies) < 5 {
 		t.Fatalf("staff find %d refusals, %v; want those that have a name", len(page.Replies), err)
 	}
 	for _, r := range page.Replies {
-		if err := s.Store.Inbox.ResolveRefusal(auth.Operator(), r.ID, true); !errors.Is(err, table.ErrConflict) {
+		if err := s.Store.Inbox.Resolve(auth.Operator(), inbox.Item{Kind: record.Refusal, ID: r.ID}, inbox.Choice{Other: true}); !errors.Is(err, table.ErrConflict) {
 			t.Errorf("applying %s = %v, want ErrConflict", r.JSON, err)
 		}
 	}

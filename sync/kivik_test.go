@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// kivik is a database of the site as the kivik library has it.
+// kivikDB is a database of the site as the kivik library has it.
 func kivikDB(s *peertest.Site, name string) *kivik.DB {
 	s.Helper()
 	c, err := kivik.New("couch", s.URL, couchdb.BasicAuth(s.Auth[0], s.Auth[1]))
@@ -20,7 +20,7 @@ func kivikDB(s *peertest.Site, name string) *kivik.DB {
 	return c.DB(name)
 }
 
-// copied has kivik copy a database to another site, and answers how many documents it wrote.
+// kivikCopy has kivik copy a database to another site, and answers how many documents it wrote.
 func kivikCopy(s *peertest.Site, to *peertest.Site, name string) int {
 	s.Helper()
 	done, err := kivik.Replicate(s.Context(), kivikDB(to, name), kivikDB(s, name))

@@ -26,7 +26,7 @@ import (
 	"doorward/sync/transit"
 )
 
-// errNode is a handshake with a key that is not that laptop's.
+// errNode says that a handshake comes with a key of another laptop.
 var errNode = errors.New("the key is not that laptop's")
 
 // enrol exchanges a code for a key of class node. Guessing codes is slowed down like guessing secrets.
@@ -40,7 +40,7 @@ func enrol(c *call) error {
 		return input.ErrShape
 	}
 	store := c.server.config.Store
-	if in.Realm != store.Tables.Realm() && !in.Vacant {
+	if in.Realm != store.Tables.Identity.Realm() && !in.Vacant {
 		return laptop.ErrOtherRealm
 	}
 	cred, err := store.Venues.Exchange(in.Code, office.Joiner{Node: in.Node, Secret: hash, Proof: in.Proof, Holds: in.Holds})
@@ -70,22 +70,22 @@ func answerHello(c *call) error {
 	switch {
 	case c.caller.Node() == "" || in.Node != c.caller.Node():
 		return errNode
-	case in.Realm != store.Tables.Realm():
+	case in.Realm != store.Tables.Identity.Realm():
 		return replicate.ErrRealm
 	}
-	g := handshake.Greeting{Version: c.server.config.Version, Node: store.Tables.Node(), Epoch: store.Tables.Epoch(), Feed: dial.FeedVersion}
+	g := handshake.Greeting{Version: c.server.config.Version, Node: store.Tables.Identity.Node(), Epoch: store.Tables.Epochs.Present(), Feed: dial.FeedVersion}
 	var err error
 	if g.Clone, err = store.Keys.SeenSession(in.Node, in.Session, append([]string{in.Predecessor}, in.Before...)); err != nil {
 		return err
 	}
-	contact := office.Contact{At: store.Tables.Now(), Backlog: max(0, in.Backlog), Oldest: in.Oldest, Offset: in.Offset, Version: shortVersion(in.Version), Wiped: in.Wiped, Events: in.Events}
+	contact := office.Contact{At: store.Tables.Clock.Now(), Backlog: max(0, in.Backlog), Oldest: in.Oldest, Offset: in.Offset, Version: shortVersion(in.Version), Wiped: in.Wiped, Events: in.Events}
 	if err := store.Venues.NoteContact(c.caller, contact); err != nil {
 		return err
 	}
 	if err := fillGreeting(c, &in, &g); err != nil {
 		return err
 	}
-	g.Now = store.Tables.Now()
+	g.Now = store.Tables.Clock.Now()
 	return c.reply(http.StatusOK, g)
 }
 
@@ -104,20 +104,13 @@ func fillGreeting(c *call, in *handshake.Hello, g *handshake.Greeting) error {
 	if err != nil {
 		return err
 	}
-	departed, err := store.Venues.Departed(c.caller, in.Events)
+	left, err := store.Venues.LeftEvents(c.caller, in.Events)
 	if err != nil {
 		return err
 	}
-	for _, x := range append(all, departed...) {
-		if x.Drop && !g.Revoked {
-			g.Drop = append(g.Drop, handshake.NewDrop(x, c.server.config.OverAfter))
-			if !handshake.StillExchanged(x, store.Tables.Now(), in.Events) {
-				continue
-			}
-		}
-		if x.Push || !g.Revoked {
-			g.Databases = append(g.Databases, handshake.Database{Name: x.Name, Push: x.Push, Pull: x.Pull && !g.Revoked, Guest: x.Guest})
-		}
+	terms := handshake.Terms{Now: store.Tables.Clock.Now(), After: c.server.config.OverAfter, Held: in.Events}
+	for _, x := range append(all, left...) {
+		g.Tell(x, terms)
 	}
 	if g.Clone {
 		return nil // it asks again with another epoch
@@ -142,29 +135,27 @@ func fillGreeting(c *call, in *handshake.Hello, g *handshake.Greeting) error {
 func (c *call) readSmall(v any) error {
 	dec := json.NewDecoder(http.MaxBytesReader(c.ResponseWriter, c.request.Body, maxSmall))
 	err := dec.Decode(v)
-	var large *http.MaxBytesError
-	var syntax *json.SyntaxError
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &large):
+	case errors.As(err, new(*http.MaxBytesError)):
 		return input.ErrTooLarge
-	case errors.As(err, &syntax), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.As(err, new(*json.SyntaxError)), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return input.ErrJSON
-	case isShape(err):
+	case errors.As(err, new(*json.UnmarshalTypeError)), errors.As(err, new(*time.ParseError)):
 		return input.ErrShape
 	}
 	return input.ErrBroken
 }
 
-// tellErasures tells what was erased after a place, also to a revoked laptop: it shall lose it.
+// tellErasures tells the erasures after a place, also to a revoked laptop, which must erase too.
 func tellErasures(c *call, g *handshake.Greeting, after string) error {
 	store := c.server.config.Store
-	since, err := store.Tables.Since(cmp.Or(after, "0"))
+	since, err := store.Tables.Epochs.Since(cmp.Or(after, "0"))
 	if err != nil {
 		return err
 	}
-	all, upto, err := store.Erasures.Erasures(c.caller, since)
+	all, upto, err := store.Erasures.Recall.List(c.caller, since)
 	if err != nil {
 		return err
 	}
@@ -172,12 +163,12 @@ func tellErasures(c *call, g *handshake.Greeting, after string) error {
 		g.Erasures = append(g.Erasures, handshake.NewErasure(e))
 	}
 	if g.Erased = after; upto != since {
-		g.Erased = store.Tables.SeqText(upto)
+		g.Erased = store.Tables.Epochs.SeqText(upto)
 	}
 	return nil
 }
 
-// recallErasures erases again what a laptop knows was erased.
+// recallErasures takes the erasures that a laptop knows, and erases those records again.
 func recallErasures(c *call) error {
 	if c.caller.Node() == "" {
 		return errNode
@@ -194,7 +185,7 @@ func recallErasures(c *call) error {
 		}
 		all = append(all, e)
 	}
-	if err := c.server.config.Store.Erasures.RecallErasures(c.caller, all, in.Brought); err != nil {
+	if err := c.server.config.Store.Erasures.Recall.Restore(c.caller, all, in.Brought); err != nil {
 		return err
 	}
 	return c.reply(http.StatusOK, ok)
@@ -222,7 +213,7 @@ func countPending(c *call, name, text string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	from, err := store.Tables.Since(text)
+	from, err := store.Tables.Epochs.Since(text)
 	if err != nil {
 		return 0, nil // an unreadable place counts as none
 	}

@@ -28,9 +28,9 @@ func sendLines(c *call) error {
 	s := beginLines(c)
 	out, upto := line.NewWriter(s), since
 	if upto == nil {
-		upto = transit.SequenceOf(store.Tables.SeqText(0))
+		upto = transit.SequenceOf(store.Tables.Epochs.SeqText(0))
 	}
-	if err := out.Head(line.Head{Realm: store.Tables.Realm(), Node: store.Tables.Node(), Epoch: store.Tables.Epoch(), DB: c.db.Name(), Since: since}); err != nil {
+	if err := out.Head(line.Head{Realm: store.Tables.Identity.Realm(), Node: store.Tables.Identity.Node(), Epoch: store.Tables.Epochs.Present(), DB: c.db.Name(), Since: since}); err != nil {
 		return err
 	}
 	own, wish := replicate.NewLocal(store, c.db), replicate.Wish{Since: since, Carry: true}

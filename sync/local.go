@@ -9,14 +9,11 @@ import (
 	"doorward/sync/transit"
 )
 
-// localID returns the local document that the path names.
-func localID(c *call) (string, error) { return c.parameter("id") }
-
-// localRev is a local document's revision: how often it was written.
+// localRev returns a local document's revision, made of how often it was written.
 func localRev(written uint64) string { return "0-" + strconv.FormatUint(written, 10) }
 
 func getLocal(c *call) error {
-	id, err := localID(c)
+	id, err := c.parameter("id")
 	if err != nil {
 		return err
 	}
@@ -35,7 +32,7 @@ func getLocal(c *call) error {
 	return s.end()
 }
 
-// localWritten reads that number from a revision; kv.Whatever if there is none.
+// localWritten reads how often a local document was written from its revision; docs.Whatever if there is none.
 func localWritten(rev string) (uint64, error) {
 	if rev == "" {
 		return docs.Whatever, nil
@@ -86,7 +83,7 @@ func deleteLocal(c *call) error { return writeLocal(c, http.StatusOK, nil, c.que
 
 // writeLocal writes the local document that the path names; a nil body deletes it.
 func writeLocal(c *call, status int, body []byte, rev string) error {
-	id, err := localID(c)
+	id, err := c.parameter("id")
 	if err != nil {
 		return err
 	}

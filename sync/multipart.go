@@ -107,12 +107,18 @@ type parts struct {
 
 // writeRelated answers a document and then its attachments' bytes.
 func writeRelated(c *call, doc *docs.Doc, r *docs.DocRevision, w show) error {
-	mw := multipart.NewWriter(io.Discard) // it draws a boundary
-	s := c.beginAs(`multipart/related; boundary="`+mw.Boundary()+`"`, http.StatusOK, uncompressed)
-	p := &parts{stream: s, mw: multipart.NewWriter(s)}
-	_ = p.mw.SetBoundary(mw.Boundary()) // a boundary of this package is valid
+	p := c.beginParts("related")
 	p.related(doc, r, w)
-	return s.end()
+	return p.end()
+}
+
+// beginParts begins an answer of a multipart type.
+func (c *call) beginParts(kind string) *parts {
+	boundary := multipart.NewWriter(io.Discard).Boundary() // it draws one
+	s := c.beginAs(`multipart/`+kind+`; boundary="`+boundary+`"`, http.StatusOK, uncompressed)
+	p := &parts{stream: s, mw: multipart.NewWriter(s)}
+	_ = p.mw.SetBoundary(boundary) // a boundary of this package is valid
+	return p
 }
 
 // related writes a document and its attachments as parts.
@@ -143,31 +149,24 @@ func (p *parts) part(media string) {
 	p.keep(0, err)
 }
 
-// writeMixed answers revisions as parts, as CouchDB's replicator needs them. One with attachments has parts of its own.
+// writeMixed answers revisions as parts, those that are missing last, as CouchDB's replicator needs them. One with attachments has parts of its own.
 func writeMixed(c *call, doc *docs.Doc, w show) error {
-	var missing []string
-	mw := multipart.NewWriter(io.Discard) // it draws a boundary
-	s := c.beginAs(`multipart/mixed; boundary="`+mw.Boundary()+`"`, http.StatusOK, uncompressed)
-	p := &parts{stream: s, mw: multipart.NewWriter(s)}
-	_ = p.mw.SetBoundary(mw.Boundary()) // a boundary of this package is valid
+	p := c.beginParts("mixed")
 	for i := range doc.Revisions {
 		r := &doc.Revisions[i]
 		switch {
 		case r.Body == nil:
-			missing = append(missing, r.Revision.String())
+			p.part(`application/json; error="true"`)
+			p.missing(r.Revision.String())
 		case w.attachments && len(r.Attachments) > 0:
-			inner := &parts{stream: s, mw: multipart.NewWriter(s)}
+			inner := &parts{stream: p.stream, mw: multipart.NewWriter(p.stream)}
 			p.part(`multipart/related; boundary="` + inner.mw.Boundary() + `"`)
 			inner.related(doc, r, w)
 		default:
 			p.part("application/json")
-			s.document(doc, r, w)
+			p.document(doc, r, w)
 		}
 	}
-	for _, name := range missing {
-		p.part(`application/json; error="true"`)
-		s.missing(name)
-	}
-	s.keep(0, p.mw.Close())
-	return s.end()
+	p.keep(0, p.mw.Close())
+	return p.end()
 }

@@ -17,7 +17,7 @@ import (
 	"doorward/sync/replicate"
 )
 
-// address is the site's database of notes with what logs in.
+// notesAddress is the site's database of notes with what logs in.
 func notesAddress(s *peertest.Site) string {
 	return strings.Replace(s.URL, "://", "://"+s.Auth[0]+":"+s.Auth[1]+"@", 1) + "/notes"
 }

@@ -135,13 +135,13 @@ func npmFolder(t testing.TB, variable, client string) string {
 	return dir
 }
 
-// pouch runs a script with PouchDB against the database of notes.
+// runPouch runs a script with PouchDB against the database of notes.
 func runPouch(s *peertest.Site, folder, script string, args ...string) ([]byte, error) {
 	s.Helper()
 	return runNode(s, append([]string{filepath.Join("testdata", "pouch", script)}, args...), "POUCH="+pouchFolder(s), "FOLDER="+folder)
 }
 
-// node runs a script against the database of notes.
+// runNode runs a script against the database of notes.
 func runNode(s *peertest.Site, args []string, env ...string) ([]byte, error) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), 2*time.Minute)

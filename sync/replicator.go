@@ -1,11 +1,13 @@
 package sync
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -76,7 +78,7 @@ func (p *peerRef) redacted() string {
 	return p.name
 }
 
-// taskID names what an order is about.
+// taskID returns the id of an order, made of its peers and its filter.
 func (o *order) taskID() string {
 	b, _ := json.Marshal([]any{o.Source.redacted(), o.Target.redacted(), o.IDs, o.Selector, o.Continuous}) // these can be marshalled
 	sum := sha256.Sum256(b)
@@ -87,7 +89,7 @@ func (o *order) taskID() string {
 	return id
 }
 
-// errOrder is an order that cannot be read. errPlain is an address that is not https.
+// errOrder says that an order cannot be read, errPlain that an address is not https.
 var (
 	errOrder = errors.New("not an order to replicate")
 	errPlain = errors.New("the address is not https")
@@ -95,7 +97,7 @@ var (
 
 // orderReplication carries out an order: now, or for as long as the server runs.
 func orderReplication(c *call) error {
-	if err := mayOrder(c); err != nil {
+	if err := c.caller.CheckRule(); err != nil {
 		return err
 	}
 	o, err := readOrder(c)
@@ -165,10 +167,7 @@ func joinTask(c *call, k *task) error {
 }
 
 func cancelTask(c *call, o *order) error {
-	id := o.ID
-	if id == "" {
-		id = o.taskID()
-	}
+	id := cmp.Or(o.ID, o.taskID())
 	k := c.server.tasks.find(id)
 	if k == nil {
 		return errMissing
@@ -176,11 +175,6 @@ func cancelTask(c *call, o *order) error {
 	k.cancel()
 	<-k.ended
 	return c.reply(http.StatusOK, started{true, id})
-}
-
-// mayOrder returns an error if the caller may not order replications.
-func mayOrder(c *call) error {
-	return c.caller.CheckRule()
 }
 
 func readOrder(c *call) (*order, error) {
@@ -247,7 +241,7 @@ func openPeer(c *call, p *peerRef, create bool) (replicate.Peer, error) {
 
 // activeTasks lists the replications that run.
 func activeTasks(c *call) error {
-	if err := mayOrder(c); err != nil {
+	if err := c.caller.CheckRule(); err != nil {
 		return err
 	}
 	all := []activeTask{}
@@ -285,7 +279,7 @@ func newTasks() *tasks {
 	return t
 }
 
-// errClosing is a server that ends.
+// errClosing says that the server ends.
 var errClosing = errors.New("the server is shutting down")
 
 // begin adds a task. If one of the same id runs, it is returned instead. The caller calls finish in the end.
@@ -325,17 +319,9 @@ func (s *tasks) find(id string) *task {
 func (s *tasks) list() []*task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := make([]*task, 0, len(s.running))
-	for _, k := range s.running {
-		all = append(all, k)
-	}
-	slices.SortFunc(all, func(a, b *task) int {
-		if n := a.began.Compare(b.began); n != 0 {
-			return n
-		}
-		return strings.Compare(a.id, b.id)
+	return slices.SortedFunc(maps.Values(s.running), func(a, b *task) int {
+		return cmp.Or(a.began.Compare(b.began), strings.Compare(a.id, b.id))
 	})
-	return all
 }
 
 // close ends all tasks and waits for them.

@@ -10,8 +10,8 @@ import (
 	"doorward/sync/transit"
 )
 
-// offered is the revisions of a document that a peer has. A text that is no revision is always missing: the peer sends it, and it is
-// refused.
+// offered is the revisions of a document that a peer has. others are texts that are no revisions: the answer calls them missing, the peer sends
+// them, and the server refuses them.
 type offered struct {
 	merge.Revs
 	others []string
@@ -60,7 +60,7 @@ func readOffer(dec *jsontext.Decoder, id string) (o offered, err error) {
 	return o, nil
 }
 
-// difference is the answer in the making.
+// difference collects the answer.
 type difference struct {
 	call    *call
 	offers  []offered

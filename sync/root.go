@@ -26,11 +26,11 @@ func welcome(c *call) error {
 		UUID    string `json:"uuid"`
 		Vendor  vendor `json:"vendor"`
 		Version string `json:"version"`
-	}{"Welcome", strings.ToLower(conf.Store.Tables.Node()), vendor{"Doorward", conf.Version}, conf.Version})
+	}{"Welcome", strings.ToLower(conf.Store.Tables.Identity.Node()), vendor{"Doorward", conf.Version}, conf.Version})
 }
 
 func up(c *call) error {
-	if err := c.server.config.Store.Tables.Writable(); err != nil {
+	if err := c.server.config.Store.Tables.Engine.Writable(); err != nil {
 		return err
 	}
 	return c.reply(http.StatusOK, struct {

@@ -59,9 +59,9 @@ func routes() []route {
 // documentRoutes are those of documents, below one of two paths.
 func documentRoutes(path string) []route {
 	return []route{
-		{"GET", path, false, withDatabase(getDocument)},
-		{"PUT", path, false, withDatabase(putDocument)},
-		{"DELETE", path, false, withDatabase(deleteDocument)},
+		{"GET", path, false, withDatabase(withDocument(getDocument, getLocal))},
+		{"PUT", path, false, withDatabase(withDocument(putDocument, putLocal))},
+		{"DELETE", path, false, withDatabase(withDocument(deleteDocument, deleteLocal))},
 		{"GET", path + "/*", false, withDatabase(getAttachment)},
 		{"PUT", path + "/*", false, withDatabase(putAttachment)},
 		{"DELETE", path + "/*", false, withDatabase(deleteAttachment)},

@@ -47,7 +47,7 @@ func (c *call) authenticate() (err error) {
 	return c.server.config.Gate.Admit(c.ResponseWriter, c.caller)
 }
 
-// bringsFacts tells whether a revoked laptop may make this request: it may still push its facts.
+// bringsFacts tells whether a revoked laptop may make this request, to push its facts.
 func bringsFacts(c *call) bool {
 	if c.route.method != http.MethodPost {
 		return false

@@ -40,7 +40,7 @@ type compressor interface {
 	Reset(w io.Writer)
 }
 
-// compressors are those that no answer uses now. A new one takes a megabyte, which is more than most answers.
+// compressors keeps the compressors that no answer uses now. A new one takes a megabyte, which is more than most answers.
 type compressors struct {
 	gzip  sync.Pool
 	lines sync.Pool
@@ -87,7 +87,7 @@ func (w idleWriter) Write(p []byte) (int, error) {
 	return n, clientError(err)
 }
 
-// compression says whether an answer is compressed if the client takes it. An answer that is flushed while it is made gains nothing.
+// compression says whether to compress an answer if the client takes it. An answer that is flushed often gains nothing.
 type compression bool
 
 const (
@@ -152,6 +152,14 @@ func (s *stream) keep(_ int, err error) {
 func (s *stream) quoted(text string) {
 	b, _ := jsontext.AppendQuote(s.buf.AvailableBuffer(), text) // what is no UTF-8 becomes what is
 	s.keep(s.buf.Write(b))
+}
+
+// problem writes the last members of an object that tells of a problem.
+func (s *stream) problem(p problem) {
+	s.text(`,"error":`)
+	s.quoted(p.Error)
+	s.text(`,"reason":`)
+	s.quoted(p.Reason)
 }
 
 func (s *stream) number(n int64) {

@@ -155,7 +155,7 @@ func timing(bits *gozxing.BitMatrix, p projection, n int) float64 {
 
 // sample reads each module by most of five points.
 func sample(bits *gozxing.BitMatrix, p projection, n int) *gozxing.BitMatrix {
-	out, _ := gozxing.NewSquareBitMatrix(n) // fails for no modules alone
+	out, _ := gozxing.NewSquareBitMatrix(n) // it fails only for a code without modules
 	for y := range n {
 		for x := range n {
 			votes := 0

@@ -105,7 +105,7 @@ func (g *gray) sums() []uint32 {
 
 // underMean marks the points that are darker than the mean of the square around them, which is 2·radius+1 points wide.
 func (g *gray) underMean(radius int) *gozxing.BitMatrix {
-	bits, _ := gozxing.NewBitMatrix(g.w, g.h) // fails for no points alone
+	bits, _ := gozxing.NewBitMatrix(g.w, g.h) // it fails only for a picture without points
 	sums, stride := g.sums(), g.w+1
 	for y := range g.h {
 		top, bottom := max(0, y-radius)*stride, min(g.h, y+radius+1)*stride

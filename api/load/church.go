@@ -39,12 +39,12 @@ type lister interface {
 type churches struct {
 	named map[string][]int64
 	ids   map[int64]bool
-	// foreign tells that the column holds numbers, of which some are the id of no church: it may hold the ids of another system.
+	// foreign tells that some numbers of the column are the id of no church: the column may hold the ids of another system.
 	foreign bool
-	numbers bool // the column holds nothing but numbers, which may be ids
+	numbers bool // the column holds only numbers, which may be ids
 }
 
-// openChurches reads the churches that a table names in a column that is not one of ids. It returns nil where the table has none.
+// openChurches reads the churches for a column that names churches. It returns nil if the table has no column of that kind.
 func openChurches(s lister, p auth.Principal, t *tableFile) (*churches, error) {
 	i := slices.IndexFunc(t.ly.Feeds, func(f columns.Feed) bool { return f.Name == kinds.Church })
 	if i < 0 || !t.ly.NamesChurches(&t.ly.Feeds[i]) {
@@ -84,7 +84,7 @@ func (c *churches) add(page []byte) error {
 
 func foldName(name string) string { return strings.TrimSpace(names.Fold(name)) }
 
-// study decides whether the cells of some columns may be ids: all of them are numbers, and the file is of no other system.
+// study decides whether the cells of some columns may be ids: all of them are numbers, and no other system has written the file.
 func (c *churches) study(t *tableFile, among []int) {
 	c.numbers = t.ly.Origin == columns.Unknown
 	for _, i := range among {
@@ -102,7 +102,7 @@ func churchID(cell string) (int64, bool) {
 	return id, err == nil
 }
 
-// find answers the id of the church that a cell means, or why there is none.
+// find returns the id of the church that a cell means, or the reason why there is none.
 func (c *churches) find(cell string) (jsontext.Value, string) {
 	found := slices.Clone(c.named[foldName(cell)])
 	id, isNumber := churchID(cell)
@@ -122,7 +122,7 @@ func (c *churches) find(cell string) (jsontext.Value, string) {
 	return nil, faultNoChurch
 }
 
-// unknown names the cells of a table that mean no church.
+// unknown adds a warning for each cell of a table that means no church.
 func (c *churches) unknown(t *tableFile, rep *Report) {
 	for _, f := range t.ly.Feeds {
 		if f.Name != kinds.Church || len(f.Parts) > 1 {

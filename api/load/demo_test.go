@@ -16,8 +16,8 @@ import (
 	"doorward/kv/auth"
 	"doorward/kv/door"
 	"doorward/kv/kvtest"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
-	"doorward/kv/table"
 )
 
 func TestDemoMakesACongregation(t *testing.T) {
@@ -45,7 +45,7 @@ func TestDemoMakesACongregation(t *testing.T) {
 		t.Errorf("the store holds %d people; report = %+v", got, rep)
 	}
 	d, err := s.Door.CheckIn(auth.Operator(), door.Attempt{Event: rep.Event, Code: rep.Codes[0], Door: "north"})
-	if err != nil || d.Outcome != table.Admitted {
+	if err != nil || d.Outcome != outcome.Admitted {
 		t.Errorf("CheckIn of a named code = %v, %v, want admitted", d.Outcome, err)
 	}
 	if _, err := demo.Make(ctx, s, auth.Operator(), demo.Options{}); !errors.Is(err, demo.ErrNotVacant) {

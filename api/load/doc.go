@@ -17,7 +17,7 @@
 // nothing here repeats it. A row that repeats the header, a line of totals, a spreadsheet's error value and a number that it has
 // cut short are refused.
 //
-// Rows go to the store in batches of kv.MaxRows, each row on its own: a bad one is reported with its line, its column and a
+// Rows go to the store in batches of table.MaxRows, each row on its own: a bad one is reported with its line, its column and a
 // reason, and blocks none of the others; no reason repeats what the row holds. An import that is cut off leaves what it has
 // written; the same file again finds that unchanged and goes on. A dry run decides everything and writes nothing.
 //

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/xuri/excelize/v2"
 
 	"doorward/api/load"
 	"doorward/api/load/columns"
 	"doorward/kv/auth"
+	"doorward/kv/record"
 )
 
 // TestImportLetsNoDoubtfulRowIn: each of these lists once came in with every ticket valid. Now it stops, and the named column is the one
@@ -48,8 +48,33 @@ func TestImportLetsNoDoubtfulRowIn(t *testing.T) {
 		"who went away":                     {"Desistiu", names + "Desistiu\n" + rowsOf("Ana;", "Bia;x", "Caio;")},
 		"a word of another language":        {"Stornierung", "Code;Name;Stornierung\n" + rowsOf("Ana;nein", "Bia;ja", "Caio;nein")},
 		"words of access":                   {"Access", "Code;Name;Access\n" + rowsOf("Ana;granted", "Bia;denied", "Caio;granted")},
+		"who is archived":                   {"Arquivado", names + "Arquivado\n" + rowsOf("Ana;não", "Bia;sim", "Caio;não")},
+		"less than one ticket":              {"Quantidade", names + "Quantidade\n" + rowsOf("Ana;1", "Bia;0", "Caio;1")},
 		"a debt in JSON":                    {"balance_due", `{"kind":"ticket","code":"KX7A1","balance_due":50}` + "\n"},
+		"who is active, in a name of JSON":  {"isActive", `{"kind":"ticket","code":"KX7A1","isActive":false}` + "\n"},
+		"a kind of order":                   {"Order Type", "Order #;Attendee #;Ticket Type;Barcode #;Attendee Status;Order Type\n1;2;Adult;KX7A1;Attending;Eventbrite Completed\n1;3;Adult;KX7A2;Attending;Refunded\n"},
 		"who is active, in JSON":            {"ativo", `{"kind":"ticket","code":"KX7A1","ativo":false}` + "\n"},
+		"a part of the price":               {"Valor pago", names + "Valor;Valor pago\n" + rowsOf("Ana;R$ 100,00;100,00", "Bia;R$ 100,00;50,00", "Caio;R$ 100,00;100,00")},
+		"the second instalment":             {"2ª parcela", names + "1ª parcela;2ª parcela\n" + rowsOf("Ana;50,00;50,00", "Bia;50,00;", "Caio;50,00;50,00")},
+		"the day of an instalment":          {"Parcela 2", names + "Parcela 2\n" + rowsOf("Ana;01/10/2026", "Bia;", "Caio;14/10/2026")},
+		"a transaction that one lacks":      {"ID da transação", names + "ID da transação\n" + rowsOf("Ana;E123456", "Bia;", "Caio;E123457")},
+		"a receipt that one lacks":          {"Recibo", names + "Recibo\n" + rowsOf("Ana;101", "Bia;", "Caio;102")},
+		"what is paid at the door":          {"Forma de pagamento", names + "Forma de pagamento\n" + rowsOf("Ana;PIX", "Bia;Na portaria", "Caio;Cartão")},
+		"what each has given":               {"Contribuição", names + "Contribuição\n" + rowsOf("Ana;50", "Bia;", "Caio;50")},
+		"how each has paid":                 {"Valor", names + "Valor\n" + rowsOf("Ana;R$ 50,00", "Bia;", "Caio;R$ 50,00")},
+		"ticks under a tick":                {"✓", names + "✓\n" + rowsOf("Ana;x", "Bia;", "Caio;x")},
+		"ticks under no title":              {"#3", names + "\n" + rowsOf("Ana;x", "Bia;", "Caio;x")},
+		"what was checked":                  {"Conferido", names + "Conferido\n" + rowsOf("Ana;x", "Bia;", "Caio;x")},
+		"a place that is awaited":           {"Vaga", names + "Vaga\n" + rowsOf("Ana;Garantida", "Bia;Aguardando vaga", "Caio;Garantida")},
+		"a type that is paid later":         {"Tipo", names + "Tipo\n" + rowsOf("Ana;Adulto", "Bia;Adulto - pagar na porta", "Caio;Adulto")},
+		"a request":                         {"O que deseja?", names + "O que deseja?\n" + rowsOf("Ana;Quero me inscrever", "Bia;Cancelar minha inscrição", "Caio;Quero me inscrever")},
+		"who waits":                         {"Espera", names + "Espera\n" + rowsOf("Ana;", "Bia;x", "Caio;")},
+		"a group that waits":                {"Grupo", names + "Grupo\n" + rowsOf("Ana;Principal", "Bia;Espera", "Caio;Principal")},
+		"a lot that waits":                  {"Lote", names + "Lote\n" + rowsOf("Ana;Lote 1", "Bia;Espera", "Caio;Lote 1")},
+		"a debt in a remark":                {"Obs", names + "Obs\n" + rowsOf("Ana;", "Bia;deve R$ 50", "Caio;")},
+		"sold on trust":                     {"Obs", names + "Obs\n" + rowsOf("Ana;", "Bia;fiado", "Caio;")},
+		"not paid, in short":                {"Obs", names + "Obs\n" + rowsOf("Ana;", "Bia;ñ pg", "Caio;")},
+		"the money back":                    {"Obs", names + "Obs\n" + rowsOf("Ana;", "Bia;pediu o dinheiro de volta", "Caio;")},
 		"sentences, each of its own": {"Situação pagto", names + "Situação pagto\n" + rowsOf(func() (all []string) {
 			for i := range 300 {
 				all = append(all, "Ana;Pendente desde "+strings.Repeat("I", i))
@@ -69,6 +94,33 @@ func TestImportLetsNoDoubtfulRowIn(t *testing.T) {
 	}
 }
 
+// TestTitlesThatSpeakOfAdmission: under each of these titles a word in one row of three keeps the guest out, or stops the import.
+func TestTitlesThatSpeakOfAdmission(t *testing.T) {
+	for title, cell := range map[string][2]string{
+		"Payed": {"yes", "no"}, "hasPaid": {"true", "false"}, "isActive": {"true", "false"}, "Comprovou": {"x", ""}, "Pix": {"ok", ""},
+		"Baixa": {"01/10/2026", ""}, "Baixado": {"sim", "não"}, "Depósito": {"01/10/2026", ""}, "Financeiro": {"OK", "Falta"},
+		"Tesouraria": {"recebido", "falta receber"}, "Valor devido": {"0", "50"}, "Unpaid amount": {"0.00", "12.00"}, "Open amount": {"0", "12"},
+		"Em atraso": {"", "sim"}, "Atrasado": {"", "30 dias"}, "Dias em atraso": {"0", "30"}, "Cobrar": {"", "50"}, "Cobrança": {"", "50,00"},
+		"Admit": {"Y", "N"}, "Can enter": {"Y", "N"}, "Pode entrar": {"Sim", "Não"}, "Entra?": {"Sim", "Não"}, "Credenciado": {"Sim", "Não"},
+		"Vetado": {"", "x"}, "Blacklist": {"", "x"}, "Lista negra": {"", "sim"}, "Fraude": {"", "sim"}, "Suspeito": {"", "sim"},
+		"Contestação": {"", "sim"}, "Voided at": {"", "2026-01-01"}, "Apagado": {"", "sim"}, "Perdeu o prazo": {"", "x"}, "Setor": {"Pista", "Reembolso"},
+		"Transferido para": {"", "Beto"}, "Trocado por": {"", "X1"}, "Substituído por": {"", "X1"}, "Replaced by": {"", "X1"}, "Duplicado": {"", "sim"},
+		"Observação": {"", "não deixar entrar"}, "Notes": {"", "do not admit"}, "Obs.": {"", "pix não caiu"}, "Alerta": {"", "Não liberar"},
+	} {
+		s := congregation(t)
+		file := "code;name;" + title + "\nKX7A1;Ana;" + cell[0] + "\nKX7A2;Bia;" + cell[1] + "\nKX7A3;Caio;" + cell[0] + "\n"
+		_, err := load.Import(context.Background(), s, auth.Operator(), load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(file)}, nil)
+		if err != nil && !errors.Is(err, load.ErrSource) {
+			t.Errorf("%s: error = %v, want a question", title, err)
+		}
+		for _, one := range tickets(t, s) {
+			if one["code"] == "KX7A2" && one["state"] == "valid" {
+				t.Errorf("%s: %q comes in", title, cell[1])
+			}
+		}
+	}
+}
+
 // TestACodeOfTwoStatesIsRefused: of a code that was paid in one row and given back in another neither row comes in.
 func TestACodeOfTwoStatesIsRefused(t *testing.T) {
 	s := congregation(t)
@@ -79,6 +131,18 @@ func TestACodeOfTwoStatesIsRefused(t *testing.T) {
 	}
 	if len(rep.Reasons) != 2 || rep.Reasons[0].Count != 2 || rep.Reasons[0].Reason != "the same code stands in several lines, with different states" {
 		t.Errorf("reasons = %+v, want two lines of one code with different states", rep.Reasons)
+	}
+}
+
+// TestACodeInTwoFormsIsOneCode: capitals, spaces and hyphens make no other code, so a code of two states is refused in each of its forms.
+func TestACodeInTwoFormsIsOneCode(t *testing.T) {
+	for _, other := range []string{"kx7a1", "KX7-A1", "KX7 A1", "ＫＸ７Ａ１"} {
+		s := congregation(t)
+		mustImport(t, s, load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader("Código;Nome;Status\n" +
+			"KX7A1;Ana;pago\nKX7A2;Bia;pago\n" + other + ";Ana;reembolsado\n")})
+		if got := tickets(t, s); len(got) != 1 || got[0]["code"] != "KX7A2" {
+			t.Errorf("KX7A1 and %s: tickets = %v, want KX7A2 alone", other, got)
+		}
 	}
 }
 
@@ -140,6 +204,93 @@ func TestAHeadingOverRowsMayDecide(t *testing.T) {
 	}
 }
 
+// TestALineBetweenTheRowsMayDecide: it is the only words of its row, whatever number stands beside it, in any of the words for states. It
+// stops the import where no column says a state, or where the columns let in a row below it.
+func TestALineBetweenTheRowsMayDecide(t *testing.T) {
+	const head, state = "Código;Nome;Mesa\n", "Código;Nome;Status\n"
+	two, last := rowsOf("Ana;1", "Bia;2"), "KX9A;Caio;3\n"
+	paid, lastPaid := rowsOf("Ana;pago", "Bia;pago"), "KX9A;Caio;pago\n"
+	for name, file := range map[string]string{
+		"a state of many":             head + two + "Expirados;;\n" + last,
+		"payments that are awaited":   head + two + "AGUARDANDO PAGAMENTO;;\n" + last,
+		"a line without separators":   head + two + "LISTA DE ESPERA\n" + last,
+		"in another column":           head + two + ";Não pagos (1);\n" + last,
+		"how many":                    head + two + "Cancelados;1;\n" + last,
+		"the number of a row":         "Nº;Nome;Código\n1;Ana;KX7A\n2;LISTA DE ESPERA;\n3;Caio;KX9A\n",
+		"it where the code is":        head + two + "3;LISTA DE ESPERA;\n" + last,
+		"the titles once more":        head + two + "Reservas;Nome;Mesa\n" + last,
+		"after those that get in":     head + "PAGOS;;\n" + two + "PENDENTES;;\n" + last,
+		"a state beside it":           state + paid + "DESISTENTES;;\n" + lastPaid,
+		"a column of what is blocked": "Código;Nome;Bloqueado\n" + rowsOf("Ana;não") + "NÃO PAGOS;;\nKX9A;Caio;não\n",
+	} {
+		s := congregation(t)
+		_, err := load.Import(context.Background(), s, auth.Operator(), load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(file)}, nil)
+		if !errors.Is(err, load.ErrSource) || !strings.Contains(err.Error(), "says “") || len(tickets(t, s)) != 0 {
+			t.Errorf("%s: error = %v, want a question about the line", name, err)
+		}
+	}
+	importsStates(t, map[string]stateCase{
+		"a state beside each row": {state + "CONFIRMADOS;;\n" + paid + "PENDENTES;;\nKX9A;Caio;pendente\nPAGOS;;\nKX9B;Davi;pago\n", states(3, 1, 0, 0), 3},
+		"a number at the end":     {state + paid + "Cancelados: 0;;\n", states(2, 0, 0, 0), 1},
+		"those that get in":       {head + "CONFIRMADOS;;\n" + two, states(2, 0, 0, 0), 1},
+		"a table":                 {head + "Mesa de honra;Eva;1\n" + two, states(3, 0, 0, 0), 0},
+		"words for a code":        {head + two + "CANCELADO;Eva;3\n" + last, states(3, 0, 0, 0), 1},
+		"words of no state":       {head + two + "MESA 4;;\n;Equipe de apoio;\nAmigos da banda;;\n" + last, states(3, 0, 0, 0), 3},
+		"codes with blanks":       {head + two + "KX9 A1;;\n", states(3, 0, 0, 0), 0},
+		"a guest by that name":    {head + two + "KX9Z;Reserva;3\n", states(3, 0, 0, 0), 0},
+	})
+}
+
+// TestAListThatIsNotOneStops: its rows are laid out in more than one way, and some would be left out or read under other titles.
+func TestAListThatIsNotOneStops(t *testing.T) {
+	const a, b, c = "KX7QP2M9D4RSX1", "KX7QP2M9D4RSX2", "KX7QP2M9D4RSX3"
+	people := "Ana Souza;ana@example.org;11 91234-5678\nNome;E-mail;Telefone\nBia Lima;bia@example.org;11 91234-5679\n"
+	for name, one := range map[string]struct{ kind, file, want string }{
+		"sorted with its header":   {"ticket", a + ";Ana;pago\n" + b + ";Bia;cancelado\nCódigo;Nome;Status\n" + c + ";Caio;pago\n", "line 1 stands above the header in line 3"},
+		"of two columns":           {"ticket", "Ana;" + a + "\nNome;Código\nBia;" + b + "\n", "line 1 stands above the header in line 2"},
+		"people, sorted":           {"person", people, "line 1 stands above the header in line 2"},
+		"a list in another order":  {"ticket", "Código;Nome;Mesa\n" + a + ";Ana;1\nNome;Mesa;Código\nBia;2;" + b + "\n", "line 3 is a header again"},
+		"a list with other titles": {"ticket", "Código;Nome;Telefone\n" + a + ";Ana;1\nCódigo;Nome;Celular\n" + b + ";Bia;2\n", "line 3 is a header again"},
+		"two lists side by side":   {"ticket", "PAGOS;;;LISTA DE ESPERA;\nCódigo;Nome;;Código;Nome\n" + a + ";Ana;;" + b + ";Bia\n;;;" + c + ";Caio\n", "line 3 has two codes, in “Código#1” and “Código#2”"},
+	} {
+		s := congregation(t)
+		src := load.Source{Kind: one.kind, Reader: strings.NewReader(one.file)}
+		if one.kind == "ticket" {
+			src.Event = 7
+		}
+		_, err := load.Import(context.Background(), s, auth.Operator(), src, nil)
+		if !errors.Is(err, load.ErrSource) || !strings.Contains(err.Error(), one.want) || len(tickets(t, s)) != 0 || count(t, s, record.Person) != 1 {
+			t.Errorf("%s: error = %v, want one that says %q", name, err, one.want)
+		}
+	}
+	importsStates(t, map[string]stateCase{
+		"lines above the header":    {"Evento;Festa;;\nGerado em;01/12/2026;19:30;\nVendidos;120;Valor;1200\n\nCódigo;Nome;Mesa;Valor\n" + rowsOf("Ana;1;50"), states(1, 0, 0, 0), 0},
+		"a year above two columns":  {"Ano;2026\nNome;Código\nAna;" + a + "\n", states(1, 0, 0, 0), 0},
+		"titles over groups":        {"Ingresso;;Contato\nCódigo;Nome;Telefone\n" + a + ";Ana;1\n", states(1, 0, 0, 0), 0},
+		"the same code twice":       {"Código;Nome;Código\n" + a + ";Ana;" + a + "\n" + b + ";Bia;\n;Caio;" + c + "\n", states(3, 0, 0, 0), 0},
+		"a guest of a title's name": {"Código;Nome;Mesa\n" + a + ";Mesa;1\n", states(1, 0, 0, 0), 0},
+	})
+}
+
+// TestAMergedLineBetweenTheRowsStops: a workbook has it over all columns.
+func TestAMergedLineBetweenTheRowsStops(t *testing.T) {
+	f, err := excelize.OpenReader(book(t, false, [][]any{{"Código", "Nome"}, {"KX7A", "Ana"}, {"LISTA DE ESPERA"}, {"KX9A", "Caio"}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var merged bytes.Buffer
+	for _, err := range []error{f.MergeCell("Sheet1", "A3", "B3"), f.Write(&merged), f.Close()} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := congregation(t)
+	_, err = load.Import(context.Background(), s, auth.Operator(), load.Source{Kind: "ticket", Event: 7, Reader: &merged}, nil)
+	if !errors.Is(err, load.ErrSource) || len(tickets(t, s)) != 0 {
+		t.Errorf("error = %v, want that the line stops the import", err)
+	}
+}
+
 func renamed(t *testing.T, b *bytes.Buffer, name string) *bytes.Buffer {
 	t.Helper()
 	f, err := excelize.OpenReader(b)
@@ -157,37 +308,24 @@ func renamed(t *testing.T, b *bytes.Buffer, name string) *bytes.Buffer {
 
 // TestImportReadsSigns: ticks, debts and words for the same thing, without a question.
 func TestImportReadsSigns(t *testing.T) {
-	for name, c := range map[string]struct {
-		file   string
-		states map[string]int
-		reject int
-	}{
-		"ticks of who cancelled":          {"Código;Cancelado\n" + rowsOf("", "✓", "-"), states(2, 0, 0, 1), 0},
-		"ticks of who is blocked":         {"Código;Bloqueado\n" + rowsOf("não", "✔️", "☐"), states(2, 0, 1, 0), 0},
-		"crosses":                         {"Código;Cancelado\n" + rowsOf("não", "✗", "não"), states(2, 0, 0, 0), 1},
-		"ticks of who paid":               {"Código;Pago\n" + rowsOf("✅", "☐", "✅"), states(2, 1, 0, 0), 0},
-		"sí":                              {"Código;Cancelado\n" + rowsOf("No", "Sí", "No"), states(2, 0, 0, 1), 0},
-		"what is still to be paid":        {"Código;A pagar\n" + rowsOf("50,00", "50,00", "0,00"), states(1, 2, 0, 0), 0},
-		"a day as a workbook has it":      {"Código;Cancelado em\n" + rowsOf("", "46250.5", ""), states(2, 0, 0, 1), 0},
-		"names that say it":               {"Código;Nome\n" + rowsOf("Ana (pendente)", "Bia - NÃO PAGO", "Caio (lista de espera)", "Eva - cancelou", "Davi"), states(1, 0, 0, 0), 4},
+	importsStates(t, map[string]stateCase{
+		"ticks of who cancelled":     {"Código;Cancelado\n" + rowsOf("", "✓", "-"), states(2, 0, 0, 1), 0},
+		"ticks of who is blocked":    {"Código;Bloqueado\n" + rowsOf("não", "✔️", "☐"), states(2, 0, 1, 0), 0},
+		"crosses":                    {"Código;Cancelado\n" + rowsOf("não", "✗", "não"), states(2, 0, 0, 0), 1},
+		"ticks of who paid":          {"Código;Pago\n" + rowsOf("✅", "☐", "✅"), states(2, 1, 0, 0), 0},
+		"sí":                         {"Código;Cancelado\n" + rowsOf("No", "Sí", "No"), states(2, 0, 0, 1), 0},
+		"what is still to be paid":   {"Código;A pagar\n" + rowsOf("50,00", "50,00", "0,00"), states(1, 2, 0, 0), 0},
+		"a day as a workbook has it": {"Código;Cancelado em\n" + rowsOf("", "46250.5", ""), states(2, 0, 0, 1), 0},
+		"names that say it":          {"Código;Nome\n" + rowsOf("Ana (pendente)", "Bia - NÃO PAGO", "Caio (lista de espera)", "Eva - cancelou", "Davi"), states(1, 0, 0, 0), 4},
+		"notes behind names": {"Código;Nome\n" + rowsOf("Ana (canc.)", "Bia - pend.", "Caio (espera)", "Davi - aguardando pagamento", "Eva (expirado)", "Fabio ❌", "Gil [não]", "Hugo - a confirmar",
+			"Iara (Reis)", "João - Sede", "Ana-Maria Espera", "Lia Pendleton"), states(4, 0, 0, 0), 8},
+		"what only sounds like payment":   {"Código;Nome;Cartão SUS;Total de filhos;Precisa de recibo?;Como soube da reserva?;Observação\n" + rowsOf("Ana;898001160660761;2;sim;amigos;deve chegar às 9", "Bia;;;;;", "Caio;898001160660762;1;;site;sem glúten"), states(3, 0, 0, 0), 0},
 		"answers and numbers":             {"Código;Nº de confirmação;Precisa de acessibilidade?;Deseja receber novidades?\n" + rowsOf("9381;sim;não", "9382;não;sim", "9383;não;não", "9384;não;não"), states(4, 0, 0, 0), 0},
 		"a title with a hidden character": {"Código;Canc\u200belado\n" + rowsOf("não", "sim", "não"), states(2, 0, 0, 1), 0},
 		"a code that lost its digits":     {"Código;Status\n1.23457e+12;pago\n1,23457E+12;pago\nKX7A;pago\nKX7B;pago\nKX7C;pago\n", states(3, 0, 0, 0), 2},
 		"a Spanish list":                  {"Código secreto del ticket;Código postal;Nombre del asistente;Válido hasta\nKX7A;1000;Ana;31/12/2026\nKX7B;1001;Bea;31/12/2026\n", states(2, 0, 0, 0), 0},
+		"prices that are paid":            {"Código;Preço;Valor pago;Recibo;Forma de pagamento\n" + rowsOf("R$ 50,00;50;1;Pix", "R$ 60,00;60;2;Boleto"), states(2, 0, 0, 0), 0},
+		"a state beside what is paid":     {"Código;Preço;Valor pago;Parcela;Forma de pagamento;Status\n" + rowsOf("50,00;40,00;1;Pix;pago", "60,00;60,00;;No local;pago"), states(2, 0, 0, 0), 0},
 		"a dinner":                        {"Código;Tipo\n" + rowsOf("Jantar individual", "Jantar casal"), states(2, 0, 0, 0), 0},
-	} {
-		s := congregation(t)
-		rep, err := load.Import(context.Background(), s, auth.Operator(), load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(c.file)}, nil)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		got := map[string]int{}
-		for _, one := range tickets(t, s) {
-			got[one["state"].(string)]++
-		}
-		if diff := cmp.Diff(c.states, got); diff != "" || len(rep.Rejected) != c.reject {
-			t.Errorf("%s: states differ (-want +got):\n%s%+v", name, diff, rep)
-		}
-	}
+	})
 }

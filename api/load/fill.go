@@ -17,33 +17,32 @@ type Filler struct {
 	Progress func(done, total int64) // nil = not told
 }
 
-// Records makes records one by one. No two of them are the same, and each comes after those it refers to.
+// Records makes records one by one. Each record is made once, and comes after the records that it refers to.
 type Records interface {
 	Next() (Record, error) // io.EOF after the last
 	Total() int
 }
 
-// Record is one of them: a JSON object under the kind's own names.
+// Record is one record: a JSON object under the kind's own names.
 type Record struct {
 	Kind *record.Kind
 	ID   int
 	Body []byte
 }
 
-// Fill writes all records, each on its own. The report has those that were refused. An error means that ctx ended or that the
-// store failed.
+// Fill writes all records, each on its own. The report has the refused ones. An error means that ctx ended or that the store failed.
 func (f Filler) Fill(ctx context.Context, from Records) (Report, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	im := &importer{
 		writer: writer{desk: f.Store.Desk, door: f.Store.Door, yield: f.Store.Tables.Yield, who: f.Who}, ctx: ctx, cancel: cancel, in: &made{from: from}, progress: f.Progress, total: int64(from.Total()),
-		maker: maker{zone: f.Store.Tables.Zone()}, ready: make(chan *batch, writers), done: make(chan *batch, writers),
+		maker: maker{zone: f.Store.Tables.Clock.Zone()}, ready: make(chan *batch, writers), done: make(chan *batch, writers),
 	}
 	im.run()
 	return im.report, context.Cause(ctx)
 }
 
-// made reads drafts from records.
+// made makes drafts of Records.
 type made struct {
 	from Records
 	form kinds.Form

@@ -23,6 +23,7 @@ import (
 	"doorward/kv/door"
 	"doorward/kv/entry"
 	"doorward/kv/fault"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/table"
 	"doorward/kv/value"
@@ -43,6 +44,7 @@ type Source struct {
 	Zone      *time.Location    // of times that name none; nil = the store's
 	OnlyTypes []string          // the types of tickets that are taken; nil = all
 	Checkins  bool              // tickets that the file says were used are checked in
+	Reinstate bool              // tickets that are blocked, refunded or cancelled here get in again where the file says so
 	Yes       bool              // also write new people that look like people in the store
 	DryRun    bool              // decide everything, write nothing
 
@@ -86,7 +88,7 @@ func Import(ctx context.Context, s *kv.Store, p auth.Principal, src Source, prog
 	return src.run(ctx, s, p, in, progress)
 }
 
-// look decides everything before anything is written, where the file may hold people of the store.
+// look tries an import of people before it writes anything, because the file may hold people of the store.
 func (s *Source) look(ctx context.Context, store *kv.Store, p auth.Principal, in file) error {
 	t, ok := in.(*tableFile)
 	if s.DryRun || s.Yes || !ok || !t.mayBeAlike() {
@@ -113,13 +115,16 @@ func (s *Source) run(ctx context.Context, store *kv.Store, p auth.Principal, in 
 	defer cancel(nil)
 	im := &importer{
 		writer: writer{store.Desk, store.Door, store.Tables.Yield, p, s.DryRun, s.Checkins}, ctx: ctx, cancel: cancel, in: rows, progress: progress,
-		maker: maker{event: s.Event, zone: s.zone, seen: newSeen(s.DryRun), named: contents{}},
+		maker: maker{event: s.Event, zone: s.zone, reinstates: s.Reinstate, seen: newSeen(s.DryRun), named: contents{}},
 		ready: make(chan *batch, writers), done: make(chan *batch, writers),
 	}
 	if t, ok := in.(*tableFile); ok && t.mayBeAlike() {
 		if im.alike, err = newLookalikes(store.Log, p); err != nil {
 			return Report{}, errors.Join(err, rows.close())
 		}
+	}
+	if im.tally.issued, err = s.issued(store); err != nil {
+		return Report{}, errors.Join(err, rows.close())
 	}
 	im.run()
 	in.plan(&im.report)
@@ -129,10 +134,22 @@ func (s *Source) run(ctx context.Context, store *kv.Store, p auth.Principal, in 
 	return im.report, rows.close()
 }
 
+// issued counts the tickets of the event of all rows that are valid or unpaid.
+func (s *Source) issued(store *kv.Store) (n int, err error) {
+	if s.Event == 0 || s.Kind != record.Ticket.Name {
+		return 0, nil
+	}
+	err = store.Tables.View(func(v *table.View) error {
+		n = v.Lists.Kind(record.Ticket).Issued.Of(s.Event).Len()
+		return nil
+	})
+	return n, err
+}
+
 // check finds what is wrong with a source before it is read.
 func (s *Source) check(store *kv.Store) error {
 	if s.zone = s.Zone; s.zone == nil {
-		s.zone = store.Tables.Zone()
+		s.zone = store.Tables.Clock.Zone()
 	}
 	if s.Event < 0 {
 		return fmt.Errorf("%w: --event: an id is wanted", ErrUsage)
@@ -151,13 +168,19 @@ func (s *Source) check(store *kv.Store) error {
 	if err == nil && s.Event != 0 && f.Field(kinds.Event) == nil {
 		err = fmt.Errorf("%w: --event: kind %s belongs to no event", ErrUsage, s.Kind)
 	}
+	if err == nil && f.Kind != record.Ticket && (s.Checkins || len(s.States) > 0) {
+		err = fmt.Errorf("%w: --states and --checkins: a %s has no state and no check-in; they are for kind ticket", ErrUsage, s.Kind)
+	}
+	if err == nil && f.Kind != record.Ticket && s.Reinstate {
+		err = fmt.Errorf("%w: --reinstate: a %s has no state; it is for kind ticket", ErrUsage, s.Kind)
+	}
 	if err == nil {
 		_, err = columns.OriginNamed(s.From, f)
 	}
 	return err
 }
 
-// checkStates puts the words of --states into plain form.
+// checkStates checks the states of --states, and puts its words into plain form.
 func (s *Source) checkStates() error {
 	states := map[string]string{}
 	for _, word := range slices.Sorted(maps.Keys(s.States)) {
@@ -171,7 +194,7 @@ func (s *Source) checkStates() error {
 	return nil
 }
 
-// checkEvent finds out whether there is the event of all rows. In a file of several kinds it may be one of the rows.
+// checkEvent checks that the event of all rows exists. In a file of several kinds the event may be one of the rows.
 func (s *Source) checkEvent(store *kv.Store, p auth.Principal) error {
 	if s.Event == 0 || s.Kind == "" {
 		return nil
@@ -180,7 +203,7 @@ func (s *Source) checkEvent(store *kv.Store, p auth.Principal) error {
 	if errors.Is(err, table.ErrNotFound) {
 		return fmt.Errorf("%w: --event %d: there is no such event", ErrUsage, s.Event)
 	}
-	return nil // whether p may, every row is asked
+	return nil // each row checks whether p may write it
 }
 
 // importer is one import at work: one goroutine reads and parses, several write, one counts.
@@ -196,6 +219,27 @@ type importer struct {
 	ready    chan *batch
 	done     chan *batch
 	report   Report
+
+	tally tally
+}
+
+// tally counts the tickets of an event beside what the file says of them.
+type tally struct {
+	issued     int // valid or unpaid before; 0 = not counted
+	stood      int // of these, in a row that was taken
+	readmitted int // were kept out here, and the file makes them valid
+}
+
+// notes says what the counts of rows do not show. If no ticket of the event is in the file, the file is a further list, and leaves out all.
+func (t tally) notes() (out []string) {
+	if n := t.readmitted; n > 0 {
+		out = append(out, counted(n, "ticket was", "tickets were")+" blocked, refunded or cancelled here, and valid by the file, which counts")
+	}
+	if n := t.issued - t.stood; n > 0 && t.stood > 0 {
+		out = append(out, counted(n, "ticket of the event is", "tickets of the event are")+
+			" valid or unpaid here and in no row that was taken: a shop may leave out what is cancelled or refunded; what is so must be cancelled here")
+	}
+	return out
 }
 
 // upserter writes rows.
@@ -218,13 +262,13 @@ type writer struct {
 	checkins bool // tickets that the file says were used are checked in
 }
 
-// batch is up to kv.MaxRows rows of one kind and the rejected ones that stand between them.
+// batch is up to table.MaxRows rows of one kind, and the rejected rows between them.
 type batch struct {
 	number int
 	items  []*item
 	rows   []entry.Row
-	failed bool            // it was not written at all
-	after  *sync.WaitGroup // is done when the batch is decided
+	failed bool            // no row was written
+	after  *sync.WaitGroup // is done once the batch is decided
 }
 
 func (im *importer) run() {
@@ -250,7 +294,7 @@ func (im *importer) run() {
 	im.collect()
 }
 
-// read fills batches. Rows of another kind may refer to those before them: they wait until these are written.
+// read fills batches. Rows of another kind may refer to the rows before them, so they wait until those are written.
 func (im *importer) read() {
 	defer close(im.ready)
 	var flying sync.WaitGroup
@@ -331,7 +375,7 @@ func (w *writer) write(b *batch) error {
 		if it.rejected != nil {
 			continue
 		}
-		it.fate, it.err = results[0].Fate, results[0].Err
+		it.fate, it.err, it.readmits, it.stood = results[0].Fate, results[0].Err, results[0].Readmits, results[0].Stood
 		results = results[1:]
 		if w.checkins && !w.dry && it.entered && it.fate != desk.Rejected {
 			err = cmp.Or(err, w.admit(it))
@@ -340,7 +384,7 @@ func (w *writer) write(b *batch) error {
 	return err
 }
 
-// admit checks a ticket in that was used by what the file says. The same file again repeats the first answer.
+// admit checks in a ticket that was used before, as the file says. The same file again repeats the first answer.
 func (w *writer) admit(it *item) error {
 	code, state := text(it.row.Patch, kinds.Code), text(it.row.Patch, kinds.State)
 	event, _ := it.row.Patch.Value(kinds.Event)
@@ -349,7 +393,7 @@ func (w *writer) admit(it *item) error {
 		return nil
 	}
 	d, err := w.door.CheckIn(w.who, door.Attempt{Event: id, Code: code, Door: "import", Nonce: "import " + string(event) + " " + code, At: it.at})
-	it.admitted = err == nil && d.Outcome == table.Admitted && !d.Replayed
+	it.admitted = err == nil && d.Outcome == outcome.Admitted && !d.Replayed
 	return err
 }
 
@@ -372,6 +416,7 @@ func (im *importer) collect() {
 	if im.maker.seen != nil {
 		im.report.Warnings = im.maker.seen.warnings()
 	}
+	im.report.Warnings = append(im.report.Warnings, im.tally.notes()...)
 	if t, ok := im.in.(*tableDrafts); ok {
 		t.report(&im.report)
 	}
@@ -391,6 +436,12 @@ func (im *importer) count(b *batch) {
 		default:
 			im.report.count(it.fate)
 			im.report.note(it)
+			if it.readmits {
+				im.tally.readmitted++
+			}
+			if it.stood {
+				im.tally.stood++
+			}
 			if im.alike != nil && it.fate == desk.Created {
 				im.alike.find(it, &im.report)
 			}
@@ -398,8 +449,8 @@ func (im *importer) count(b *batch) {
 	}
 }
 
-// forgive settles a row that the store refused. In a dry run a reference to a row of the same file is not at fault: that row
-// would have been written.
+// forgive takes a row that the store refused. In a dry run it ignores faults of references to rows of the same file, because an import would
+// have written those rows.
 func (im *importer) forgive(it *item) {
 	var faults fault.ByField
 	if im.dry && errors.As(it.err, &faults) {
@@ -419,7 +470,7 @@ func (im *importer) forgive(it *item) {
 	it.rejected = &r
 }
 
-// promised tells a field that refers to a row of the same file.
+// promised tells whether a field refers to a row of the same file.
 func (im *importer) promised(it *item, field string) bool {
 	return slices.ContainsFunc(it.row.Patch.Pointers(), func(p record.Pointer) bool {
 		return p.Field == field && im.maker.seen.hasID(p.Kind.Name, p.ID)

@@ -29,6 +29,8 @@ type item struct {
 	entered  bool // the file says that the ticket was used
 	at       time.Time
 	admitted bool // it was checked in
+	readmits bool // it makes a ticket valid that was blocked, refunded or cancelled
+	stood    bool // its ticket was there, valid or unpaid
 }
 
 // draft is a row as its file gives it: a JSON object under the kind's own names.
@@ -50,6 +52,8 @@ type maker struct {
 	zone  *time.Location
 	seen  *seen    // nil = every row is known to be another
 	named contents // nil with seen
+
+	reinstates bool // rows may let tickets in that are kept out here
 }
 
 func (it *item) reject(field, why string) *item {
@@ -57,7 +61,7 @@ func (it *item) reject(field, why string) *item {
 	return it
 }
 
-// item reads a draft by its kind's table and holds it against the rows before it.
+// item reads a draft by its kind's table, and compares it with the rows before it.
 func (m *maker) item(d draft) *item {
 	it := &item{line: d.line, form: d.form, column: d.column, entered: d.entered, at: d.at}
 	if d.form.Field(kinds.Event) != nil && !d.event {
@@ -84,7 +88,7 @@ func (m *maker) item(d draft) *item {
 		it.rejected = &r
 		return it
 	}
-	it.row.Kind, it.row.Patch = d.form.Kind, patch
+	it.row.Kind, it.row.Patch, it.row.Reinstates = d.form.Kind, patch, m.reinstates
 	if it.unnamed() {
 		return it.reject(kinds.FullName, "no name")
 	}
@@ -100,13 +104,13 @@ func (m *maker) item(d draft) *item {
 	return it
 }
 
-// nameless tells a ticket that nothing names: it would be given a code of its own, and another at every further import.
+// nameless tells whether a ticket has neither id, code nor external_id. It would get another code at each import.
 func (it *item) nameless() bool {
 	p := it.row.Patch
 	return it.form.Kind == record.Ticket && it.row.ID.IsZero() && text(p, kinds.Code) == "" && text(p, kinds.ExternalID) == ""
 }
 
-// unnamed tells a row of a new person without a name.
+// unnamed tells whether a row is a new person without a name.
 func (it *item) unnamed() bool {
 	if it.form.Kind != record.Person || !it.row.ID.IsZero() || text(it.row.Patch, kinds.FullName) != "" {
 		return false
@@ -126,7 +130,7 @@ func addMember(body []byte, name string, v jsontext.Value) []byte {
 	return append(out, body[1:]...)
 }
 
-// syntax says where a line stops being a JSON object.
+// syntax says at which character a line stops being a JSON object.
 func syntax(err error) string {
 	var s *value.SyntaxError
 	if errors.As(err, &s) {

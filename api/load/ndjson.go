@@ -22,7 +22,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxUnknown is how many unknown names are kept: beyond, a file has values for names.
+// maxUnknown is how many unknown names are kept. A file with more has values in the place of names.
 const maxUnknown = 100
 
 // ndjsonFile is a file of one JSON object a line.
@@ -37,6 +37,7 @@ type ndjson struct {
 	closer  io.Closer
 	forms   map[string]kinds.Form // the kinds that lines may name
 	want    string                // the only kind; "" = each line names its own
+	event   int64                 // the event of all tickets; 0 = each line names its own
 	names   map[string]string     // name in the file → field
 	states  map[string]string     // what --states says
 	unknown []string              // members that no table has, once each
@@ -45,7 +46,7 @@ type ndjson struct {
 	dec     jsontext.Decoder
 }
 
-// openNDJSON reads the file through for members of tickets that no table has and that may decide on admission.
+// openNDJSON reads the whole file for unknown members of tickets that may decide on admission, and asks about them.
 func openNDJSON(ctx context.Context, sp *sheet.Spool, src *Source) (file, error) {
 	f := &ndjsonFile{sp, src}
 	n, err := f.open()
@@ -85,7 +86,7 @@ func (f *ndjsonFile) open() (*ndjson, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &ndjson{in: sheet.NewLines(r), closer: closer, forms: map[string]kinds.Form{}, want: f.src.Kind, names: map[string]string{}, states: f.src.States}
+	n := &ndjson{in: sheet.NewLines(r), closer: closer, forms: map[string]kinds.Form{}, want: f.src.Kind, event: f.src.Event, names: map[string]string{}, states: f.src.States}
 	for _, f := range kinds.All() {
 		n.forms[f.Kind.Name] = f
 	}
@@ -103,10 +104,10 @@ func (f *ndjsonFile) open() (*ndjson, error) {
 
 func (n *ndjson) close() error { return n.closer.Close() }
 
-// nameIgnored is what a member is called that is to be passed over.
+// nameIgnored is the name of a member that is not read.
 const nameIgnored = ""
 
-// next answers the next line's draft, or why there is none; io.EOF after the last.
+// next returns the draft of the next line, or the rejection of the line; io.EOF after the last.
 func (n *ndjson) next() (draft, *Rejection, error) {
 	for {
 		ln, err := n.in.Next()
@@ -139,7 +140,8 @@ func (n *ndjson) read(ln sheet.Line) (draft, *Rejection) {
 		switch {
 		case strings.HasPrefix(m.Name, "_"):
 			return d, &Rejection{ln.N, m.Name, "a name that begins with “_” is the server's own"}
-		case m.Name == kinds.Kind && d.form.Field(kinds.Kind) == nil, m.Name == nameIgnored:
+		case m.Name == kinds.Kind && d.form.Field(kinds.Kind) == nil, m.Name == nameIgnored,
+			m.Name == kinds.Event && n.event != 0:
 			continue
 		case m.Name == kinds.ID:
 			d.id = idText(m.Value)
@@ -164,7 +166,7 @@ func (n *ndjson) ignored() []string { return n.unknown }
 
 func sameName(field string) string { return field }
 
-// kind settles a line's kind: its own member, which --kind must not contradict.
+// kind finds a line's kind: its own member, which must not contradict --kind.
 func (n *ndjson) kind(d *draft, members []value.Member) *Rejection {
 	name := n.want
 	for _, m := range members {
@@ -185,8 +187,7 @@ func (n *ndjson) kind(d *draft, members []value.Member) *Rejection {
 	return nil
 }
 
-// skip names an unknown member once. What a table shows and cannot take, as its own export never holds, is passed over
-// without a word.
+// skip notes an unknown member once. It ignores a field that the kind's table only shows.
 func (n *ndjson) skip(f kinds.Form, m value.Member) {
 	for i := range f.Table.Fields {
 		if f.Table.Fields[i].Name == m.Name {
@@ -196,7 +197,8 @@ func (n *ndjson) skip(f kinds.Form, m value.Member) {
 	if n.asked != nil && f.Kind == record.Ticket {
 		p := n.asked[m.Name]
 		if p == nil && len(n.asked) < sheet.MaxColumns {
-			p = &profile.Column{Counts: map[string]int{}}
+			fresh := profile.NewColumn(0)
+			p = &fresh
 			n.asked[m.Name] = p
 		}
 		if p != nil && m.Value.Kind() != '{' && m.Value.Kind() != '[' && m.Value.Kind() != 'n' {
@@ -208,7 +210,7 @@ func (n *ndjson) skip(f kinds.Form, m value.Member) {
 	}
 }
 
-// members cuts an object into its members, their names mapped.
+// members returns the members of an object under their mapped names.
 func (n *ndjson) members(text string) (members []value.Member, err error) {
 	n.dec.Reset(strings.NewReader(text))
 	tok, err := n.dec.ReadToken()
@@ -239,7 +241,7 @@ func (n *ndjson) members(text string) (members []value.Member, err error) {
 	return members, nil
 }
 
-// broken says where a line stops being one JSON object.
+// broken says at which character a line stops being one JSON object.
 func (n *ndjson) broken(err error) error {
 	at := n.dec.InputOffset()
 	var s *jsontext.SyntacticError
@@ -261,7 +263,7 @@ func appendMember(dst []byte, name string, v jsontext.Value) []byte {
 	return append(dst, v...)
 }
 
-// idText is an id as ParseID reads it, whether it comes as a number or as text; "" for null.
+// idText returns an id as ParseID reads it, of a number or a text; "" for null.
 func idText(v jsontext.Value) string {
 	if v.Kind() == 'n' {
 		return ""

@@ -15,7 +15,7 @@ import (
 	"doorward/api/load/words"
 )
 
-// drafts is a file being read, row by row: a draft, or why a row is none; io.EOF after the last.
+// drafts reads a file row by row: next returns a draft or a rejection; io.EOF after the last.
 type drafts interface {
 	next() (draft, *Rejection, error)
 	ignored() []string
@@ -29,7 +29,7 @@ type file interface {
 	close() error
 }
 
-// open decides by the content what a source is.
+// open decides by the content of a source how it is read.
 func open(ctx context.Context, sp *sheet.Spool, src *Source) (file, error) {
 	r, closer, err := sp.Open()
 	if err != nil {
@@ -42,6 +42,10 @@ func open(ctx context.Context, sp *sheet.Spool, src *Source) (file, error) {
 		return nil, fmt.Errorf("read the file: %w", err)
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
 		return openWorkbook(ctx, sp, src)
+	case src.Sheet != "":
+		return nil, fmt.Errorf("%w: --sheet %s: the file is no workbook (.xlsx)", ErrUsage, src.Sheet)
+	case bytes.HasPrefix(head, []byte("\x00")), bytes.HasPrefix(head, []byte("\xff\xfe\x00\x00")): // UTF-32 too
+		return nil, fmt.Errorf("%w: it is no text; a list is wanted, as CSV, XLSX or NDJSON", ErrSource)
 	case bytes.HasPrefix(head, []byte("\xd0\xcf\x11\xe0")):
 		return nil, fmt.Errorf("%w: it is a workbook of the old kind (.xls), or one with a password; save it as .xlsx or CSV, without one", ErrSource)
 	case bytes.HasPrefix(head, []byte("%PDF")), bytes.HasPrefix(head, []byte("\x89PNG")), bytes.HasPrefix(head, []byte("\xff\xd8\xff")):
@@ -67,7 +71,7 @@ func open(ctx context.Context, sp *sheet.Spool, src *Source) (file, error) {
 	return openCSV(ctx, sp, in, src)
 }
 
-// tabular is the form of a table's rows. Only a table that export wrote names their kind.
+// tabular returns the form of a table's rows. Only a table that export wrote names the kind of its rows.
 func tabular(src *Source, own func() string) (kinds.Form, error) {
 	if src.Kind == "" {
 		src.Kind = own()
@@ -87,7 +91,7 @@ func tabular(src *Source, own func() string) (kinds.Form, error) {
 	return f, nil
 }
 
-// openCSV finds the separator and the header: of comma, semicolon and tab the one that makes a row name the most fields.
+// openCSV finds the separator and the header: it takes the separator by which a row names the most fields.
 func openCSV(ctx context.Context, sp *sheet.Spool, in *sheet.Lines, src *Source) (file, error) {
 	f, err := tabular(src, func() string { return columns.OwnKind(sheet.Top(&sheet.CSV{In: in.Probe(), Comma: ','})) })
 	if err != nil {
@@ -128,7 +132,7 @@ func tooWide(line, columns int) error {
 	return fmt.Errorf("%w: line %d has %d columns; up to %d are read", ErrSource, line, columns, sheet.MaxColumns)
 }
 
-// headless is the fault of a file in which no separator gives a header: that of the one which comes closest.
+// headless returns the fault of a file without a header: the fault by the separator that comes closest.
 func headless(tops [][]sheet.Row, f kinds.Form) (fault *columns.HeaderError) {
 	for _, top := range tops {
 		if e := columns.NoHeader(top, f); fault == nil || len(e.Near) > len(fault.Near) {

@@ -21,7 +21,7 @@ import (
 
 // pretix's JSON export is one object with the event, its products and its orders; the positions of the orders are the tickets.
 
-// pretixHead is how it begins.
+// pretixHead is how the export begins.
 var pretixHead = regexp.MustCompile(`^(\xef\xbb\xbf)?\s*\{\s*"event"\s*:\s*\{`)
 
 func isPretix(head []byte) bool { return pretixHead.Match(head) }
@@ -58,10 +58,10 @@ type pretixOrder struct {
 	} `json:"positions"`
 }
 
-// pretixStates are the letters by which it says an order's state.
+// pretixStates has the state of an order by its letter.
 var pretixStates = map[string]string{"p": "paid", "n": "pending", "e": "expired", "c": "canceled"}
 
-// pretixTitles are the columns of the table that is made of it.
+// pretixTitles are the columns of the table that openPretix makes.
 var pretixTitles = []string{"code", "order", "state", "Canceled", "Blocked", "type", "holder_name", "email", "phone", "valid_from", "valid_until"}
 
 // memoryTable is a table that lies in memory.
@@ -80,7 +80,7 @@ func (m *memoryTable) Next() (sheet.Row, error) {
 
 func (m *memoryTable) Close() error { return nil }
 
-// openPretix makes a table of an export, of what its products call admissions.
+// openPretix makes a table of the positions of an export.
 func openPretix(ctx context.Context, sp *sheet.Spool, src *Source) (file, error) {
 	if src.Kind == "" {
 		return nil, fmt.Errorf("%w: the file is pretix's: say --kind ticket and its event", ErrUsage)
@@ -113,7 +113,8 @@ func openPretix(ctx context.Context, sp *sheet.Spool, src *Source) (file, error)
 	return t, nil
 }
 
-// table is the positions as rows, without those of test orders; of admissions only where --only-type does not say which products are meant.
+// table returns the positions as rows, without test orders. admissions leaves out products that are no admissions, because --only-type does not
+// name the products.
 func (e *pretixExport) table(admissions bool) (rows [][]string, types map[string]Type, test int) {
 	admission := map[int64]bool{}
 	names := map[int64]string{}
@@ -170,7 +171,7 @@ func readPretix(sp *sheet.Spool) (*pretixExport, error) {
 	return export, nil
 }
 
-// blocked tells any reason for a block.
+// blocked returns "yes" if there is any reason for a block, else "no".
 func blocked(v jsontext.Value) string {
 	switch string(v) {
 	case "", "null", "false", "[]", `""`:

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,7 +19,7 @@ import (
 	"doorward/kv/table"
 )
 
-// What an import can be refused for as a whole, before any row is written.
+// The reasons to refuse a whole import, before it writes any row.
 var (
 	ErrUsage  = kinds.ErrUsage // the kind, the event or the map cannot be meant
 	ErrSource = sheet.ErrFile  // its content is at fault
@@ -32,7 +33,7 @@ type Rejection struct {
 	Reason string `json:"reason"`
 }
 
-// Report is what became of a file's rows, or would become of them, and how the file was read: the wire form of design.md §6.
+// Report is the result of an import or of a dry run, and how the file was read: the wire form of design.md §6.
 type Report struct {
 	Created   int            `json:"created"`
 	Updated   int            `json:"updated"`
@@ -53,7 +54,7 @@ type Report struct {
 	MoreAlike int            `json:"looks_like_more,omitempty"`
 }
 
-// Column is one field of a table and where it comes from.
+// Column is one field of a table, and the column that gives it.
 type Column struct {
 	Field   string   `json:"field"`
 	Column  string   `json:"column"`
@@ -61,7 +62,7 @@ type Column struct {
 	Samples []string `json:"samples"`
 }
 
-// Reason is why rows were refused: how many, and the first lines.
+// Reason is a reason for refusals, with their number and first lines.
 type Reason struct {
 	Column string `json:"column"`
 	Reason string `json:"reason"`
@@ -139,7 +140,7 @@ func (r *Report) count(f desk.Fate) {
 	}
 }
 
-// note counts what a row that was taken says.
+// note counts the state and the check-in of a row that was taken.
 func (r *Report) note(it *item) {
 	if it.form.Kind == record.Ticket {
 		if r.States == nil {
@@ -155,10 +156,10 @@ func (r *Report) note(it *item) {
 	}
 }
 
-// quoted are values that a fault's sentence repeats.
+// quoted matches a value that a fault's sentence repeats.
 var quoted = regexp.MustCompile(`\s*["“][^"”]*["”]\s*`)
 
-// reason is a fault's sentence without the values that it repeats.
+// reason returns a fault's sentence without the values that it repeats.
 func reason(text string) string {
 	text = strings.TrimSpace(quoted.ReplaceAllString(text, " "))
 	if text == "" {
@@ -167,13 +168,15 @@ func reason(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// rejection tells why the store, or the kind's table, refused a row. column names a field's column.
+// rejection returns why the store, or the kind's table, refused a row.
 func rejection(it *item, err error) Rejection {
 	var faults fault.ByField
 	var conflict *table.Conflict
 	switch {
 	case errors.As(err, &faults):
 		return ofFaults(it.line, faults, it.column)
+	case errors.As(err, &conflict) && conflict.Field == kinds.State: // the only one: the row lets a ticket in that is kept out here
+		return Rejection{Line: it.line, Column: it.column(kinds.State), Reason: conflict.Reason + ": change it here, or say --reinstate to let the file decide"}
 	case errors.As(err, &conflict):
 		return Rejection{Line: it.line, Column: it.column(conflict.Field), Reason: reason(conflict.Reason)}
 	}
@@ -182,11 +185,7 @@ func rejection(it *item, err error) Rejection {
 
 // ofFaults reports a row's first fault in full and names the columns of the others.
 func ofFaults(line int, faults fault.ByField, column func(string) string) Rejection {
-	fields := make([]string, 0, len(faults))
-	for f := range faults {
-		fields = append(fields, f)
-	}
-	slices.Sort(fields)
+	fields := slices.Sorted(maps.Keys(faults))
 	faults = faults.Cut()
 	r := Rejection{Line: line}
 	for i, f := range fields {
@@ -199,8 +198,8 @@ func ofFaults(line int, faults fault.ByField, column func(string) string) Reject
 	return r
 }
 
-// Refusal tells why the store, or a kind's table, refused a record that is not from a table: the field at fault and a reason, which
-// repeats nothing that the record holds.
+// Refusal returns why the store, or a kind's table, refused a record: the field at fault and a reason. The reason repeats nothing that the
+// record holds.
 func Refusal(err error) Rejection {
-	return rejection(&item{column: func(field string) string { return field }}, err)
+	return rejection(&item{column: sameName}, err)
 }

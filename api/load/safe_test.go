@@ -117,13 +117,36 @@ func (c asked) check(t *testing.T) {
 	}
 }
 
+// stateCase is a list of tickets, how many of them have each state once they are imported, and how many rows are refused.
+type stateCase struct {
+	file   string
+	states map[string]int
+	reject int
+}
+
+// importsStates imports each list into a store of its own.
+func importsStates(t *testing.T, cases map[string]stateCase) {
+	t.Helper()
+	for name, c := range cases {
+		s := congregation(t)
+		rep, err := load.Import(context.Background(), s, auth.Operator(), load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(c.file)}, nil)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		got := map[string]int{}
+		for _, one := range tickets(t, s) {
+			got[one["state"].(string)]++
+		}
+		if diff := cmp.Diff(c.states, got); diff != "" || len(rep.Rejected) != c.reject {
+			t.Errorf("%s: states differ (-want +got):\n%s%+v", name, diff, rep)
+		}
+	}
+}
+
 // TestImportUnderstandsStates without asking: by titles and values together, the strictest of several columns.
 func TestImportUnderstandsStates(t *testing.T) {
-	for name, c := range map[string]struct {
-		file   string
-		states map[string]int
-		reject int
-	}{
+	importsStates(t, map[string]stateCase{
 		"the state of an address beside it": {"Código;Estado;Cidade;Status\n" + rowsOf("RJ;Rio;pago", "SP;Santos;pendente", ";;cancelado"), states(1, 1, 0, 1), 0},
 		"an address abroad":                 {"Code;City;State;Country;Status\n" + rowsOf("Austin;Texas;US;paid", "Reno;Nevada;US;expired"), states(1, 1, 0, 0), 0},
 		"paid and blocked":                  {"Código;Status;Bloqueado;Pago\n" + rowsOf("ok;não;sim", "ok;sim;sim", "ok;não;não", "ok;;sim"), states(2, 1, 1, 0), 0},
@@ -139,22 +162,15 @@ func TestImportUnderstandsStates(t *testing.T) {
 		"a day on which something is due":   {"Code;Due date\n" + rowsOf("2026-10-01", "2026-10-02"), states(2, 0, 0, 0), 0},
 		"a name that says it":               {"Código;Nome\n" + rowsOf("Ana Souza", "Bia Luz (CANCELADA)"), states(1, 0, 0, 0), 1},
 		"an answer and a table":             {"Código;O que você espera?;Mesa;VIP\n" + rowsOf("não;1;sim", "sim;2;não"), states(2, 0, 0, 0), 0},
+		"a state that no row has":           {"Código;Nome;Status\n" + rowsOf("Ana;", "Bia;"), states(0, 0, 0, 0), 2},
+		"a payment that no row has":         {"Código;Pago;Cidade\n" + rowsOf(";Rio", ";Santos"), states(0, 0, 0, 0), 2},
+		"one of two states, in no row":      {"Código;Status;Status do pagamento\n" + rowsOf("pago;", "pendente;"), states(1, 1, 0, 0), 0},
+		"the state of an address, blank":    {"Código;Cidade;Estado\n" + rowsOf("Rio;", "Santos;"), states(2, 0, 0, 0), 0},
+		"a word with a question":            {"Código;Status\n" + rowsOf("pago", "pago?", "pago"), states(2, 0, 0, 0), 1},
+		"who owes, and how much":            {"Código;Deve\n" + rowsOf("50,00", "", "0,00"), states(2, 1, 0, 0), 0},
+		"how many":                          {"Código;Quantidade\n" + rowsOf("1", "2"), states(2, 0, 0, 0), 0},
 		"who came in":                       {"Código;Check-in;Status\n" + rowsOf("Sim;pago", "Não;pendente"), states(1, 1, 0, 0), 0},
-	} {
-		s := congregation(t)
-		rep, err := load.Import(context.Background(), s, auth.Operator(), load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(c.file)}, nil)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		got := map[string]int{}
-		for _, one := range tickets(t, s) {
-			got[one["state"].(string)]++
-		}
-		if diff := cmp.Diff(c.states, got); diff != "" || len(rep.Rejected) != c.reject {
-			t.Errorf("%s: states differ (-want +got):\n%s%+v", name, diff, rep)
-		}
-	}
+	})
 }
 
 // TestImportTakesNoOtherColumnForTheCode: a coupon, a price, an order number, an address or a check-in is none.
@@ -196,6 +212,8 @@ func hostile(t *testing.T) map[string]struct {
 		"100,000 columns":          {[]byte(strings.Repeat("c;", 100_000) + "\n"), "up to 1000 are read"},
 		"binary":                   {bytes.Repeat([]byte{1, 2, 3, 250, 0, 7, 9, 200}, 500), "it is no text; a list is wanted"},
 		"empty":                    {nil, "it is empty"},
+		"a store":                  {make([]byte, 4096), "it is no text; a list is wanted"},
+		"UTF-32":                   {[]byte("\xff\xfe\x00\x00c\x00\x00\x00"), "it is no text; a list is wanted"},
 		"blank":                    {[]byte(" \n\t\r\n"), "it is empty"},
 		"a web page":               {[]byte("<html><table><tr><td>Código</td></tr></table></html>"), "it is a web page or XML"},
 		"a document":               {[]byte("%PDF-1.7\n"), "it is a document or a picture"},

@@ -17,18 +17,20 @@ import (
 	"doorward/kv/value"
 )
 
-// seen remembers what names a record in the rows of a file, so that two rows of one record are found before either is
-// written: the store would take the second for a change of the first. It keeps 128-bit hashes, not the values.
+// seen remembers the ids, codes, external ids and CPFs of a file's rows. So it finds two rows of one record before either is written; the
+// store would take the second for a change of the first. It keeps 128-bit hashes, not the values.
 type seen struct {
 	seeds [2]maphash.Seed
 	lines map[[2]uint64]int32
 
 	mu   sync.Mutex // ids are asked for while further rows are read
 	ids  map[string]map[record.ID]bool
-	keep bool // ids are wanted: a dry run forgives references to rows of the same file
+	keep bool // keep ids: a dry run forgives references to rows of the same file
 
-	weak     int // codes of under 60 bits
-	nameless int // rows that nothing names when they come a second time
+	weak     int     // codes of under 60 bits
+	digits   [20]int // codes of digits alone that begin with no 0, by length
+	zeros    int     // codes of digits alone that begin with 0
+	nameless int     // rows that a second import would not find again
 }
 
 func newSeen(dryRun bool) *seen {
@@ -38,7 +40,7 @@ func newSeen(dryRun bool) *seen {
 	}
 }
 
-// before answers the line in which a row's record stood already and the field that shows it; 0 where it is new.
+// before returns the line of an earlier row with the same record, and the field that shows it; 0 if there is none.
 func (s *seen) before(it *item) (field string, line int) {
 	p := it.row.Patch
 	event, _ := p.Value(kinds.Event)
@@ -82,6 +84,13 @@ func (s *seen) note(it *item, code string, keys int) {
 	if code != "" && bits(code) < 60 {
 		s.weak++
 	}
+	if code != "" && strings.Trim(code, "0123456789") == "" {
+		if code[0] == '0' {
+			s.zeros++
+		} else if len(code) < len(s.digits) {
+			s.digits[len(code)]++
+		}
+	}
 	if keys == 0 && it.form.Kind != record.Membership { // known by its group and person
 		s.nameless++
 	}
@@ -95,7 +104,7 @@ func (s *seen) note(it *item, code string, keys int) {
 	}
 }
 
-// hasID tells whether a row of this file bears an id.
+// hasID tells whether a row of this file has an id.
 func (s *seen) hasID(kind string, id record.ID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,7 +119,7 @@ func (s *seen) hash(kind, field, value string) (sum [2]uint64) {
 	return sum
 }
 
-// text is a patch's string decoded; "" for null or none.
+// text returns a patch's string, decoded; "" if it is null or missing.
 func text(p *record.Patch, name string) string {
 	v, ok := p.Value(name)
 	if !ok || len(v) < 2 || v[0] != '"' {
@@ -122,7 +131,7 @@ func text(p *record.Patch, name string) string {
 	return string(v) // only compared with its like
 }
 
-// bits is how much chance a code of these kinds of characters can hold at most.
+// bits returns the most entropy that a code of these kinds of characters can have.
 func bits(code string) float64 {
 	digits, letters, lower, n := 0.0, 0.0, 0.0, 0
 	for _, r := range code {
@@ -148,11 +157,15 @@ func counted(n int, one, many string) string {
 	return fmt.Sprint(n, " ", many)
 }
 
-// warnings are what the importer should know of the file as a whole.
+// warnings returns the warnings about the file as a whole.
 func (s *seen) warnings() []string {
 	var out []string
 	if s.weak > 0 {
 		out = append(out, counted(s.weak, "code is", "codes are")+" short enough to be guessed (under 60 bits)")
+	}
+	if n := s.cut(); n > 0 {
+		out = append(out, counted(n, "code of digits is", "codes of digits are")+" shorter than the others: a spreadsheet may have cut zeros off at the front, and a scan would not find "+
+			map[bool]string{true: "it", false: "them"}[n == 1])
 	}
 	if s.nameless > 0 {
 		out = append(out, counted(s.nameless, "row has", "rows have")+" no external_id, id or code: importing again would add again")
@@ -160,12 +173,12 @@ func (s *seen) warnings() []string {
 	return out
 }
 
-// contents names rows that nothing names by what they hold, so that the same file again finds its records. Of rows that
-// hold the same, the first, second … are told apart: they are two records, and stay two.
+// contents gives a row without any id one that is made of its content, so that the same file again finds its records. It counts rows with the
+// same content: they are two records, and stay two.
 type contents map[[16]byte]int32
 
-// name gives a row without id and external_id one made of its content. Tickets have a code, memberships a person and a group,
-// and some people a CPF, to be known by.
+// name gives a row an external_id made of its content, unless the row has an id, an external_id or a CPF, or is a ticket or a membership: a
+// code, or person and group, identify these.
 func (c contents) name(it *item) {
 	k, p := it.form.Kind, it.row.Patch
 	_, external := k.Field(kinds.ExternalID)
@@ -187,4 +200,20 @@ func (c contents) name(it *item) {
 	c[key]++
 	write(strconv.Itoa(int(c[key])))
 	p.Set(kinds.ExternalID, value.Quote("file:"+hex.EncodeToString(h.Sum(nil)[:16])))
+}
+
+// cut counts codes that may have lost zeros at the front: one in ten or so is shorter than the others, and none begins with a zero. Numbers in
+// a row, 1 to 500, are shorter.
+func (s *seen) cut() (short int) {
+	all, longest := 0, 0
+	for length, n := range s.digits {
+		if all += n; n > 0 {
+			longest = length
+		}
+	}
+	short = all - s.digits[longest]
+	if s.zeros > 0 || longest < 6 || short*100 > 15*all {
+		return 0
+	}
+	return short
 }

@@ -2,6 +2,7 @@ package load
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"doorward/api/load/cells"
@@ -9,14 +10,12 @@ import (
 	"doorward/api/load/kinds"
 	"doorward/api/load/sheet"
 	"doorward/api/load/words"
+	"doorward/kv/fault"
 	"doorward/kv/record"
 	"doorward/kv/value"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
-
-// faultBlank refuses a blank code: one made here would be another at every further import of the file.
-const faultBlank = "This field may not be blank."
 
 // tableDrafts reads drafts from a table by its layout.
 type tableDrafts struct {
@@ -31,7 +30,7 @@ type tableDrafts struct {
 	zone  *time.Location
 }
 
-// ignored names the columns that were not read, also where that holds for some of the rows.
+// ignored lists the columns that were not read, in all rows or in some.
 func (t *tableDrafts) ignored() []string {
 	names := slices.Clone(t.ly.Ignored)
 	slices.Sort(t.over)
@@ -58,7 +57,7 @@ func (t *tableDrafts) next() (draft, *Rejection, error) {
 	}
 }
 
-// leaves tells a row of a type that is not wanted.
+// leaves tells whether a row is of a type that the operator leaves out.
 func (t *tableDrafts) leaves(texts []string) bool {
 	return t.only != nil && !slices.Contains(t.only, words.Plain(t.ly.Cell(kinds.Type, texts)))
 }
@@ -77,8 +76,11 @@ func (t *tableDrafts) read(row sheet.Row) (draft, *Rejection) {
 			return d, r
 		}
 	}
-	if name := t.ly.Cell(kinds.HolderName, row.Texts); t.ly.Form.Kind == record.Ticket && name != "" && words.KeepsOut(words.Plain(name)) {
+	if name := t.ly.Cell(kinds.HolderName, row.Texts); t.ly.Form.Kind == record.Ticket && name != "" && words.NameKeepsOut(name) {
 		return d, &Rejection{row.Line, t.ly.Column(kinds.HolderName), "the name says that the ticket is cancelled, refunded, blocked or not paid"}
+	}
+	if t.ly.Form.Kind == record.Ticket && len(t.ly.Deciders) == 0 && saysOut(t.ly.Cell(kinds.Code, row.Texts)) {
+		return d, &Rejection{row.Line, t.ly.Column(kinds.Code), faultNoCode}
 	}
 	if r := t.state(&d, row); r != nil {
 		return d, r
@@ -89,6 +91,15 @@ func (t *tableDrafts) read(row sheet.Row) (draft, *Rejection) {
 	d.entered, d.at = t.checkin(row.Texts)
 	d.body = append(d.body, '}')
 	return d, nil
+}
+
+// saysOut tells words for a state in the place of a code. Where a column says states, they may be a code.
+func saysOut(code string) bool {
+	if strings.ContainsAny(code, "0123456789") {
+		return false
+	}
+	out, _ := words.Heading(words.Plain(code))
+	return out
 }
 
 // feed puts one field's value into the draft.
@@ -104,15 +115,15 @@ func (t *tableDrafts) feed(d *draft, row sheet.Row, feed *columns.Feed) *Rejecti
 		}
 	}
 	if cells.Clean(cell) == "" && feed.Name == kinds.Code && d.form.Kind == record.Ticket {
-		return &Rejection{row.Line, t.ly.Title(at), faultBlank}
+		return &Rejection{row.Line, t.ly.Title(at), fault.Blank} // a code made here would be another at every further import
 	}
 	if cells.Clean(cell) != "" && feed.Name == kinds.ExternalID && t.ly.Origin.IDs != "" && feed.Why == t.ly.Origin.Name {
 		cell = t.ly.Origin.Name + ":" + cells.Clean(cell)
 	}
-	v, fault := t.value(d.form, feed.Name, cell)
+	v, wrong := t.value(d.form, feed.Name, cell)
 	switch {
-	case fault != "":
-		return &Rejection{row.Line, t.ly.Title(at), fault}
+	case wrong != "":
+		return &Rejection{row.Line, t.ly.Title(at), wrong}
 	case v != nil:
 		d.event = d.event || feed.Name == kinds.Event
 		d.body = appendMember(d.body, feed.Name, v)
@@ -120,7 +131,7 @@ func (t *tableDrafts) feed(d *draft, row sheet.Row, feed *columns.Feed) *Rejecti
 	return nil
 }
 
-// value reads a cell, that of a church by the church's name.
+// value reads a cell. A cell that names a church gives the church's id.
 func (t *tableDrafts) value(f kinds.Form, name, cell string) (jsontext.Value, string) {
 	v, fault := t.cells.Value(name, f.Field(name), cell)
 	if name != kinds.Church || t.known == nil || v == nil || fault != "" {
@@ -129,7 +140,7 @@ func (t *tableDrafts) value(f kinds.Form, name, cell string) (jsontext.Value, st
 	return t.known.find(cells.Clean(cell))
 }
 
-// checkin tells whether a row says that its ticket was used, and when, where it says that.
+// checkin tells whether a row says that its ticket was used, and when; zero = it does not say when.
 func (t *tableDrafts) checkin(texts []string) (entered bool, at time.Time) {
 	for _, i := range t.ly.Checkins {
 		if i >= len(texts) {
@@ -151,11 +162,12 @@ func (t *tableDrafts) checkin(texts []string) (entered bool, at time.Time) {
 }
 
 const (
+	faultNoCode     = "words in the place of a code, which say that the ticket is cancelled, refunded, blocked or not paid"
 	faultState      = "not a known state; --states 'WORD=valid' says what a word means"
 	faultBlankState = "no state; --states '=valid' says what a blank cell means"
 )
 
-// state puts a ticket's state into the draft: the strictest that its columns say.
+// state puts a ticket's state into the draft: the strictest state of its columns.
 func (t *tableDrafts) state(d *draft, row sheet.Row) *Rejection {
 	if word, ok := t.cells.States[""]; ok && len(t.ly.Deciders) == 0 {
 		d.body = appendMember(d.body, kinds.State, value.Quote(word)) // no column says a state: every cell of it is blank

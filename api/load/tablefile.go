@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"doorward/api/load/profile"
 	"doorward/api/load/sheet"
 	"doorward/api/load/words"
+	"doorward/kv/codes"
 	"doorward/kv/record"
 )
 
@@ -26,6 +28,7 @@ type tableFile struct {
 	types    ticketTypes
 	rows     int
 	headings []columns.Heading
+	unread   []string // sheets with rows beside the one that is read
 	cells    cells.Reader
 	twice    contradictions
 	known    *churches                                    // nil = no column names churches
@@ -40,6 +43,9 @@ func newTableFile(ctx context.Context, src *Source, ly *columns.Layout, start fu
 	if len(ly.Titles) > sheet.MaxColumns {
 		return nil, tooWide(ly.Line, len(ly.Titles))
 	}
+	if ly.Lost > 0 {
+		return nil, fmt.Errorf("%w: line %d stands above the header in line %d and looks like a row of the list: move the header to the top, or take the line out", ErrSource, ly.Lost, ly.Line)
+	}
 	p := profile.NewTable(len(ly.Titles), func(i int) bool { return slices.Contains(words.Titles(kinds.Code), words.PlainTitle(ly.Titles[i])) })
 	err := t.each(func(row sheet.Row) { p.Row(row.Texts) })
 	if err != nil {
@@ -52,7 +58,7 @@ func newTableFile(ctx context.Context, src *Source, ly *columns.Layout, start fu
 	if err := t.ly.Check(&src.answers); err != nil {
 		return nil, err
 	}
-	for _, step := range []func() error{t.checkHeadings, t.chooseTypes, t.contradict} {
+	for _, step := range []func() error{t.checkHeadings, t.checkCodes, t.chooseTypes, t.contradict} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -78,7 +84,10 @@ func (t *tableFile) each(fn func(row sheet.Row)) (err error) {
 		case err != nil:
 			return err
 		}
-		if h, ok := columns.HeadingOf(row); ok && t.ly.Profiles == nil {
+		if t.ly.Turned(row.Texts) {
+			return fmt.Errorf("%w: line %d is a header again, with other titles or in another order: make a file of its own of the rows from there on", ErrSource, row.Line)
+		}
+		if h, ok := t.ly.Section(row); ok && t.ly.Profiles == nil {
 			t.headings = append(t.headings, h)
 		}
 		if row.Fault != "" {
@@ -102,7 +111,7 @@ func (t *tableFile) drafts() (drafts, error) {
 
 func (t *tableFile) close() error { return t.end() }
 
-// mayBeAlike tells a list of people with an e-mail or a birthday.
+// mayBeAlike tells whether the table is a list of people with an e-mail or a birthday.
 func (t *tableFile) mayBeAlike() bool {
 	return t.ly.Form.Kind == record.Person && (t.ly.Has(kinds.Email) || t.ly.Has(kinds.Birthday))
 }
@@ -136,6 +145,10 @@ func (t *tableFile) plan(rep *Report) {
 	if t.rows == 0 {
 		rep.Warnings = append(rep.Warnings, fmt.Sprintf("below the header in line %d there is no row", t.ly.Line))
 	}
+	if len(t.unread) > 0 {
+		rep.Warnings = append(rep.Warnings, "of the workbook, other sheets with rows were not read: “"+strings.Join(t.unread, "”, “")+"”")
+	}
+	t.severalTickets(rep)
 	if n := t.types.test; n > 0 {
 		rep.Warnings = append(rep.Warnings, counted(n, "ticket of a test order was", "tickets of test orders were")+" left out")
 	}
@@ -145,7 +158,21 @@ func (t *tableFile) plan(rep *Report) {
 	}
 }
 
-// sells tells the list of a shop, which knows the payments.
+// severalTickets adds a note on rows that are of more than one ticket, as an order is.
+func (t *tableFile) severalTickets(rep *Report) {
+	for i, title := range t.ly.Titles {
+		p := &t.ly.Profiles[i]
+		if t.ly.Form.Kind != record.Ticket || !words.HasWord(words.PlainTitle(title), words.CountTitles) || !p.All(profile.Numbers) {
+			continue
+		}
+		more := p.Share(func(v string) bool { return strings.Trim(v, "0123456789") == "" && strings.TrimLeft(v, "0") > "1" })
+		if more > 0 {
+			rep.Warnings = append(rep.Warnings, fmt.Sprintf("%s of more than one ticket by the column “%s”; each row is one ticket, which is used once", counted(more, "row is", "rows are"), t.ly.Name(i)))
+		}
+	}
+}
+
+// sells tells whether the table is a shop's list of tickets: a shop knows the payments.
 func (t *tableFile) sells() bool {
 	return t.ly.Form.Kind == record.Ticket && t.ly.Origin != columns.Unknown && t.ly.Origin != columns.OwnOrigin
 }
@@ -170,7 +197,7 @@ func (t *tableFile) column(field, why string, parts [][]int) Column {
 	return Column{Field: field, Column: strings.Join(titles, " + "), Why: why, Samples: samples[:min(len(samples), profile.MaxSamples)]}
 }
 
-// unknownWords names the words of a state that are not known: their rows are refused.
+// unknownWords adds a warning for each unknown word in a column of states: the import refuses its rows.
 func (t *tableFile) unknownWords(d columns.Decider, rep *Report) {
 	for _, v := range t.ly.Profiles[d.Column].Values() {
 		if d.Means(v.Value, t.src.States) < 0 && words.Plain(v.Value) != "" && len(rep.Warnings) < columns.MaxAsked {
@@ -180,7 +207,7 @@ func (t *tableFile) unknownWords(d columns.Decider, rep *Report) {
 	}
 }
 
-// report adds what was found on the way.
+// report adds the counts of left out rows and dates.
 func (t *tableDrafts) report(rep *Report) {
 	rep.LeftOut = t.left
 	if t.cells.Yearless > 0 {
@@ -199,7 +226,7 @@ type contradictions struct {
 	codes map[uint64]bool
 }
 
-// contradict reads the table once more, if a code stands in it twice.
+// contradict reads the table again to find codes with different states, if a code stands in it twice.
 func (t *tableFile) contradict() error {
 	if len(t.ly.Deciders) == 0 || !t.repeatsCodes() {
 		return nil
@@ -227,27 +254,71 @@ func (t *tableFile) repeatsCodes() bool {
 	return false
 }
 
-// hash stands for a row's code, and its event where a column names one.
+// hash returns a hash of a row's code, and of its event if a column names one. Codes that a scan does not tell apart are one.
 func (c *contradictions) hash(ly *columns.Layout, texts []string) uint64 {
-	return maphash.String(c.seed, ly.Cell(kinds.Event, texts)+"\x00"+cells.WithoutFormat(cells.Clean(ly.Cell(kinds.Code, texts))))
+	return maphash.String(c.seed, ly.Cell(kinds.Event, texts)+"\x00"+codes.Normal(cells.WithoutFormat(cells.Clean(ly.Cell(kinds.Code, texts)))))
 }
 
-// has tells a row of one of these codes.
+// has tells whether a row has one of these codes.
 func (c *contradictions) has(ly *columns.Layout, texts []string) bool {
 	return len(c.codes) > 0 && c.codes[c.hash(ly, texts)]
 }
 
-// checkHeadings stops an import of rows below a heading that refuses admission, where no column says a state.
+// checkHeadings stops an import if a heading refuses admission to the rows below it, and the columns do not.
 func (t *tableFile) checkHeadings() error {
-	_, decided := t.src.States[""]
-	if len(t.headings) == 0 || decided || len(t.ly.Deciders) > 0 || t.ly.Form.Kind != record.Ticket {
+	i := slices.IndexFunc(t.headings, func(h columns.Heading) bool { return h.Out })
+	if i < 0 || t.ly.Form.Kind != record.Ticket {
 		return nil
 	}
-	h := t.headings[0]
+	if len(t.ly.Deciders) > 0 {
+		return t.checkSections()
+	}
+	if _, decided := t.src.States[""]; decided {
+		return nil
+	}
+	h := t.headings[i]
 	where := fmt.Sprintf("line %d", h.Line)
 	if h.Line == 0 {
 		where = "the sheet's name"
 	}
-	return fmt.Errorf("%w: %s says “%s”, and no column says who gets in: give each row its state, or say --states '=valid' to let all rows in, or '=unpaid' or '=blocked' to keep all out",
-		ErrSource, where, profile.Sample(h.Text))
+	return fmt.Errorf("%w: %s says “%s”, and no column says who gets in: give each row its state in a column, or take those rows out of the file, "+
+		"or say --states '=valid' to let all rows in, or '=unpaid' or '=blocked' to keep all out", ErrSource, where, profile.Sample(h.Text))
+}
+
+// checkSections stops an import if the columns let a row in that stands below a heading of rows that do not get in.
+func (t *tableFile) checkSections() error {
+	var found error
+	err := t.each(func(row sheet.Row) {
+		i := slices.IndexFunc(t.headings, func(h columns.Heading) bool { return h.Line > row.Line })
+		if i < 0 {
+			i = len(t.headings)
+		}
+		if i == 0 || found != nil || t.ly.Strictest(row.Texts, t.src.States) > 0 {
+			return
+		}
+		if h := t.headings[i-1]; h.Out && h.Line > t.ly.Line {
+			found = fmt.Errorf("%w: line %d says “%s”, and the columns of line %d below it let that row in: give each row below the heading its own state, "+
+				"or take the heading or these rows out of the file", ErrSource, h.Line, profile.Sample(h.Text), row.Line)
+		}
+	})
+	return cmp.Or(err, found)
+}
+
+// checkCodes stops an import if a row has two codes, as two lists side by side have: all but the first would be left out.
+func (t *tableFile) checkCodes() error {
+	i := slices.IndexFunc(t.ly.Feeds, func(f columns.Feed) bool { return f.Name == kinds.Code })
+	if i < 0 || len(t.ly.Feeds[i].Columns()) < 2 || len(t.ly.Feeds[i].Parts) > 1 {
+		return nil
+	}
+	var found error
+	err := t.each(func(row sheet.Row) {
+		_, code, over := t.ly.Feeds[i].Read(row.Texts)
+		for _, c := range over {
+			if other := row.Texts[c]; found == nil && codes.Normal(other) != codes.Normal(code) {
+				found = fmt.Errorf("%w: line %d has two codes, in “%s” and “%s”: make a file of each list, or say --map 'code=%s' if the other is none",
+					ErrSource, row.Line, t.ly.Name(t.ly.Feeds[i].Parts[0][0]), t.ly.Name(c), t.ly.Name(t.ly.Feeds[i].Parts[0][0]))
+			}
+		}
+	})
+	return cmp.Or(err, found)
 }

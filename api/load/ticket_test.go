@@ -228,3 +228,140 @@ func TestImportNamesASecondColumnOfOneTitle(t *testing.T) {
 		}
 	}
 }
+
+// TestTheEventOfTheImportBeatsTheEventOfALine: what a line says of its event counts in no kind of file.
+func TestTheEventOfTheImportBeatsTheEventOfALine(t *testing.T) {
+	for name, file := range map[string]string{
+		"a table": "code,event_id\nKX7QP2M9D4RSX1,8\n",
+		"lines":   `{"kind":"ticket","code":"KX7QP2M9D4RSX1","event_id":8}` + "\n",
+	} {
+		s := congregation(t)
+		mustImport(t, s, load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(file)})
+		if got := tickets(t, s); len(got) != 1 || got[0]["event_id"] != 7.0 {
+			t.Errorf("%s: tickets = %v, want one of event 7", name, got)
+		}
+	}
+}
+
+// TestAnImportOverrulesNoDecision: a row that would let in what is blocked, refunded or cancelled here is refused as a whole, also by way
+// of unpaid, from which any order goes on to paid. All other rows are taken.
+func TestAnImportOverrulesNoDecision(t *testing.T) {
+	s := congregation(t)
+	list := func(name string, states ...string) load.Source {
+		var b strings.Builder
+		b.WriteString("Código;Nome;Status\n")
+		for i, state := range states {
+			b.WriteString("KX7" + string(rune('A'+i)) + ";" + name + ";" + state + "\n")
+		}
+		return load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(b.String())}
+	}
+	mustImport(t, s, list("Ana", "blocked", "cancelled", "refunded", "unpaid", "valid", "blocked", "cancelled"))
+	const how = ": change it here, or say --reinstate to let the file decide"
+	refused := []load.Rejection{{Line: 2, Column: "Status", Reason: "the ticket is blocked here and valid in the file" + how},
+		{Line: 3, Column: "Status", Reason: "the ticket is cancelled here and valid in the file" + how},
+		{Line: 4, Column: "Status", Reason: "the ticket is refunded here and unpaid in the file" + how}}
+	next := []string{"pago", "pago", "pendente", "pago", "bloqueado", "cancelado", "cancelado"}
+	for _, dry := range []bool{true, false} {
+		src := list("Bia", next...)
+		src.DryRun = dry
+		if diff := cmp.Diff(load.Report{Updated: 4, Rejected: refused}, core(warned(mustImport(t, s, src)))); diff != "" {
+			t.Errorf("dry run %t: report differs (-want +got):\n%s", dry, diff)
+		}
+	}
+	stand := func(when, states, names string) {
+		t.Helper()
+		var is, called []string
+		for _, one := range tickets(t, s) {
+			is, called = append(is, one["state"].(string)), append(called, one["holder_name"].(string))
+		}
+		if strings.Join(is, " ") != states || strings.Join(called, " ") != names {
+			t.Errorf("%s: states %v of %v, want %s of %s", when, is, called, states, names)
+		}
+	}
+	stand("the file alone", "blocked cancelled refunded valid blocked cancelled cancelled", "Ana Ana Ana Bia Bia Bia Bia")
+	mustImport(t, s, load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader("Código;Nome\nKX7A;Caio\n")})
+	stand("a file that says no state", "blocked cancelled refunded valid blocked cancelled cancelled", "Caio Ana Ana Bia Bia Bia Bia")
+	src := list("Bia", next...)
+	src.Reinstate = true
+	if rep := mustImport(t, s, src); len(rep.Rejected) > 0 || rep.Updated != 3 {
+		t.Errorf("with --reinstate: %+v, want three changed", rep)
+	}
+	stand("with --reinstate", "valid valid unpaid valid blocked cancelled cancelled", "Bia Bia Bia Bia Bia Bia Bia")
+}
+
+// warned is a report without its warnings.
+func warned(rep load.Report) load.Report {
+	rep.Warnings = nil
+	return rep
+}
+
+// TestAnOldExportOverrulesNoDecision: the rows that export wrote before are no exception.
+func TestAnOldExportOverrulesNoDecision(t *testing.T) {
+	s := congregation(t)
+	mustImport(t, s, load.Source{Event: 7, Reader: strings.NewReader(`{"kind":"ticket","id":5,"code":"KX7A","state":"blocked"}`)})
+	const before = `{"kind":"ticket","id":5,"event_id":7,"code":"KX7A","state":"valid"}`
+	if rep := mustImport(t, s, load.Source{Reader: strings.NewReader(before)}); len(rep.Rejected) != 1 || rep.Rejected[0].Column != "state" {
+		t.Errorf("%+v, want the line refused for its state", rep)
+	}
+	if rep := mustImport(t, s, load.Source{Reader: strings.NewReader(before), Reinstate: true}); rep.Updated != 1 || tickets(t, s)[0]["state"] != "valid" {
+		t.Errorf("with --reinstate: %+v, want the ticket valid", rep)
+	}
+}
+
+// TestAnImportSaysThatItLetsTicketsInAgain: what staff have blocked, a list may open if the operator says so. A ticket that was paid since
+// is no matter.
+func TestAnImportSaysThatItLetsTicketsInAgain(t *testing.T) {
+	s := congregation(t)
+	list := func(states ...string) load.Source {
+		return load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader("code;state\n" + "KX7QP2M9D4RSX1;" + states[0] + "\nKX7QP2M9D4RSX2;" + states[1] + "\nKX7QP2M9D4RSX3;" + states[2] + "\n")}
+	}
+	if rep := mustImport(t, s, list("blocked", "unpaid", "cancelled")); len(rep.Warnings) > 0 {
+		t.Fatalf("warnings of a first import = %q", rep.Warnings)
+	}
+	src, written := list("valid", "valid", "refunded"), list("valid", "valid", "refunded")
+	src.DryRun, src.Reinstate, written.Reinstate = true, true, true
+	const want = "1 ticket was blocked, refunded or cancelled here, and valid by the file, which counts"
+	for _, src := range []load.Source{src, written} {
+		if rep := mustImport(t, s, src); len(rep.Warnings) != 1 || rep.Warnings[0] != want {
+			t.Errorf("dry run %t: warnings = %q, want %q", src.DryRun, rep.Warnings, want)
+		}
+	}
+	if rep := mustImport(t, s, list("valid", "valid", "refunded")); len(rep.Warnings) > 0 {
+		t.Errorf("warnings of the same file again = %q", rep.Warnings)
+	}
+}
+
+// TestAnImportSaysWhatTheListLeavesOut: a shop exports no more what it has refunded. A further list leaves out all, and that is no matter.
+func TestAnImportSaysWhatTheListLeavesOut(t *testing.T) {
+	s := congregation(t)
+	list := func(dry bool, codes ...string) load.Report {
+		return mustImport(t, s, load.Source{Kind: "ticket", Event: 7, DryRun: dry, Reader: strings.NewReader("code;state\n" + strings.Join(codes, "\n") + "\n")})
+	}
+	const a, b, c, d = "KX7QP2M9D4RSX1;valid", "KX7QP2M9D4RSX2;unpaid", "KX7QP2M9D4RSX3;cancelled", "KX7QP2M9D4RSX4;valid"
+	const note = "2 tickets of the event are valid or unpaid here and in no row that was taken"
+	for _, one := range []struct {
+		rep  load.Report
+		want bool
+	}{
+		{list(false, a, b, c), false}, {list(false, a, b), false}, {list(false, d), false}, {list(true, d), true}, {list(false, d), true},
+		{list(false, a, "KX7QP2M9D4RSX2;cancelled", c, "KX7QP2M9D4RSX4;refunded"), false}, {list(false, a), false},
+	} {
+		if got := strings.Contains(strings.Join(one.rep.Warnings, "\n"), note); got != one.want {
+			t.Errorf("%+v: warnings %q, want %q: %t", core(one.rep), one.rep.Warnings, note, one.want)
+		}
+	}
+}
+
+// TestCodesThatLostTheirZerosAreSaid: 012345 is 12345 after a spreadsheet, and no scan finds it.
+func TestCodesThatLostTheirZerosAreSaid(t *testing.T) {
+	nine := strings.Fields("123456 234567 345678 456789 567891 678912 789123 891234 912345")
+	for name, c := range map[string]struct {
+		last string
+		want bool
+	}{"one is shorter": {"12345", true}, "none is": {"812345", false}, "one has its zero": {"012345", false}, "another kind": {"KX7A1", false}} {
+		rep := mustImport(t, congregation(t), load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader("Código\n" + strings.Join(append(nine[:9:9], c.last), "\n") + "\n")})
+		if got := strings.Contains(strings.Join(rep.Warnings, "\n"), "1 code of digits is shorter than the others"); got != c.want || rep.Created != 10 {
+			t.Errorf("%s: %+v, want a note: %t", name, rep, c.want)
+		}
+	}
+}

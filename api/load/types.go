@@ -21,7 +21,7 @@ type Type struct {
 	Left  bool   `json:"left_out,omitempty"`
 }
 
-// ticketTypes are the types of the tickets in a list, and those of them that are taken.
+// ticketTypes has the types of the tickets in a list, and the types that the import takes.
 type ticketTypes struct {
 	all  []Type
 	only []string // those that are taken, in plain form; nil = all
@@ -72,7 +72,7 @@ func (t *tableFile) chooseTypes() error {
 	return nil
 }
 
-// mayHoldGoods tells a list in which some rows have no holder, or a type is called as goods are.
+// mayHoldGoods tells whether some rows have no holder, or a type has a name of goods.
 func (t *tableFile) mayHoldGoods() bool {
 	for _, f := range t.ly.Feeds {
 		if len(f.Parts) != 1 || len(f.Parts[0]) != 1 {
@@ -86,7 +86,7 @@ func (t *tableFile) mayHoldGoods() bool {
 	return false
 }
 
-// typeNames are the types that --only-type names, each by itself or several between commas.
+// typeNames lists the types of --only-type: each flag is one type, or several with commas between them.
 func typeNames(flags, known []string) (out []string) {
 	for _, flag := range flags {
 		if slices.ContainsFunc(known, func(n string) bool { return words.Plain(n) == words.Plain(flag) }) {

@@ -193,6 +193,7 @@ func TestAWorkbookIsReadAsLongAsSomebodyWaits(t *testing.T) {
 }
 
 func TestAWorkbookOfFiftyThousandRowsIsRead(t *testing.T) {
+	proof.Unraced(t)
 	const n = 50_000
 	f := excelize.NewFile()
 	w, err := f.NewStreamWriter("Sheet1")

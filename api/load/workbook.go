@@ -13,15 +13,16 @@ import (
 	"doorward/api/load/kinds"
 	"doorward/api/load/sheet"
 	"doorward/api/load/words"
+	"doorward/kv/record"
 )
 
-// workbook is an .xlsx file of which one sheet is read.
+// workbook is an .xlsx file. One of its sheets is read.
 type workbook struct {
 	ctx  context.Context
 	file *sheet.Workbook
 }
 
-// openWorkbook reads the one sheet that has a recognisable header; of several it must be said which.
+// openWorkbook opens the one sheet with a known header. If several have one, --sheet must name it.
 func openWorkbook(ctx context.Context, sp *sheet.Spool, src *Source) (file, error) {
 	book, err := sheet.OpenWorkbook(ctx, sp)
 	if err != nil {
@@ -44,7 +45,7 @@ func openWorkbook(ctx context.Context, sp *sheet.Spool, src *Source) (file, erro
 	return t, nil
 }
 
-// ownKind is the kind of the sheet that is read, where export wrote the workbook; of several sheets it must be said which.
+// ownKind returns the kind of the sheet that is read, if export wrote the workbook. If it has several sheets, --sheet must name one.
 func (w *workbook) ownKind(src *Source) (string, error) {
 	names := w.file.Sheets()
 	name := src.Sheet
@@ -67,7 +68,7 @@ func (w *workbook) ownKind(src *Source) (string, error) {
 // table finds the sheet with the list.
 func (w *workbook) table(f kinds.Form, src *Source) (*tableFile, error) {
 	var fault error
-	var found []string
+	var found, others []string
 	var best *columns.Layout
 	for _, name := range w.file.Sheets() {
 		if src.Sheet != "" && name != src.Sheet {
@@ -85,6 +86,9 @@ func (w *workbook) table(f kinds.Form, src *Source) (*tableFile, error) {
 		if err := s.Close(); err != nil {
 			return nil, fmt.Errorf("read the workbook: %w", err)
 		}
+		if len(head) > 0 {
+			others = append(others, name)
+		}
 		switch {
 		case ly == nil:
 			if fault == nil {
@@ -101,13 +105,32 @@ func (w *workbook) table(f kinds.Form, src *Source) (*tableFile, error) {
 		return nil, fmt.Errorf("%w: the workbook has %d sheets with such a list, “%s”: say which with --sheet '%s'",
 			ErrSource, len(found), strings.Join(found, "”, “"), found[0])
 	case len(found) == 1:
-		return w.sheetTable(found[0], best, src)
+		others = slices.DeleteFunc(others, func(name string) bool { return name == found[0] })
+		return w.oneOf(found[0], others, best, src)
 	case fault == nil && src.Sheet != "":
 		fault = fmt.Errorf("%w: --sheet %s: the workbook has no such sheet%s", ErrUsage, src.Sheet, words.DidYouMean(src.Sheet, w.file.Sheets()))
 	case fault == nil:
 		fault = fmt.Errorf("%w: the workbook has no sheet", ErrSource)
 	}
 	return nil, fault
+}
+
+// oneOf reads one sheet beside others with rows. It stops if one of these is called after tickets that do not get in: the sheet that is read may
+// hold them too.
+func (w *workbook) oneOf(name string, others []string, ly *columns.Layout, src *Source) (*tableFile, error) {
+	if ly.Form.Kind == record.Ticket {
+		for _, other := range others {
+			if words.SheetKeepsOut(words.Plain(other)) {
+				return nil, fmt.Errorf("%w: the sheet “%s” holds no list that can be read, and its name says that its tickets do not get in: give the rows of “%s” their state in a column, "+
+					"or say --sheet '%s' if none of its tickets is one of them", ErrSource, other, name, name)
+			}
+		}
+	}
+	t, err := w.sheetTable(name, ly, src)
+	if err == nil {
+		t.unread = others
+	}
+	return t, err
 }
 
 func (w *workbook) sheetTable(name string, ly *columns.Layout, src *Source) (*tableFile, error) {
@@ -118,8 +141,8 @@ func (w *workbook) sheetTable(name string, ly *columns.Layout, src *Source) (*ta
 	if err != nil {
 		return nil, err
 	}
-	if words.KeepsOut(words.Plain(name)) {
-		ly.Headings = append(ly.Headings, columns.Heading{Text: name})
+	if words.SheetKeepsOut(words.Plain(name)) {
+		ly.Headings = append(ly.Headings, columns.Heading{Text: name, Out: true})
 	}
 	t, err := newTableFile(w.ctx, src, ly, func(ly *columns.Layout) (sheet.Rows, error) { return w.below(name, ly) })
 	if err != nil {

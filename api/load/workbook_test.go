@@ -2,9 +2,12 @@ package load_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -106,5 +109,102 @@ func TestImportLeavesNoWorkbookBehind(t *testing.T) {
 	}
 	if _, err := os.Stat(dir); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestARowThatIsCrossedOutOrHiddenIsRefused: what a person sees of a workbook and no text says keeps a guest out.
+func TestARowThatIsCrossedOutOrHiddenIsRefused(t *testing.T) {
+	f := excelize.NewFile()
+	crossed, err := f.NewStyle(&excelize.Style{Font: &excelize.Font{Strike: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bold, err := f.NewStyle(&excelize.Style{Font: &excelize.Font{Bold: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	for _, err := range []error{
+		f.SetSheetRow("Sheet1", "A1", &[]any{"Código", "Nome", "Mesa"}), f.SetSheetRow("Sheet1", "A2", &[]any{"KX7A1", "Ana", "1"}),
+		f.SetSheetRow("Sheet1", "A3", &[]any{"KX7A2", "Bia", "2"}), f.SetSheetRow("Sheet1", "A4", &[]any{"KX7A3", "Caio", "3"}),
+		f.SetSheetRow("Sheet1", "A5", &[]any{"KX7A4", "Davi"}),
+		f.SetCellStyle("Sheet1", "A2", "B2", bold), f.SetCellStyle("Sheet1", "B3", "B3", crossed), f.SetRowVisible("Sheet1", 4, false),
+		f.SetCellStyle("Sheet1", "C5", "C5", crossed), f.Write(&b), f.Close(),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := congregation(t)
+	rep := mustImport(t, s, load.Source{Reader: &b, Kind: "ticket", Event: 7})
+	if got := tickets(t, s); len(got) != 2 || got[0]["code"] != "KX7A1" || got[1]["code"] != "KX7A4" {
+		t.Errorf("tickets = %v, want KX7A1 and KX7A4", got)
+	}
+	want := []load.Rejection{
+		{Line: 3, Column: "Nome", Reason: "it is crossed out in the workbook; say its state in a column, or take the row out"},
+		{Line: 4, Column: "Código", Reason: "the row is hidden in the workbook; show it, or take it out"},
+	}
+	if diff := cmp.Diff(want, rep.Rejected); diff != "" {
+		t.Errorf("rejections differ (-want +got):\n%s", diff)
+	}
+}
+
+// TestACommentThatKeepsOutIsRead: what stands at a cell refuses its row, other comments do not.
+func TestACommentThatKeepsOutIsRead(t *testing.T) {
+	f, err := excelize.OpenReader(book(t, false, [][]any{{"Código", "Nome"}, {"KX7A1", "Ana"}, {"KX7A2", "Bia"}, {"KX7A3", "Caio"}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	for _, err := range []error{
+		f.AddComment("Sheet1", excelize.Comment{Cell: "B2", Text: "vegetariana"}),
+		f.AddComment("Sheet1", excelize.Comment{Cell: "B3", Paragraph: []excelize.RichTextRun{{Text: "Eva: "}, {Text: "cancelou em 3/8"}}}),
+		f.Write(&b), f.Close(),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := congregation(t)
+	rep := mustImport(t, s, load.Source{Reader: &b, Kind: "ticket", Event: 7})
+	if got := tickets(t, s); len(got) != 2 || got[0]["code"] != "KX7A1" || got[1]["code"] != "KX7A3" {
+		t.Errorf("tickets = %v, want KX7A1 and KX7A3", got)
+	}
+	if len(rep.Rejected) != 1 || rep.Rejected[0].Line != 3 || rep.Rejected[0].Column != "Nome" || !strings.Contains(rep.Rejected[0].Reason, "a comment in the workbook") {
+		t.Errorf("rejected = %+v, want line 3 for its comment", rep.Rejected)
+	}
+}
+
+// TestSheetsBesideTheListAreSaid: none is left out without a word, and one of those that do not get in stops the import.
+func TestSheetsBesideTheListAreSaid(t *testing.T) {
+	list, names := [][]any{{"Código", "Nome"}, {"KX7A1", "Ana"}, {"KX7A2", "Bia"}}, [][]any{{"Bia"}, {"Caio"}}
+	s := congregation(t)
+	rep := mustImport(t, s, load.Source{Reader: book(t, false, list, names, nil), Kind: "ticket", Event: 7})
+	const want = "other sheets with rows were not read: “Sheet2”"
+	if rep.Created != 2 || !strings.Contains(strings.Join(rep.Warnings, "\n"), want) {
+		t.Errorf("%+v, want a note on Sheet2", rep)
+	}
+	rep = mustImport(t, congregation(t), load.Source{Reader: renamed(t, book(t, false, list), "Reservas"), Kind: "ticket", Event: 7})
+	if rep.Created != 2 || strings.Contains(strings.Join(rep.Warnings, "\n"), "sheets") {
+		t.Errorf("a sheet of bookings: %+v, want two tickets", rep)
+	}
+	for sheet, stops := range map[string]bool{"": true, "Sheet2": false} {
+		s := congregation(t)
+		src := load.Source{Kind: "ticket", Event: 7, Sheet: sheet, Reader: renamed(t, book(t, false, names, list), "Lista de espera")}
+		_, err := load.Import(context.Background(), s, auth.Operator(), src, nil)
+		if stopped := err != nil && errors.Is(err, load.ErrSource) && strings.Contains(err.Error(), "the sheet “Lista de espera”"); stopped != stops || stops == (len(tickets(t, s)) == 2) {
+			t.Errorf("--sheet %q: error = %v, want that it stops: %t", sheet, err, stops)
+		}
+	}
+}
+
+// TestARowOfSeveralTicketsIsSaid: it comes in as one.
+func TestARowOfSeveralTicketsIsSaid(t *testing.T) {
+	for file, want := range map[string]bool{"Código;Nome;Qtd\nKX7A1;Ana;1\nKX7A2;Bia;3\n": true, "Código;Nome;Qtd\nKX7A1;Ana;1\nKX7A2;Bia;01\n": false} {
+		rep := mustImport(t, congregation(t), load.Source{Reader: strings.NewReader(file), Kind: "ticket", Event: 7})
+		const note = "1 row is of more than one ticket by the column “Qtd”"
+		if strings.Contains(strings.Join(rep.Warnings, "\n"), note) != want {
+			t.Errorf("%q: warnings %q, want %q: %t", file, rep.Warnings, note, want)
+		}
 	}
 }

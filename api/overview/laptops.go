@@ -122,7 +122,7 @@ func (s laptopNeeds) laptopEnds(l *laptopState) (n need, is bool) {
 		run(append([]string{"venue", "enrol", "--name", l.Name + " 2"}, enrolFlags(&l.of)...)...), true
 }
 
-// called is what a laptop is called in a command: its name, or its number where another one may be meant.
+// called names a laptop in a command: by its name, or by its number if another laptop has the same name.
 func (s laptopNeeds) called(l *laptopState) string {
 	others := slices.ContainsFunc(s.Laptops, func(o laptopState) bool { return o.ID != l.ID && strings.EqualFold(o.Name, l.Name) })
 	if _, err := strconv.ParseInt(l.Name, 10, 64); err == nil || others || strings.HasPrefix(l.Name, "-") {

@@ -101,7 +101,7 @@ func (i instant) ends(at time.Time) string {
 	return "has ended " + i.ago(at) + " ago"
 }
 
-// ofStore are those without which no door is answered, or not as it should be.
+// ofStore are the needs of the store. Until they are met, doors get no answer, or a wrong one.
 func (s needs) ofStore() (all []need) {
 	if !s.Served {
 		all = append(all, needOf("not_served", "No server runs on this folder: no door is answered here.").run("serve"))
@@ -128,7 +128,7 @@ func (s needs) ofStore() (all []need) {
 	return all
 }
 
-// ofCentre are those of a laptop.
+// ofCentre are the needs of a laptop that has a centre.
 func (s needs) ofCentre() (all []need) {
 	c := s.Centre
 	if c == nil {
@@ -190,7 +190,7 @@ func numbered(flags []string, flag string, ids []int64) []string {
 	return flags
 }
 
-// enrolledAs is what this laptop was enrolled for, as far as the databases tell that the centre takes from it and gives.
+// enrolledAs is what this laptop was enrolled for. Only the databases that it exchanges with the centre tell.
 func enrolledAs(u *table.Upstream) (e office.Enrolled) {
 	churches, events := databaseIDs(u.Pushes, "church-"), databaseIDs(u.Pushes, "event-")
 	switch {
@@ -255,7 +255,7 @@ func (s needs) keyNeed(k *keyState) (n need, is bool) {
 		run(append(command, "--expires", "48h")...), is
 }
 
-// ofLists are what staff have to decide or to look at. Of what can never leave its list, only the current events' counts.
+// ofLists are the needs for staff: what they have to decide or to look at. An item that never leaves its list counts only for current events.
 func (s needs) ofLists() (all []need) {
 	for i := range s.Events {
 		e := &s.Events[i]
@@ -279,7 +279,7 @@ func (s needs) ofLists() (all []need) {
 	return all
 }
 
-// ofUpkeep are what can wait until the evening is over.
+// ofUpkeep are the needs that can wait until the evening is over.
 func (s needs) ofUpkeep() (all []need) {
 	if s.Verify != nil && s.Verify.Faults > 0 {
 		all = append(all, needOf("verify_faults", "The last check of every value found %s.", many(int(s.Verify.Faults), "fault")).run("verify"))

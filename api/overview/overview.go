@@ -186,7 +186,7 @@ type survey struct {
 
 // Take reads everything that an operator has to know. A part that is damaged stays empty: the rest is told all the same.
 func Take(c Config) (*Overview, error) {
-	s := survey{Config: c, Overview: &Overview{Version: c.Version, Role: "centre", Served: c.Served}, now: c.Store.Tables.Now()}
+	s := survey{Config: c, Overview: &Overview{Version: c.Version, Role: "centre", Served: c.Served}, now: c.Store.Tables.Clock.Now()}
 	s.At = value.Time(s.now)
 	if c.Event != 0 {
 		s.EventID = &c.Event
@@ -202,7 +202,7 @@ func Take(c Config) (*Overview, error) {
 		}
 	}
 	s.state()
-	s.Needs = needs{s.Overview, instant(s.now), c.Store.Tables.Zone(), s.current}.all()
+	s.Needs = needs{s.Overview, instant(s.now), c.Store.Tables.Clock.Zone(), s.current}.all()
 	s.cut()
 	return s.Overview, nil
 }
@@ -272,7 +272,7 @@ func (s *survey) centre() error {
 	s.Role = "laptop"
 	c := &centreState{URL: u.URL, ID: u.ID, Name: u.Name, Ends: nullable.Time(u.Ends), Revoked: u.Revoked, Drops: []dropState{}, of: u}
 	s.Centre = c
-	if k := s.Store.Tables.Clock(); k.Peer == u.Node {
+	if k := s.Store.Tables.Clock.Reading(); k.Peer == u.Node {
 		c.met = k.Measured
 	}
 	if told := s.Backlog; told != nil {
@@ -346,14 +346,14 @@ func (s *survey) lists() error {
 	if err != nil {
 		return err
 	}
-	conflicts, err := s.Store.Inbox.Matters(s.Who, inbox.MatterQuery{Kind: record.Conflict})
+	conflicts, err := s.Store.Inbox.List(s.Who, inbox.Query{Kind: record.Conflict})
 	if err != nil {
 		return err
 	}
 	if s.Reviews, err = s.reviews(s.Event); err != nil {
 		return err
 	}
-	refusals, err := s.Store.Inbox.Matters(s.Who, inbox.MatterQuery{Kind: record.Refusal})
+	refusals, err := s.Store.Inbox.List(s.Who, inbox.Query{Kind: record.Refusal})
 	s.Doubles, s.Conflicts, s.Refusals = doubles.Count, conflicts.Count, refusals.Count
 	return err
 }
@@ -377,8 +377,8 @@ func (s *survey) counts() (err error) {
 }
 
 func (s *survey) erasures() error {
-	n, since, err := s.Store.Erasures.ErasuresDue()
-	s.Erasures = erasureState{s.Store.Erasures.ErasuresUnfinished(), n, nullable.Time(since), since}
+	n, since, err := s.Store.Erasures.Uncompacted()
+	s.Erasures = erasureState{s.Store.Erasures.Unfinished(), n, nullable.Time(since), since}
 	return err
 }
 
@@ -404,19 +404,19 @@ func (s *survey) upkeep() error {
 
 func (s *survey) state() {
 	st := &s.State
-	st.Bytes, st.Refused, st.Damaged = s.Store.Tables.FileBytes(), []string{}, st.Damaged || s.Store.Tables.Damaged() > 0
-	if free, ok := s.Store.Tables.FreeBytes(); ok {
+	st.Bytes, st.Refused, st.Damaged = s.Store.Tables.Folder.Bytes(), []string{}, st.Damaged || s.Store.Tables.Damage.Found() > 0
+	if free, ok := s.Store.Tables.Folder.Room.Free(); ok {
 		st.Free = &free
 	}
-	err := s.Store.Tables.Writable()
+	err := s.Store.Tables.Engine.Writable()
 	if st.Writable = err == nil; err != nil {
 		cause := err.Error()
 		st.Cause = &cause
 	}
-	for _, short := range s.Store.Tables.Shortages() {
+	for _, short := range s.Store.Tables.Folder.Room.Shortages() {
 		st.Refused = append(st.Refused, short.What)
 	}
-	c := s.Store.Tables.Clock()
+	c := s.Store.Tables.Clock.Reading()
 	s.Clock = clockState{Doubted: c.Doubt != "", Cause: nullable.Text(string(c.Doubt)), Measured: nullable.Time(c.Measured)}
 	if !c.Measured.IsZero() {
 		ms := c.Offset.Milliseconds()
@@ -424,7 +424,7 @@ func (s *survey) state() {
 	}
 }
 
-// cut leaves of each list what is shown of it.
+// cut shortens each list to the items that are shown.
 func (s *survey) cut() {
 	slices.SortStableFunc(s.Laptops, func(a, b laptopState) int { return cmp.Compare(min(1, len(b.Needs)), min(1, len(a.Needs))) })
 	s.Needs, s.NeedsCount = first(s.Needs)
@@ -436,7 +436,7 @@ func (s *survey) cut() {
 	}
 }
 
-// first is what is shown of a list, and how many there are.
+// first returns the items of a list that are shown, and the number of all.
 func first[T any](all []T) ([]T, int) {
 	return append([]T{}, all[:min(len(all), maxShown)]...), len(all)
 }

@@ -26,10 +26,10 @@ const (
 // item is a record as the source shows it.
 type item map[string]jsontext.Value
 
-// id is the record's id; 0 where it has none that can be one.
+// id returns the record's id; 0 if it has no valid one.
 func (i item) id() int64 { return idOf(i["id"]) }
 
-// idOf reads an id, which may be written as a text; 0 where it is none.
+// idOf reads an id, as a number or a text; 0 if it is not valid.
 func idOf(v jsontext.Value) int64 {
 	text := string(v)
 	if v.Kind() == '"' {
@@ -59,7 +59,7 @@ type reader struct {
 	source *source
 	max    int64               // records in one list
 	whole  map[string]bool     // by kind: whether its lists show all members; absent = not known yet
-	expect func(records int64) // is told how many a list has
+	expect func(records int64) // gets the number of records in a list
 }
 
 // page asks for one page of a list.
@@ -75,7 +75,7 @@ func (rd *reader) page(ctx context.Context, l list, offset, limit int64) (page, 
 	return at, err
 }
 
-// wanted is a page that an answer must hold: one without a count or without results is no answer of /v1.
+// wanted reads a page. An answer without a count or without results is no answer of /v1.
 type wanted struct{ page *page }
 
 // UnmarshalJSON reads the envelope.
@@ -89,7 +89,7 @@ func (w *wanted) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// pass reads a list once, page by page. It is steady if it held as many different records as its count said, which stayed the same.
+// pass reads a list once, page by page. The list is steady if its count stayed the same and is the number of different records.
 func (rd *reader) pass(ctx context.Context, l list, each func([]item) error) (steady bool, err error) {
 	seen, first := map[int64]bool{}, int64(-1)
 	for offset := int64(0); ; {
@@ -121,7 +121,7 @@ func (rd *reader) pass(ctx context.Context, l list, each func([]item) error) (st
 	}
 }
 
-// passes reads a list until it is steady, at most so often as is sensible. each gets every record once.
+// passes reads a list until it is steady, at most maxPasses times. each gets every record once.
 func (rd *reader) passes(ctx context.Context, l list, seen map[int64]bool, each func([]item) error) (steady bool, err error) {
 	for n := 0; n < maxPasses && !steady; n++ {
 		steady, err = rd.pass(ctx, l, func(items []item) error {
@@ -145,7 +145,7 @@ func (rd *reader) passes(ctx context.Context, l list, seen map[int64]bool, each 
 	return steady, nil
 }
 
-// wholly asks for each record by itself, where the list shows less of it than that.
+// wholly asks for each record by itself if the list shows less of it.
 func (rd *reader) wholly(ctx context.Context, r resource, items []item) ([]item, error) {
 	if r.kind == record.Membership || len(items) == 0 {
 		return items, nil
@@ -177,7 +177,7 @@ func (rd *reader) wholly(ctx context.Context, r resource, items []item) ([]item,
 	return out, nil
 }
 
-// wholeItem is a record as it is shown by itself. One that is not, or shows another id, is as in the list.
+// wholeItem asks for one record by itself. It returns the record of the list if the source refuses, or answers another id.
 func (rd *reader) wholeItem(ctx context.Context, r resource, listed item) (item, error) {
 	if listed.shows(r.kind) || listed.id() == 0 {
 		return listed, nil

@@ -154,9 +154,9 @@ func TestASecondPullChangesNothingAndBringsWhatHasChanged(t *testing.T) {
 	conf := c.config(s)
 	conf.Now = func() time.Time { return time.Now().Add(2 * time.Hour) } // beyond the overlap; the source's own clock counts less
 	pulled(t, conf)
-	seq := s.Tables.Seq()
+	seq := s.Tables.Commits.Seq()
 	rep := pulled(t, conf)
-	if created, updated, _, refused := sums(rep); created+updated+refused != 0 || s.Tables.Seq() != seq || !rep.Complete {
+	if created, updated, _, refused := sums(rep); created+updated+refused != 0 || s.Tables.Commits.Seq() != seq || !rep.Complete {
 		t.Errorf("the second pull wrote: %+v", rep.Kinds)
 	}
 	if people := line(rep, "person"); !people.Changes {
@@ -300,7 +300,7 @@ func TestADryRunSaysWhatARunWrites(t *testing.T) {
 	conf := c.config(s)
 	conf.DryRun = true
 	dry := pulled(t, conf)
-	if empty, err := s.Desk.Vacant(); err != nil || !empty || s.Tables.Seq() != 0 {
+	if empty, err := s.Desk.Vacant(); err != nil || !empty || s.Tables.Commits.Seq() != 0 {
 		t.Errorf("a dry run wrote: %v, %v", empty, err)
 	}
 	rep := pulled(t, c.config(s))

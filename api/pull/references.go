@@ -21,8 +21,8 @@ type references struct {
 	unnamed map[string]int  // those that were left out, by kind
 }
 
-// fresh are the records to write before some others, which name them. What the source does not name and the store does not have
-// is taken away from those that refer to it.
+// fresh returns the records to write before some others, which refer to them. It removes a reference if the source does not say what it means
+// and the store does not have it.
 func (rs *references) fresh(all []*shaped) (fresh []*shaped, err error) {
 	for _, s := range all {
 		for _, r := range s.refs {
@@ -38,7 +38,7 @@ func (rs *references) fresh(all []*shaped) (fresh []*shaped, err error) {
 	return fresh, nil
 }
 
-// named answers the record to write for one that another names; nil where there is nothing to write.
+// named returns the record to write for a reference; nil if there is nothing to write.
 func (rs *references) named(s *shaped, r reference) (*shaped, error) {
 	at := Record{r.kind.Name, r.id}
 	if rs.there[at] {
@@ -59,7 +59,7 @@ func (rs *references) named(s *shaped, r reference) (*shaped, error) {
 	return nil, nil
 }
 
-// holds tells whether the store has a record that the source names without saying what it is.
+// holds tells whether the store has the record of a reference.
 func (rs *references) holds(r reference) (bool, error) {
 	err := rs.store.Sees(rs.who, r.kind, record.Int(r.id))
 	if err == nil || errors.Is(err, table.ErrNotFound) {

@@ -14,7 +14,7 @@ const (
 	maxIDs     = 3 // that a reason names
 )
 
-// Report is what came of a pull.
+// Report is the result of a pull.
 type Report struct {
 	Source   string   `json:"source"`
 	DryRun   bool     `json:"dry_run"`
@@ -29,7 +29,7 @@ type Report struct {
 	Notes    []string `json:"notes"`
 }
 
-// Kind is what came of one kind.
+// Kind is the result for one kind.
 type Kind struct {
 	Kind        string `json:"kind"`
 	Seen        int    `json:"seen"`
@@ -50,7 +50,7 @@ type Record struct {
 	ID   int64  `json:"id"`
 }
 
-// Reason is why records were refused: how many, and the first ids. It repeats nothing that a record says.
+// Reason is a reason for refusals, with their number and first ids. It repeats nothing that a record says.
 type Reason struct {
 	Kind   string  `json:"kind"`
 	Field  string  `json:"field"`
@@ -63,7 +63,7 @@ func newReport(base string, dry bool) *Report {
 	return &Report{Source: base, DryRun: dry, Kinds: []*Kind{}, Refused: []Reason{}, Kept: []Record{}, Gone: []Record{}, Notes: []string{}}
 }
 
-// of is the line of a kind.
+// of returns the line of a kind.
 func (r *Report) of(k *record.Kind) *Kind {
 	i := slices.IndexFunc(r.Kinds, func(one *Kind) bool { return one.Kind == k.Name })
 	if i < 0 {
@@ -90,7 +90,7 @@ func (r *Report) refuse(k *record.Kind, id int64, err error) {
 	}
 }
 
-// count notes what became of a record.
+// count notes the result of one record.
 func (r *Report) count(k *record.Kind, one desk.RowResult) {
 	line := r.of(k)
 	switch one.Fate {

@@ -21,7 +21,7 @@ import (
 	"doorward/kv/value"
 )
 
-// Config has the options of a pull: what is pulled, and into which store. All but Full, Moved, DryRun, Progress, Wait, Now and MaxRecords is needed.
+// Config has the options of a pull. Needed are Store, Who, URL, Key, Secret and Client.
 type Config struct {
 	Store      *kv.Store
 	Who        auth.Principal
@@ -62,7 +62,7 @@ type puller struct {
 	conf     Config
 	reader   *reader
 	refs     *references
-	mirror   laptop.Mirror
+	mirror   laptop.MirrorSource
 	report   *Report
 	progress progress
 	noted    bool            // what the store is the mirror of
@@ -73,7 +73,7 @@ type puller struct {
 	start    map[string]time.Time
 }
 
-// progress is how many records are written of how many that are known of.
+// progress counts the records that are written, of all that are known.
 type progress struct {
 	done, total int64
 	tell        func(done, total int64)
@@ -132,9 +132,9 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// takeUp reads how far the last pull came.
+// takeUp reads how far the last pull came. It refuses another source than the last one.
 func (p *puller) takeUp(base string) error {
-	m, ok, err := p.conf.Store.Laptop.Mirror(p.conf.Who)
+	m, ok, err := p.conf.Store.Laptop.Mirror.Source(p.conf.Who)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (p *puller) takeUp(base string) error {
 			ErrUsage, m.Source)
 	}
 	if m.Source != base || m.Key != p.conf.Key {
-		m = laptop.Mirror{Source: base, Key: p.conf.Key}
+		m = laptop.MirrorSource{Source: base, Key: p.conf.Key}
 	}
 	p.mirror = m
 	return nil
@@ -177,7 +177,7 @@ func (p *puller) end(ctx context.Context, err error) (*Report, error) {
 	return p.report, nil
 }
 
-// unread is the error of a source that shows no list.
+// unread returns an error if the source shows no list.
 func (p *puller) unread() error {
 	if p.reader.source.met {
 		return nil
@@ -204,7 +204,7 @@ func (p *puller) pull(ctx context.Context, r resource) error {
 	return nil
 }
 
-// keep notes from when on the next pull reads changes of a resource. What was refused or kept is compared again and again.
+// keep notes the time after which the next pull reads changes of a resource. If records were refused or kept, the next pull reads all.
 func (p *puller) keep(r resource) error {
 	if !r.since || !p.read[r.kind.Name] {
 		return nil
@@ -221,13 +221,13 @@ func (p *puller) keep(r resource) error {
 	return p.note()
 }
 
-// note keeps what the store is the mirror of, where that is not kept yet.
+// note stores the source and the times, unless they are stored already.
 func (p *puller) note() error {
 	if p.noted || p.conf.DryRun {
 		return nil
 	}
 	p.noted = true
-	if err := p.conf.Store.Laptop.NoteMirror(p.conf.Who, p.mirror); err != nil {
+	if err := p.conf.Store.Laptop.Mirror.SetSource(p.conf.Who, p.mirror); err != nil {
 		return storeError{err}
 	}
 	return nil
@@ -258,7 +258,7 @@ func (p *puller) readResource(ctx context.Context, r resource) error {
 	return p.close(r.kind, seen, steady)
 }
 
-// begin notes from when on the next pull reads changes: by the source's clock as its last answer shows it, but never later than ours.
+// begin notes the time after which the next pull reads changes: the time of the source's last answer, but never later than our clock.
 func (p *puller) begin(r resource) {
 	at := p.conf.Now()
 	if d := p.reader.source.date; !d.IsZero() && d.Before(at) {
@@ -267,7 +267,7 @@ func (p *puller) begin(r resource) {
 	p.start[r.kind.Name] = at.Add(-overlap).UTC().Truncate(time.Second)
 }
 
-// readChanges reads what has changed since the last pull. It is complete if the source then has as many records as are here.
+// readChanges reads the records that have changed since the last pull. complete tells that the source then has as many records as the store.
 func (p *puller) readChanges(ctx context.Context, r resource, seen map[int64]bool, each func([]item) error) (complete bool, err error) {
 	since := p.mirror.Since[r.kind.Name]
 	count, err := p.reader.page(ctx, list{path: r.path}, 0, 1)
@@ -280,7 +280,7 @@ func (p *puller) readChanges(ctx context.Context, r resource, seen map[int64]boo
 	if err != nil || !steady {
 		return false, err
 	}
-	here, err := p.conf.Store.Laptop.Pulled(p.conf.Who, r.kind)
+	here, err := p.conf.Store.Laptop.Mirror.Pulled(p.conf.Who, r.kind)
 	if err != nil {
 		return false, storeError{err}
 	}
@@ -290,14 +290,14 @@ func (p *puller) readChanges(ctx context.Context, r resource, seen map[int64]boo
 	return int64(len(here)) == *count.Count, nil
 }
 
-// close says what is gone, where a list was read to its end.
+// close lists the records that are gone at the source, if the list was steady.
 func (p *puller) close(k *record.Kind, seen map[int64]bool, steady bool) error {
 	if !steady {
 		p.report.of(k).Failed = "the list changed again and again while it was read; the next pull completes it"
 		return nil
 	}
 	p.read[k.Name] = true
-	here, err := p.conf.Store.Laptop.Pulled(p.conf.Who, k)
+	here, err := p.conf.Store.Laptop.Mirror.Pulled(p.conf.Who, k)
 	if err != nil {
 		return storeError{err}
 	}
@@ -368,7 +368,7 @@ func (p *puller) take(ctx context.Context, r resource, items []item, group int64
 	return p.write(r.kind, all)
 }
 
-// takeReferences writes the records that others name, and takes those away that the source does not name and the store does not have.
+// takeReferences writes the records that others refer to.
 func (p *puller) takeReferences(all []*shaped) error {
 	fresh, err := p.refs.fresh(all)
 	if err != nil {
@@ -393,7 +393,7 @@ func (p *puller) write(k *record.Kind, all []*shaped) error {
 	var rows []entry.Row
 	for _, s := range all {
 		p.report.of(k).Seen++
-		row, photo, err := s.row(p.conf.Store.Tables.Zone())
+		row, photo, err := s.row(p.conf.Store.Tables.Clock.Zone())
 		if photo {
 			p.photos++
 		}
@@ -407,7 +407,7 @@ func (p *puller) write(k *record.Kind, all []*shaped) error {
 		if err := p.note(); err != nil { // before the first record, so that no other source's come among them
 			return err
 		}
-		results, err := p.conf.Store.Laptop.Pull(p.conf.Who, some, p.conf.DryRun)
+		results, err := p.conf.Store.Laptop.Mirror.Pull(p.conf.Who, some, p.conf.DryRun)
 		if err != nil {
 			return storeError{err}
 		}
@@ -419,7 +419,7 @@ func (p *puller) write(k *record.Kind, all []*shaped) error {
 	return nil
 }
 
-// forgive settles a row that was refused in a dry run because of a record that would have been written before it.
+// forgive takes the result of a row. In a dry run it ignores faults of references to records that a pull would have written before.
 func (p *puller) forgive(row entry.Row, one desk.RowResult) desk.RowResult {
 	if !p.conf.DryRun {
 		return one

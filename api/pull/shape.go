@@ -1,6 +1,7 @@
 package pull
 
 import (
+	"bytes"
 	"slices"
 	"time"
 
@@ -12,14 +13,14 @@ import (
 	"doorward/kv/value"
 )
 
-// reference is a record that comes within another one.
+// reference is a record that is nested in another one.
 type reference struct {
 	kind *record.Kind
 	id   int64
-	body []byte // nil: the source does not name it
+	body []byte // nil: the source gives only the id
 }
 
-// shaped is a record on its way to the store: under its kind's names, and the records that it names.
+// shaped is a record on its way to the store: its fields under the kind's names, and its references.
 type shaped struct {
 	kind   *record.Kind
 	id     int64
@@ -27,7 +28,7 @@ type shaped struct {
 	refs   []reference
 }
 
-// shape turns a record as /v1 shows it into what an import gives: values under their own names, nested records as ids.
+// shape turns a record of /v1 into fields as an import gives them: nested records become ids.
 func shape(k *record.Kind, one item) *shaped {
 	s := &shaped{kind: k, id: one.id()}
 	for i := range k.Fields {
@@ -54,7 +55,7 @@ func (s *shaped) set(name string, v jsontext.Value) {
 	s.fields = append(s.fields, value.Member{Name: name, Value: v})
 }
 
-// refer notes a nested record and answers its id; null where there is none.
+// refer notes a nested record and returns its id; null if there is none.
 func (s *shaped) refer(kind string, keys []string, v jsontext.Value) jsontext.Value {
 	r := reference{id: idOf(v)}
 	r.kind, _ = record.ByName(kind)
@@ -70,21 +71,25 @@ func (s *shaped) refer(kind string, keys []string, v jsontext.Value) jsontext.Va
 }
 
 func (s *shaped) referAll(t record.NestedList, v jsontext.Value) jsontext.Value {
-	out := []byte{'['}
+	var ids []jsontext.Value
 	for _, one := range elements(v) {
-		id := s.refer(t.Kind, t.Keys, one)
-		if id.Kind() == 'n' {
-			continue
+		if id := s.refer(t.Kind, t.Keys, one); id.Kind() != 'n' {
+			ids = append(ids, id)
 		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(out, id...)
 	}
-	return append(out, ']')
+	return array(ids)
 }
 
-// bodyOf is what a nested record says of itself; nil where it has no name.
+// array returns an array of some values.
+func array(all []jsontext.Value) jsontext.Value {
+	texts := make([][]byte, len(all))
+	for i, v := range all {
+		texts[i] = v
+	}
+	return slices.Concat([]byte{'['}, bytes.Join(texts, []byte{','}), []byte{']'})
+}
+
+// bodyOf returns the members of a nested record; nil if it has no name.
 func bodyOf(one item, keys []string) []byte {
 	if name := one["name"]; name.Kind() != '"' || value.Unquote(name) == "" {
 		return nil
@@ -109,8 +114,8 @@ func object(fields []value.Member) []byte {
 	return append(out, '}')
 }
 
-// row is the record as the store takes it. What /v1 does not take and a strange source may say is left out: a blank text where null
-// is meant, and a photo that is no https address.
+// row returns the record as the store takes it. A source may say what this /v1 refuses: row makes null of a blank text, and of a photo that is
+// no https address.
 func (s *shaped) row(zone *time.Location) (row entry.Row, photo bool, err error) {
 	patch, err := s.parse(zone)
 	if err != nil {
@@ -144,7 +149,7 @@ func (s *shaped) parse(zone *time.Location) (*record.Patch, error) {
 	return s.kind.Parse(object(s.fields), record.ParseOptions{Surface: record.Admin, Zone: zone})
 }
 
-// members are those of an object, and elements those of an array; none where it is none.
+// members returns the members of an object, elements those of an array. Both return nothing for another value.
 func members(v jsontext.Value) (one item) {
 	_ = json.Unmarshal(v, &one) // it was read before
 	return one
@@ -176,20 +181,10 @@ func (s *shaped) drop(r reference) {
 }
 
 func without(list jsontext.Value, id int64) jsontext.Value {
-	out := []byte{'['}
-	for _, one := range elements(list) {
-		if idOf(one) == id {
-			continue
-		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(out, one...)
-	}
-	return append(out, ']')
+	return array(slices.DeleteFunc(elements(list), func(one jsontext.Value) bool { return idOf(one) == id }))
 }
 
-// shows tells whether a record has all members that the source promises of its kind.
+// shows tells whether a record has all members of its kind that a mirror keeps.
 func (i item) shows(k *record.Kind) bool {
 	return !slices.ContainsFunc(k.Fields, func(f record.Field) bool {
 		_, given := i[f.Name]
@@ -197,7 +192,7 @@ func (i item) shows(k *record.Kind) bool {
 	})
 }
 
-// isMapped tells the members of /v1 that a mirror keeps.
+// isMapped tells whether a mirror keeps a field of /v1.
 func isMapped(f *record.Field) bool {
 	if !f.Shown(record.V1) {
 		return false

@@ -15,7 +15,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// What a pull fails with as a whole.
+// The errors of a whole pull.
 var (
 	ErrUsage  = errors.New("wrong usage")                 // the address cannot be meant, or is another one than before
 	ErrSource = errors.New("the source cannot be pulled") // it refuses the key, does not answer, or speaks no /v1
@@ -44,7 +44,7 @@ type source struct {
 	wait   func(context.Context, time.Duration) error
 	bare   bool      // its paths end without a slash
 	met    bool      // it has answered
-	date   time.Time // of its last answer, by its own clock; zero = it does not say
+	date   time.Time // of its last answer, by its own clock; zero = not said
 }
 
 // refused is an answer that is neither a record nor a list.
@@ -97,7 +97,7 @@ func newSource(c *Config, base string) *source {
 	return &source{client: &client, base: base, key: c.Key, secret: c.Secret, wait: c.Wait}
 }
 
-// get asks for one object until there is an answer to go on with.
+// get asks for one object. It repeats the request while pause says so.
 func (s *source) get(ctx context.Context, path string, q url.Values, out any) error {
 	obeyed, failed := 0, 0
 	for {
@@ -119,7 +119,7 @@ func (s *source) get(ctx context.Context, path string, q url.Values, out any) er
 	}
 }
 
-// pause tells whether a request is made again, and how much later.
+// pause tells whether to repeat a failed request, and how long to wait before.
 func (s *source) pause(err error, obeyed, failed *int) (time.Duration, bool) {
 	var r *refused
 	var u *unreached
@@ -161,7 +161,7 @@ func (s *source) once(ctx context.Context, path string, q url.Values, out any) e
 	return nil
 }
 
-// spelt is a path as the source spells its end.
+// spelt returns a path with or without a slash at its end, as the source has it.
 func (s *source) spelt(path string) string {
 	if s.bare {
 		return strings.TrimSuffix(path, "/")
@@ -200,7 +200,7 @@ func (s *source) ask(ctx context.Context, path string, q url.Values) ([]byte, er
 	return body, nil
 }
 
-// plain is a failed request's error without its address.
+// plain returns the error of a failed request without the address in it.
 func plain(err error) error {
 	if errors.Is(err, errElsewhere) {
 		return errElsewhere
@@ -235,7 +235,7 @@ func refusalOf(resp *http.Response, body []byte) *refused {
 	return r
 }
 
-// retryAfter is how long an answer asks to wait, in seconds or until a date; -1 where it does not ask.
+// retryAfter returns how long an answer asks to wait, in seconds or until a date; -1 if it does not ask.
 func retryAfter(resp *http.Response) time.Duration {
 	text := resp.Header.Get("Retry-After")
 	if n, err := strconv.ParseInt(text, 10, 32); err == nil && n >= 0 {

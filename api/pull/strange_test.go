@@ -270,7 +270,7 @@ func TestASourceThatIsNoneIsAnError(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), c.want) || !errors.Is(err, c.is) || strings.Contains(err.Error(), "secret@") {
 				t.Errorf("Run = %+v, %v, want %q", rep, err, c.want)
 			}
-			if _, ok, err := store.Laptop.Mirror(auth.Operator()); ok || err != nil {
+			if _, ok, err := store.Laptop.Mirror.Source(auth.Operator()); ok || err != nil {
 				t.Errorf("the store is a mirror of what nothing came from: %v, %v", ok, err)
 			}
 		})

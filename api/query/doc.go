@@ -1,3 +1,9 @@
-// Package query reads query strings: parameters, the filters of lists as conditions for the store, and the part of a list that
-// is asked for (contract.md §5).
+// Package query reads query strings (contract.md §5).
+//
+//	Query        the parameters in the order given, and the address of another page made of them   query.go
+//	Filter       a parameter that narrows a list; Conditions makes conditions for the store        filter.go
+//	Span         the part of a list that is asked for: limit and offset                            span.go
+//
+// What cannot be read is a fault by the parameter's name; an unknown parameter is ignored. The package asks no store, and decides nothing
+// about permissions.
 package query

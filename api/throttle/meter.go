@@ -49,8 +49,7 @@ func (m *meter[K]) add(name K) window {
 	return w
 }
 
-// room forgets windows that are over, at most once a second, and answers the name to count under: the zero one where none is
-// left.
+// room forgets the windows that are over, at most once a second. It returns the name to count under: the zero name if the meter is full.
 func (m *meter[K]) room(name K, now time.Time) K {
 	if now.Sub(m.swept) >= time.Second {
 		m.swept = now

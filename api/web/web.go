@@ -1,12 +1,24 @@
-// Package web has the pages that people open: the one for helpers at a door, and the one by which a phone learns to trust the server. A
-// page is HTML with the path of the server and the words of the browser's language filled in, and plain modules and styles beside it,
+// Package web has the pages that people open: the one for helpers at a door, their guide, the one by which a phone learns to trust the
+// server, and the console of the people at the laptop. A page is HTML with the path of the server and the words of the browser's language filled in, and plain modules and styles beside it,
 // embedded. It asks no other host for anything, and its scripts speak the public routes alone.
 //
+//	head.html              what the heads of the pages share
 //	door.html              the page at /door
 //	trust.html             the page at /door/trust
+//	guide.html             the page at /door/help: one printed sheet for helpers
+//	guide.*.json           its sentences
+//	login.html             the page at /login
+//	console.html           the page at /, the console
+//	console.*.json         the words of both
+//	console/login.js       begins a session
+//	console/console.js     follows the counts, and shows codes for phones
+//	console/console.css    how both look
+//	signs.html             the signs that pages draw
 //	assets/door.js         what the page does: sign in, choose, scan, show
 //	assets/session.js      requests, with the session's cookie
 //	assets/secure.js       the way from http to https, where the camera is
+//	assets/look.js         the colours that the helper has chosen, for the other pages
+//	assets/trust.js        shows that way at /door/trust while no scan waits in the phone
 //	assets/keys.js         codes that a hand scanner types
 //	assets/camera.js       codes that a camera or a photo shows
 //	assets/queue.js        scans that could not be decided, kept in the phone
@@ -16,6 +28,7 @@
 //	assets/words.*.json    the catalogues, as go-i18n reads them
 //	assets/sw.js           keeps the page in the phone for when the server is out of reach
 //	assets/door.css        how it looks
+//	assets/guide.css       how the sheet looks, on paper too
 package web
 
 import (
@@ -25,17 +38,22 @@ import (
 	"embed"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"html/template"
 	"io"
 	"io/fs"
 	"mime"
+	"net/http"
 	"path"
+	"regexp"
+	"strings"
 
 	"github.com/nicksnyder/go-i18n/v2/i18n"
 	"golang.org/x/text/language"
 )
 
-//go:embed door.html trust.html assets
+//go:embed *.html guide.*.json console.*.json assets console
 var files embed.FS
 
 // Policy is the Content-Security-Policy of the pages: nothing from elsewhere, nothing inline, no frame around them.
@@ -51,10 +69,8 @@ type Page struct {
 // Languages are those that the pages speak. The first stands for all others.
 var Languages = []language.Tag{language.English, language.BrazilianPortuguese}
 
-var (
-	doorPage  = template.Must(template.New("door.html").Funcs(template.FuncMap{"word": func(string) string { return "" }}).ParseFS(files, "door.html"))
-	trustPage = template.Must(template.ParseFS(files, "trust.html"))
-)
+// pages are the templates. A page that is written gets functions of its own: the words of its language, and the language.
+var pages = template.Must(template.New("").Funcs(template.FuncMap{"word": fmt.Sprint, "sentence": fmt.Sprint, "language": fmt.Sprint}).ParseFS(files, "*.html"))
 
 // Pages writes pages in the languages of their readers.
 type Pages struct {
@@ -67,44 +83,104 @@ func New() (*Pages, error) {
 	p := &Pages{i18n.NewBundle(Languages[0]), language.NewMatcher(Languages)}
 	p.bundle.RegisterUnmarshalFunc("json", json.Unmarshal)
 	for _, tag := range Languages {
-		if _, err := p.bundle.LoadMessageFileFS(files, "assets/words."+tag.String()+".json"); err != nil {
-			return nil, err
+		for _, catalogue := range []string{"assets/words.", "guide.", "console."} {
+			if _, err := p.bundle.LoadMessageFileFS(files, catalogue+tag.String()+".json"); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return p, nil
 }
 
-// Door writes the page for helpers at a door. accept is the browser's Accept-Language.
-func (p *Pages) Door(w io.Writer, at Page, accept string) error {
-	wanted, _, _ := language.ParseAcceptLanguage(accept) // what cannot be read asks for nothing
-	_, i, _ := p.choice.Match(wanted...)
-	words := i18n.NewLocalizer(p.bundle, Languages[i].String())
-	page, err := doorPage.Clone()
+// Language is the language of the page that a request is for: the one that its address asks for, else the one that the browser prefers.
+func (p *Pages) Language(r *http.Request) language.Tag {
+	_, i := language.MatchStrings(p.choice, r.URL.Query().Get("language"), r.Header.Get("Accept-Language")) // what cannot be read asks for nothing
+	return Languages[i]
+}
+
+// Door writes the page for helpers at a door.
+func (p *Pages) Door(w io.Writer, at Page, in language.Tag) error {
+	return p.write(w, "door.html", at, in)
+}
+
+// Login writes the page that asks for a key.
+func (p *Pages) Login(w io.Writer, at Page, in language.Tag) error {
+	return p.write(w, "login.html", at, in)
+}
+
+// Console writes the page for the people at the laptop.
+func (p *Pages) Console(w io.Writer, c Console, in language.Tag) error {
+	return p.write(w, "console.html", c, in)
+}
+
+// Trust writes the page by which a phone learns to trust the server's own authority.
+func (p *Pages) Trust(w io.Writer, t Trust, in language.Tag) error {
+	return p.write(w, "trust.html", t, in)
+}
+
+func (p *Pages) write(w io.Writer, name string, data any, in language.Tag) error {
+	page, err := pages.Clone()
 	if err != nil {
 		return err
 	}
-	page.Funcs(template.FuncMap{"word": func(id string) (string, error) { return words.Localize(&i18n.LocalizeConfig{MessageID: id}) }})
-	return page.Execute(w, struct {
-		Page
-		Language string
-	}{at, Languages[i].String()})
+	words := words{i18n.NewLocalizer(p.bundle, in.String())}
+	page.Funcs(template.FuncMap{"word": words.word, "sentence": words.sentence, "language": in.String})
+	return page.ExecuteTemplate(w, name, data)
+}
+
+// words are the words of one language.
+type words struct{ catalogue *i18n.Localizer }
+
+func (w words) word(id string) (string, error) {
+	return w.catalogue.Localize(&i18n.LocalizeConfig{MessageID: id})
+}
+
+// named is a word of the door's page in a sentence of the guide.
+var named = regexp.MustCompile(`\{([a-z.]+)\}`)
+
+// sentence is a sentence of the guide. It shows the names of buttons as the door's page shows them.
+func (w words) sentence(id string) (template.HTML, error) {
+	text, err := w.word(id)
+	marked := named.ReplaceAllStringFunc(template.HTMLEscapeString(text), func(name string) string {
+		button, missing := w.word(strings.Trim(name, "{}"))
+		err = errors.Join(err, missing)
+		return "<b>" + template.HTMLEscapeString(button) + "</b>"
+	})
+	return template.HTML(marked), err //nolint:gosec // the catalogues are this program's own, and escaped
+}
+
+// Guide is what the sheet for helpers needs of its server.
+type Guide struct {
+	Base string
+}
+
+// state is a screen that a helper sees, in the guide.
+type state struct{ Colour, Sign, Word, Name, Note, Text string }
+
+// States returns the screens that the guide explains.
+func (Guide) States() []state {
+	return []state{
+		{"good", "yes", "admitted", "Ana S.", "", "guide.good"},
+		{"ask", "look", "notice.title", "Gil R.", "guide.note", "guide.notice"},
+		{"twice", "twice", "already_admitted", "Ana S.", "", "guide.twice"},
+		{"bad", "no", "unpaid", "Iris M.", "", "guide.bad"},
+		{"ask", "ask", "unreachable", "", "", "guide.ask"},
+		{"out", "out", "left", "Ana S.", "", "guide.out"},
+	}
+}
+
+// Guide writes the sheet for helpers.
+func (p *Pages) Guide(w io.Writer, g Guide, in language.Tag) error {
+	return p.write(w, "guide.html", g, in)
 }
 
 // Trust is what the page needs by which a phone learns to trust the server's own authority.
 type Trust struct {
 	Base        string
-	Language    string // "pt-BR" or "en"
-	Other       string // the other one
 	Name        string // of the certificate, as the phone shows it
 	Fingerprint string
 	Secure      string // the address of the door's page over https
 }
-
-// Portuguese reports the language of the page.
-func (t Trust) Portuguese() bool { return t.Language == "pt-BR" }
-
-// Write writes the page.
-func (t Trust) Write(w io.Writer) error { return trustPage.Execute(w, t) }
 
 // Asset is a file beside a page.
 type Asset struct {
@@ -115,11 +191,16 @@ type Asset struct {
 }
 
 // Assets returns the files beside the pages by their names.
-func Assets() map[string]Asset {
+func Assets() map[string]Asset { return assetsIn("assets") }
+
+// ConsoleAssets returns the files that the console has besides. Phones keep none of them.
+func ConsoleAssets() map[string]Asset { return assetsIn("console") }
+
+func assetsIn(folder string) map[string]Asset {
 	all := map[string]Asset{}
-	entries, _ := fs.ReadDir(files, "assets") // embedded: it is there
+	entries, _ := fs.ReadDir(files, folder) // embedded: it is there
 	for _, e := range entries {
-		body, _ := fs.ReadFile(files, "assets/"+e.Name())
+		body, _ := fs.ReadFile(files, folder+"/"+e.Name())
 		sum := sha256.Sum256(body)
 		all[e.Name()] = Asset{body, Pack(body), mediaOf(e.Name()), `"` + hex.EncodeToString(sum[:8]) + `"`}
 	}

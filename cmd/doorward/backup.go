@@ -49,7 +49,7 @@ func restoreCommand(t *tool) *cobra.Command {
 	return cmd
 }
 
-// printUnsent prints what the replaced store holds for the centre, and how to send it: through the store that replaced it.
+// printUnsent prints how many changes of the replaced store never reached the centre, and the command that sends them through the new store.
 func printUnsent(t *tool, done *archive.Restored) {
 	switch {
 	case done.Unsent == nil:

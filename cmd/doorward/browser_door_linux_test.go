@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os/exec"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
@@ -99,7 +100,6 @@ func TestAFamilyComesInWithOneTap(t *testing.T) {
 	p.types("TEEN", kb.Enter) // the rest are in: nothing is offered
 	p.sees("admitted", "Eva L.")
 	p.until(`document.getElementById('count-in').textContent === '4' && document.getElementById('family').hidden`)
-	p.clean()
 }
 
 func TestANoticeWaitsForATap(t *testing.T) {
@@ -118,7 +118,6 @@ func TestANoticeWaitsForATap(t *testing.T) {
 	p.until(`document.getElementById('result-label').textContent === 'Ana S.'`)
 	p.sees("admitted", "Welcome")
 	p.paints(green, "good")
-	p.clean()
 }
 
 func TestGuestsLeaveAndComeBackThroughTheirDoors(t *testing.T) {
@@ -155,7 +154,6 @@ func TestGuestsLeaveAndComeBackThroughTheirDoors(t *testing.T) {
 	p.types("SOLO", kb.Enter)
 	p.sees("already_admitted", "Already in", "In since", "just now", "this door")
 	p.paints(orange, "twice")
-	p.clean()
 }
 
 func TestStewardsAndSupervisorsTakeBack(t *testing.T) {
@@ -181,10 +179,22 @@ func TestStewardsAndSupervisorsTakeBack(t *testing.T) {
 	bia.until(`document.getElementById('doors').innerText.includes('South') && document.getElementById('doors').innerText.includes('this door')`)
 	boss.do(chromedp.Navigate("about:blank"))
 	bia.until(`[...document.querySelectorAll('#doors .silent')].some(li => li.innerText.includes('South'))`)
-	bia.clean()
-	boss.clean()
 }
 
+// browseGuide is a phone that opens the guide.
+type browseGuide struct {
+	*phone
+	address string
+}
+
+// opens opens the guide and wants its title, its looks and the colours that the helper has chosen.
+func (g browseGuide) opens(query, title string) {
+	g.Helper()
+	g.do(chromedp.Evaluate(`localStorage.theme = 'contrast'`, nil), chromedp.Navigate(g.address+query), chromedp.WaitVisible(".guide"))
+	g.until(fmt.Sprintf(`document.querySelector('h1').textContent === %q && document.documentElement.dataset.theme === 'contrast' && getComputedStyle(document.querySelector('.states')).display === 'grid'`, title))
+}
+
+// TestThePageOpensWhileTheLaptopIsAway, and so does the guide.
 func TestThePageOpensWhileTheLaptopIsAway(t *testing.T) {
 	t.Parallel()
 	w := newFamilyTown(t)
@@ -199,11 +209,56 @@ func TestThePageOpensWhileTheLaptopIsAway(t *testing.T) {
 	p.next()                                                                                                       // let in
 	p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(w.served.url+"/door"), chromedp.WaitVisible("#code")) // the tab was closed
 	p.until(`document.getElementById('away').innerText.includes('1 scan waits')`)
+	guide := browseGuide{p, w.served.url + "/door/help"}
+	guide.opens("?language=pt-BR", "Na porta")
+	guide.opens("?language=en", "At the door")
+	guide.opens("", "At the door") // in the phone's language
+	p.do(chromedp.Navigate(w.served.url+"/door"), chromedp.WaitVisible("#code"))
 	w.up()
 	p.until(`document.getElementById('away').hidden && document.getElementById('count-in').textContent === '1'`)
 	if n := w.admissions(); n != 1 {
 		t.Errorf("the store has %d check-ins, want one", n)
 	}
+}
+
+// TestAPhoneSaysWhatWaitsForWhichEvent: a phone that serves two events sends the scans of both. It says which event the others wait for.
+func TestAPhoneSaysWhatWaitsForWhichEvent(t *testing.T) {
+	t.Parallel()
+	w := newFamilyTown(t)
+	w.load("event", "name,start_datetime\n<b>Retiro</b>,"+time.Now().Add(2*time.Hour).Format(time.RFC3339)+"\n")
+	w.load("ticket", "code,type\nRET1,Adult\n", "--event", "2")
+	var k key
+	w.run(&k, "keys", "add", "--name", "Bia", "--level", "denomination", "--allow", "checkin:*")
+	p := browse(t)
+	p.do(chromedp.Navigate(w.served.url+"/door"), chromedp.WaitVisible("#enter"), chromedp.Click("#enter-by-key summary"), chromedp.WaitVisible("#key"),
+		chromedp.SendKeys("#key", k.Key), chromedp.SendKeys("#secret", k.Secret), chromedp.Click("#enter-key button"), chromedp.WaitVisible("#pick-form"))
+	goes := func(event int) {
+		p.do(chromedp.Click(fmt.Sprintf("#pick-events input[value='%d']", event)), chromedp.Click("#pick-form > button"), chromedp.WaitVisible("#code"))
+	}
+	goes(1)
+	w.down()
+	for _, code := range []string{"SOLO", "TEEN"} {
+		p.types(code, kb.Enter)
+		p.sees("unreachable")
+		act := map[string]string{"SOLO": "#result-acts .primary", "TEEN": "#result-acts button:last-child"}[code] // let in, and held
+		p.do(chromedp.Click(act), chromedp.WaitNotVisible("#result"))
+	}
+	p.do(chromedp.Click("#where"), chromedp.WaitVisible("#pick-form"), remembers(`put({nonce: 'old', event: 99, name: 'Natal', code: 'X', at: new Date().toISOString(), door: 'Entrance', let_in: true})`))
+	goes(2)
+	p.types("RET1", kb.Enter)
+	p.sees("unreachable")
+	p.next() // let in
+	p.until(`document.getElementById('away').innerText.includes('1 scan waits in this phone') && document.getElementById('away').innerText.includes('1 scan for Acampamento de verão 2026 waits, too.')`)
+	p.until(`document.getElementById('elsewhere').innerText === '1 guest is held at Acampamento de verão 2026. Choose that event to decide. 1 scan for Natal is still kept in this phone. Show this to the helper at the laptop.'`)
+	w.up()
+	p.until(`document.getElementById('away').hidden && document.getElementById('count-in').textContent === '1'`)
+	if n := w.admissions(); n != 2 {
+		t.Errorf("the store has %d check-ins, want one of each event", n)
+	}
+	p.do(chromedp.Click("#where"), chromedp.WaitVisible("#pick-form"))
+	goes(1)
+	p.do(chromedp.WaitVisible("#waiting-list button"), chromedp.Click("#waiting-list button"))
+	p.sees("admitted", "Eva L.")
 }
 
 func TestARevokedPhoneHandsInItsQueue(t *testing.T) {
@@ -247,5 +302,4 @@ func TestThePageSpeaksItsReadersLanguage(t *testing.T) {
 		t.Errorf("the page takes %d bytes", bytes)
 	}
 	t.Logf("the page takes %d bytes, with both catalogues", bytes)
-	p.clean()
 }

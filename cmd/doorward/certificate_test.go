@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"crypto/tls"
 	"io"
 	"net/http"
@@ -32,25 +31,8 @@ func serveSecured(t *testing.T, flags ...string) *secured {
 		t.Fatal(err)
 	}
 	s.issue(time.Now().Add(time.Hour))
-	ctx, cancel := context.WithCancel(context.Background())
-	ready, done := make(chan string, 1), make(chan int, 1)
-	m := &Main{
-		Args: append([]string{"serve", "--data", filepath.Join(s.dir, "data"), "--listen", "127.0.0.1:0",
-			"--tls-cert", filepath.Join(s.dir, "cert.pem"), "--tls-key", filepath.Join(s.dir, "key.pem")}, flags...),
-		Stdout: s.out, Stderr: s.out, Env: func(string) (string, bool) { return "", false }, Ready: func(a string) { ready <- a },
-	}
-	go func() { done <- m.Run(ctx) }()
-	select {
-	case s.address = <-ready:
-	case code := <-done:
-		t.Fatalf("serve = %d: %s", code, s.out)
-	}
-	t.Cleanup(func() {
-		cancel()
-		if code := <-done; code != 0 {
-			t.Errorf("serve = %d: %s", code, s.out)
-		}
-	})
+	s.address = serveIn(t, filepath.Join(s.dir, "data"), s.out,
+		append(flags, "--tls-cert", filepath.Join(s.dir, "cert.pem"), "--tls-key", filepath.Join(s.dir, "key.pem"))...)
 	s.client = s.newClient()
 	return s
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"time"
 
 	"doorward/cmd/doorward/control"
@@ -10,12 +9,7 @@ import (
 )
 
 func clockCommand(t *tool) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "clock", Short: "Say that the machine's clock is right", Args: cobra.NoArgs,
-		RunE: showHelp,
-	}
-	cmd.AddCommand(clockTrustCommand(t))
-	return cmd
+	return group("clock", "Say that the machine's clock is right", clockTrustCommand(t))
 }
 
 func clockTrustCommand(t *tool) *cobra.Command {
@@ -31,15 +25,10 @@ func clockTrustCommand(t *tool) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if *asJSON {
-				return t.JSON(answer)
-			}
 			var clock struct{ Now time.Time }
-			if err := control.Read(answer, &clock); err != nil {
-				return err
-			}
-			fmt.Fprintf(t.Out, "the clock is trusted: %s\n", clock.Now.In(t.folder.Zone).Format("Monday, 2 January 2006, 15:04:05 MST"))
-			return nil
+			return t.show(answer, *asJSON, &clock, func() error {
+				return t.Printf("the clock is trusted: %s\n", clock.Now.In(t.folder.Zone).Format("Monday, 2 January 2006, 15:04:05 MST"))
+			})
 		})
 	}
 	return cmd

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// compacted is what compacting has done.
+// compacted is the result of compacting.
 type compacted struct {
 	Before int64    `json:"bytes_before"`
 	Bytes  int64    `json:"bytes"`
@@ -46,8 +46,8 @@ func compactCommand(t *tool) *cobra.Command {
 	return cmd
 }
 
-// compact has the store compacted. Without a server it deletes the search index too, if that may hold what was erased: no process updates the
-// index now, and the next server builds it again.
+// compact asks for the store to be compacted. Without a server it also deletes a search index that may hold erased people: no process updates
+// the index now, and the next server builds it again.
 func compact(ctx context.Context, l *control.Line, dir string) (done compacted, err error) {
 	answer, err := l.Call(ctx, control.Get("/control/olderfiles", nil))
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// completeFlags tells a shell which values flags can have. What is no flag's is a file's name.
+// completeFlags tells a shell the values that flags can have. Other words are names of files.
 func completeFlags(root *cobra.Command) {
 	choices := map[string][]string{
 		"kind":  kinds.Names(),
@@ -35,7 +35,7 @@ func completeFlags(root *cobra.Command) {
 	must(root.MarkPersistentFlagFilename("config", "toml"))
 }
 
-// must is for what only a mistake in the program itself makes fail.
+// must panics on an error that only a mistake in this program can cause.
 func must(err error) {
 	if err != nil {
 		panic(err)

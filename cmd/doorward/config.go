@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// configure gives every flag that the command line leaves out its value from the environment, else from the file.
+// configure sets every flag that the command line leaves out, from the environment, else from the file.
 func (m *Main) configure(root, cmd *cobra.Command) error {
 	if err := m.checkEnvironment(root); err != nil {
 		return err
@@ -42,7 +42,7 @@ func (m *Main) configure(root, cmd *cobra.Command) error {
 	return err
 }
 
-// env is a flag's value in the environment; an empty one counts as none.
+// env returns a flag's value in the environment; "" if it is empty or missing.
 func (m *Main) env(flag string) string {
 	v, _ := m.Env(variable(flag))
 	return v
@@ -54,7 +54,7 @@ const settingPrefix = archive.SettingPrefix
 // isSetting reports whether a variable, as NAME=value, is a setting.
 func isSetting(variable string) bool { return strings.HasPrefix(variable, settingPrefix) }
 
-// variable is a flag's name in the environment: DOORWARD_METRICS_LISTEN.
+// variable returns a flag's name in the environment: DOORWARD_METRICS_LISTEN.
 func variable(flag string) string {
 	return settingPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
@@ -93,8 +93,7 @@ func (m *Main) readConfig(root, cmd *cobra.Command) (map[string][]string, error)
 	return values, nil
 }
 
-// settingName is the flag that a setting of the file means: it may be written with underscores, and a list in the plural; "" for
-// none.
+// settingName returns the flag that a setting of the file means; "" = none. The setting may have underscores, and a list may be in the plural.
 func settingName(given string, known map[string]*pflag.Flag) string {
 	name := strings.ReplaceAll(given, "_", "-")
 	if f := known[name]; f != nil {
@@ -116,7 +115,7 @@ func collectFlags(cmd *cobra.Command, into map[string]*pflag.Flag) {
 	}
 }
 
-// asTexts is a value of the file as a flag of a type takes it; a list is given once for each.
+// asTexts returns a value of the file as texts that a flag of this type takes, one for each item of a list.
 func asTexts(v any, flag string) (texts []string, ok bool) {
 	list, many := v.([]any)
 	if !many {
@@ -146,7 +145,7 @@ func asTexts(v any, flag string) (texts []string, ok bool) {
 // isList reports whether a flag may be given more than once.
 func isList(flag string) bool { return flag == "stringSlice" || flag == "stringArray" }
 
-// wanted names what the file writes for a flag of a type.
+// wanted names the value that the file may have for a flag of this type.
 func wanted(flag string) string {
 	switch flag {
 	case "bool":

@@ -39,3 +39,17 @@ func TestACommandThatIsStoppedSaysWhatMayHaveBeenDone(t *testing.T) {
 		s.Close()
 	}
 }
+
+// TestAServerThatDiesIsSaidWithoutItsAddress: the address within the socket says nothing to a person.
+func TestAServerThatDiesIsSaidWithoutItsAddress(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	defer s.Close()
+	dial := func(context.Context, string, string) (net.Conn, error) {
+		return net.Dial("tcp", s.Listener.Addr().String())
+	}
+	l := &control.Line{Client: &http.Client{Transport: &http.Transport{DialContext: dial}}}
+	_, err := l.Call(t.Context(), control.Post("/import", nil))
+	if !errors.Is(err, control.ErrNoAnswer) || strings.Contains(err.Error(), "http") {
+		t.Errorf("error = %v, want that the server did not answer", err)
+	}
+}

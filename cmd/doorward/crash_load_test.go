@@ -1,6 +1,7 @@
 package main
 
 import (
+	"doorward/kv/kvtest"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -240,21 +241,5 @@ func (r *reply) number(name string) float64 {
 
 // decision is what either surface decided about a code.
 func (r *reply) decision() (outcome, id, at string) {
-	if r.status == 204 {
-		return "admitted", r.header.Get("X-Checkin-Id"), r.header.Get("X-Checkin-At")
-	}
-	type ruling struct {
-		Outcome    string
-		CheckinID  string `json:"checkin_id"`
-		AdmittedAt string `json:"admitted_at"`
-	}
-	var b struct {
-		ruling
-		Error struct{ Details ruling }
-	}
-	_ = json.Unmarshal([]byte(r.body), &b) // anything else decides nothing
-	if r.status == 409 {
-		b.ruling = b.Error.Details
-	}
-	return b.Outcome, b.CheckinID, b.AdmittedAt
+	return kvtest.Decided(r.status, r.header, r.body)
 }

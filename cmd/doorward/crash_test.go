@@ -14,7 +14,7 @@ import (
 
 const (
 	kills         = 21
-	killsOfSample = 5
+	killsOfSample = 3
 	doors         = 16 // clients at doors, two of them for each code
 	offices       = 8  // clients that write people
 	roundCodes    = 120

@@ -48,11 +48,18 @@ func TestDamageIsToldByFileBucketAndBackup(t *testing.T) {
 			t.Errorf("%s the store's file is another: %v", when, err)
 		}
 	}
+	p.bothWays(told)
+}
+
+// bothWays calls told without a server, and again beside one. It returns the server, which is killed when the test ends.
+func (p *program) bothWays(told func(when string)) *serving1 {
+	p.Helper()
 	told("without a server")
 	s := p.serve()
-	defer func() {
+	p.Cleanup(func() {
 		s.kill()
 		<-s.exited
-	}()
+	})
 	told("beside a server")
+	return s
 }

@@ -99,13 +99,7 @@ func TestVerifyAndExportGoOnPastEachDamagedValue(t *testing.T) {
 					t.Errorf("export %s says %q", when, stderr)
 				}
 			}
-			told("without a server")
-			s := p.serve()
-			defer func() {
-				s.kill()
-				<-s.exited
-			}()
-			told("beside a server")
+			s := p.bothWays(told)
 			resp, err := http.Get(s.url + "/readyz")
 			if err != nil {
 				t.Fatal(err)

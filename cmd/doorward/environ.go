@@ -14,14 +14,14 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// machineID is the one setting that is a variable alone: it belongs to a machine, and no file or command line may carry it to another.
+// machineID is the only setting that is just a variable. It belongs to a machine, and no file or command line may carry it to another.
 const machineID = "machine-id"
 
 // machineFile holds an id that no two machines have in common, on systems that have one.
 const machineFile = "/etc/machine-id"
 
-// machine tells this machine from others, and keeps its id secret; "" = unknown. DOORWARD_MACHINE_ID replaces the system's id where that
-// changes though the machine does not, as in a container.
+// machine returns a hash of this machine's id; "" = unknown. DOORWARD_MACHINE_ID replaces the system's id if that changes although the machine
+// does not, as in a container.
 func (m *Main) machine() string {
 	id := []byte(m.env(machineID))
 	if len(id) == 0 {
@@ -34,16 +34,15 @@ func (m *Main) machine() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// notSettings are variables that begin as settings do and are none: those of this project's own tests and benchmarks, and those that
-// Kubernetes gives every container for a service of the name doorward.
+// notSettings matches variables with the prefix of settings that are none: those of this project's tests and benchmarks, and those that
+// Kubernetes gives every container for a service with the name doorward.
 var notSettings = []*regexp.Regexp{
 	regexp.MustCompile(`^DOORWARD_(CHECK|CRASH|BENCH(_PROFILE)?|DISK|POWERCUT|PROOF|SEED|TORTURE_SECONDS|TEST_[A-Z_]+)=`),
 	regexp.MustCompile(`^DOORWARD_(SERVICE_(HOST|PORT)(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_[A-Z]+)?)=`),
 	regexp.MustCompile(`^DOORWARD_PORT=(tcp|udp|sctp)://`),
 }
 
-// checkEnvironment refuses a variable that no command has a flag for: its setting would be ignored in silence. An empty variable counts as
-// none.
+// checkEnvironment refuses a variable without a flag in any command, because its setting would be ignored in silence. It ignores empty variables.
 func (m *Main) checkEnvironment(root *cobra.Command) error {
 	if m.Environ == nil {
 		return nil
@@ -66,8 +65,8 @@ func (m *Main) checkEnvironment(root *cobra.Command) error {
 	return nil
 }
 
-// nearest is the settings that a wrong name resembles most, as the end of a sentence; "" where it resembles none. All names begin with a prefix,
-// which does not count.
+// nearest returns the settings that are most like a wrong name, as the end of a sentence; "" if none is like it. It compares the names without
+// their prefix.
 func nearest(prefix, name string, names []string) string {
 	const furthest = 4 // more edits than that make another name
 	c := &cobra.Command{}

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// erased is what an erasure has taken away, as the handler answers it.
+// erased counts what an erasure has removed, as the handler answers it.
 type erased struct {
 	Tickets     int64
 	Memberships int64
@@ -38,16 +38,11 @@ func (e erasable) question() string {
 	return fmt.Sprintf("Erase %s (person %d) for good? Type yes: ", e.Name, e.ID)
 }
 
-// errUnconfirmed is an erasure without a yes.
+// errUnconfirmed says that no one has confirmed an erasure.
 var errUnconfirmed = console.Usage(errors.New("nothing was erased; --yes says that it shall be"))
 
 func eraseCommand(t *tool) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "erase", Short: "Erase somebody for good", Args: cobra.NoArgs,
-		RunE: showHelp,
-	}
-	cmd.AddCommand(erasePersonCommand(t))
-	return cmd
+	return group("erase", "Erase somebody for good", erasePersonCommand(t))
 }
 
 func erasePersonCommand(t *tool) *cobra.Command {
@@ -79,7 +74,7 @@ func erasePersonCommand(t *tool) *cobra.Command {
 	return cmd
 }
 
-// confirm asks for a yes, on a terminal only.
+// confirm asks for a yes. It asks on a terminal only, and fails elsewhere.
 func confirm(ctx context.Context, t *tool, question string) error {
 	if f, ok := t.In.(*os.File); ok {
 		if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
@@ -108,7 +103,7 @@ type erasing struct {
 	asJSON bool
 }
 
-// erase erases a person, also a person that was erased before: records may have come since.
+// erase erases a person. A person may be erased twice, because records may have come since.
 func erase(ctx context.Context, t *tool, l *control.Line, who erasing) error {
 	id := who.ID
 	q := url.Values{"id": {strconv.FormatInt(id, 10)}}

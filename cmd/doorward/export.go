@@ -66,7 +66,7 @@ const exportExamples = `  # everything, to keep or to import elsewhere
   # the people, to change in a spreadsheet and to import again
   doorward export --data data --kind person people.csv`
 
-// formatOf is the format of a file's ending; "" = NDJSON.
+// formatOf returns the format by a file's ending; "" = NDJSON.
 func formatOf(name string) string {
 	if ending := strings.ToLower(strings.TrimPrefix(filepath.Ext(name), ".")); slices.Contains(formats.Formats, ending) {
 		return ending
@@ -74,13 +74,13 @@ func formatOf(name string) string {
 	return ""
 }
 
-// exporting is what is exported, and where to.
+// exporting is the kind and format of an export, and where it goes.
 type exporting struct {
 	kind, format string // "" = all; NDJSON
 	w            io.Writer
 }
 
-// export writes the records, and returns what is left out because it is damaged; "" = nothing.
+// export writes the records, and returns a sentence about the damaged ones that it leaves out; "" = none.
 func export(ctx context.Context, l *control.Line, e exporting) (without string, err error) {
 	q := url.Values{}
 	if e.format != "" {

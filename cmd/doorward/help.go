@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// helpCommand prints a page of the manual, or how a command is used. A topic goes before a command of the same name; --help lists the
-// flags of the command. program is how the reader has called this program.
+// helpCommand prints a page of the manual, or the usage of a command. A topic goes before a command of the same name; --help lists the flags
+// of the command. program is the name by which the reader has called this program.
 func helpCommand(program string) *cobra.Command {
 	return &cobra.Command{
 		Use: "help [TOPIC | COMMAND]", Short: "Print a page of the manual, or how a command is used",
@@ -33,7 +33,7 @@ func helpCommand(program string) *cobra.Command {
 	}
 }
 
-// topicNamed is the topic that the words name, if they name one.
+// topicNamed returns the topic that the words name, if they name one.
 func topicNamed(args []string) (help.Topic, bool) {
 	if len(args) != 1 {
 		return help.Topic{}, false
@@ -62,7 +62,7 @@ func topicList() string {
 	return b.String()
 }
 
-// helpWords are the words that can follow help and these words.
+// helpWords lists the words that can follow help and these words.
 func helpWords(root *cobra.Command, args []string) (words []string) {
 	if len(args) == 0 {
 		for _, t := range help.Topics() {

@@ -22,7 +22,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// importing is what import is told.
+// importing has the flags of import.
 type importing struct {
 	kind    string
 	event   int64
@@ -35,6 +35,7 @@ type importing struct {
 	zone    string
 	types   []string
 	entered bool
+	again   bool
 	yes     bool
 	dryRun  bool
 	asJSON  bool
@@ -45,7 +46,7 @@ const importLong = `Read records from a CSV, NDJSON or XLSX file; - is standard 
 The columns are chosen by their titles and by what stands in them. Before anything is written, a table on standard error shows
 which column gives which field, how many tickets there are of each state, and which rows would be refused. On a terminal the
 command then asks. A column that may decide who gets in and that is not understood stops the import; the message says which
-flag decides.`
+flag decides. A row that would let in a ticket that is blocked, refunded or cancelled here is refused.`
 
 const importExamples = `  # a list of tickets, from a ticket shop or a spreadsheet
   doorward import --data data --kind ticket --event 7 tickets.csv
@@ -59,6 +60,8 @@ const importExamples = `  # a list of tickets, from a ticket shop or a spreadshe
   doorward import --data data --kind ticket --event 7 --ignore 'Status do convite' list.csv
   # of a shop's list only the tickets, and whoever came in is checked in
   doorward import --data data --kind ticket --event 7 --from pretix-positions --only-type 'Adulto,Criança' --checkins orders.csv
+  # staff have blocked tickets here, and the list decides all the same
+  doorward import --data data --kind ticket --event 7 --reinstate tickets.csv
   # one sheet of several, the day before the month, times of another zone
   doorward import --data data --kind ticket --event 7 --sheet 'Lote 1' --dates dmy --zone America/Manaus list.xlsx
   # people, without being asked
@@ -103,11 +106,12 @@ func (im *importing) flags(cmd *cobra.Command) {
 	f.StringVar(&im.zone, "zone", "", "the time zone of times that name none; the server's, if not given")
 	f.StringArrayVar(&im.types, "only-type", nil, "a type of tickets that is taken; the others are left out")
 	f.BoolVar(&im.entered, "checkins", false, "check in the tickets that the file says were used")
+	f.BoolVar(&im.again, "reinstate", false, "let in again tickets that are blocked, refunded or cancelled here, where the file says so")
 	f.BoolVar(&im.yes, "yes", false, "do not ask")
 	f.BoolVar(&im.dryRun, "dry-run", false, "decide everything and write nothing")
 }
 
-// runImport shows how the file is read, asks, and writes. Without a yes there is no answer.
+// runImport shows how the file is read, asks, and writes. The answer is nil if the operator does not say yes.
 func runImport(ctx context.Context, t *tool, im *importing, f *importer.Source) (json.RawMessage, error) {
 	if im.dryRun || !f.Lines {
 		answer, err := planImport(ctx, t, im, f)
@@ -144,7 +148,7 @@ func planImport(ctx context.Context, t *tool, im *importing, f *importer.Source)
 	return answer, err
 }
 
-// agreed asks on a terminal whether to write what was shown. Elsewhere it does not ask, and the server refuses an import that needs a look
+// agreed asks on a terminal whether to write the import. Elsewhere it does not ask, and the server refuses an import that a person must look at
 // first.
 func agreed(ctx context.Context, t *tool, im *importing, f *importer.Source) (bool, error) {
 	if im.yes || f.Stdin || !console.IsTerminal(t.In) {
@@ -162,10 +166,7 @@ func agreed(ctx context.Context, t *tool, im *importing, f *importer.Source) (bo
 }
 
 func sendImport(ctx context.Context, o control.Opening, im *importing, f *importer.Source) (answer json.RawMessage, err error) {
-	body, err := f.Reader()
-	if err != nil {
-		return nil, err
-	}
+	body := f.Reader()
 	defer func() { _ = body.Close() }() // it was only read
 	err = control.With(ctx, o, func(l *control.Line) error {
 		answer, err = l.Follow(ctx, im.request(body, f.Size))
@@ -177,7 +178,7 @@ func sendImport(ctx context.Context, o control.Opening, im *importing, f *import
 	return answer, err
 }
 
-// tryImport finds what is wrong with an import as a whole. For a large file it checks the flags alone.
+// tryImport finds faults of the import as a whole. For a large file it checks the flags alone.
 func tryImport(ctx context.Context, l *control.Line, im *importing, f *importer.Source) error {
 	dry := *im
 	dry.dryRun = true
@@ -206,7 +207,7 @@ func (im *importing) query() url.Values {
 	if im.event != 0 {
 		q.Set("event", strconv.FormatInt(im.event, 10))
 	}
-	for name, set := range map[string]bool{"dry_run": im.dryRun, "checkins": im.entered, "yes": im.yes} {
+	for name, set := range map[string]bool{"dry_run": im.dryRun, "checkins": im.entered, "reinstate": im.again, "yes": im.yes} {
 		if set {
 			q.Set(name, "true")
 		}
@@ -219,7 +220,7 @@ func (im *importing) query() url.Values {
 	return q
 }
 
-// reportImport prints what became of a file's rows; rows refused make the command fail.
+// reportImport prints the result of a file's rows. Refused rows make the command fail.
 func reportImport(t *tool, answer json.RawMessage, im *importing) error {
 	rep, err := importer.ReadReport(answer)
 	if err != nil {

@@ -23,28 +23,28 @@ func run(ctx context.Context, stdin io.Reader, args ...string) (code int, stdout
 	return code, out.String(), errs.String()
 }
 
-// serveIn runs a server on a folder until the test ends.
-func serveIn(t *testing.T, dir string) {
+// serveIn runs a server on a folder until the test ends, and returns its address.
+func serveIn(t testing.TB, dir string, out *output, flags ...string) (address string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, done := make(chan string, 1), make(chan int, 1)
-	var out output
 	m := &Main{
-		Args: []string{"serve", "--data", dir, "--listen", "127.0.0.1:0"}, Stdout: &out, Stderr: &out,
+		Args: append([]string{"serve", "--data", dir, "--listen", "127.0.0.1:0"}, flags...), Stdout: out, Stderr: out,
 		Env: func(string) (string, bool) { return "", false }, Ready: func(a string) { ready <- a },
 	}
 	go func() { done <- m.Run(ctx) }()
 	select {
-	case <-ready:
+	case address = <-ready:
 	case code := <-done:
-		t.Fatalf("serve = %d: %s", code, &out)
+		t.Fatalf("serve = %d: %s", code, out)
 	}
 	t.Cleanup(func() {
 		cancel()
 		if code := <-done; code != 0 {
-			t.Errorf("serve = %d: %s", code, &out)
+			t.Errorf("serve = %d: %s", code, out)
 		}
 	})
+	return address
 }
 
 // whenItGrows calls stop once the file of a store is longer than it is now, and ends with ctx.
@@ -83,7 +83,7 @@ func TestAnInterruptedImportIsCompletedByTheNext(t *testing.T) {
 			t.Fatalf("import of the event = %d: %s", code, errs)
 		}
 		if beside {
-			serveIn(t, dir)
+			serveIn(t, dir, &output{})
 		}
 		tickets := []string{"import", "--data", dir, "--kind", "ticket", "--event", "7", "--json", "-"}
 		cut, stop := context.WithCancel(ctx)

@@ -45,12 +45,7 @@ type key struct {
 }
 
 func keysCommand(t *tool) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "keys", Short: "Make, list and revoke the keys of integrations and doors", Args: cobra.NoArgs,
-		RunE: showHelp,
-	}
-	cmd.AddCommand(keysAddCommand(t), keysListCommand(t), keysRevokeCommand(t))
-	return cmd
+	return group("keys", "Make, list and revoke the keys of integrations and doors", keysAddCommand(t), keysListCommand(t), keysRevokeCommand(t))
 }
 
 func keysAddCommand(t *tool) *cobra.Command {
@@ -88,7 +83,7 @@ func keysAddCommand(t *tool) *cobra.Command {
 	return cmd
 }
 
-// keysAddLong lists what a key can be allowed.
+// keysAddLong lists the permissions that a key can have.
 func keysAddLong() string {
 	resources, methods := auth.PermissionWords()
 	return "Make a key and print its secret, which is shown this once.\n\n" +
@@ -105,7 +100,7 @@ const keysAddExamples = `  # the first key, which may do everything
   # a website that reads the people of two churches, until the end of January
   doorward keys add --data data --name site --level church:3,4 --allow people:GET --expires 2027-01-31`
 
-// expiry is when a key ends that is good for so long, or up to the end of a day; zero = never.
+// expiry reads when a key ends: after a time, or at the end of a day; zero = never.
 func expiry(text string, now time.Time, zone *time.Location) (time.Time, error) {
 	wrong := fmt.Errorf("--expires %s: how long is wanted, as 48h or 30d, or a day to come, as %s", text, now.AddDate(0, 0, 30).Format(time.DateOnly))
 	if text == "" || text == "0" {
@@ -184,18 +179,24 @@ func isRevoked(ctx context.Context, l *control.Line, id int64) bool {
 }
 
 func keysListCommand(t *tool) *cobra.Command {
-	cmd := &cobra.Command{Use: "list", Short: "List the keys", Args: cobra.NoArgs}
+	shape := func(keys []key) any { return map[string]any{"count": len(keys), "results": keys} }
+	return listCommand(t, "List the keys", keysPath, shape, printKeys)
+}
+
+// listCommand lists what the handler has under a path. shape is what --json prints.
+func listCommand[T any](t *tool, short, path string, shape func([]T) any, print func(*tool, []T) error) *cobra.Command {
+	cmd := &cobra.Command{Use: "list", Short: short, Args: cobra.NoArgs}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return t.with(cmd.Context(), control.Need{}, func(l *control.Line) error {
-			keys, err := control.List[key](cmd.Context(), l, keysPath)
+			all, err := control.List[T](cmd.Context(), l, path)
 			switch {
 			case err != nil:
 				return err
 			case *asJSON:
-				return t.JSON(map[string]any{"count": len(keys), "results": keys})
+				return t.JSON(shape(all))
 			}
-			return printKeys(t, keys)
+			return print(t, all)
 		})
 	}
 	return cmd

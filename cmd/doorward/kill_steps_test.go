@@ -15,7 +15,7 @@ import (
 )
 
 // cutStepsShare is how many points there are for each one that a sample dies at.
-const cutStepsShare = 4
+const cutStepsShare = 6
 
 // cutStep is a command that dies at a point, and what comes before it.
 type cutStep struct {
@@ -33,7 +33,7 @@ func cutSteps() []cutStep {
 		{points: []crash.Point{crash.BeforeFile, crash.AfterFile, crash.BeforeCommit, crash.AfterCommit, crash.BeforeReplace, crash.AfterReplace},
 			args: []string{"restore", "--replace", "BACKUP"}, whole: true, prepare: func(k *killing) { k.command("", "backup", "BACKUP") }},
 		{points: []crash.Point{crash.BeforeFile, crash.AfterFile}, args: []string{"backup", "BACKUP"}, whole: true},
-		{points: []crash.Point{crash.BeforeLog, crash.AfterLog, crash.BeforeFold, crash.AfterFold, crash.BeforeAlone, crash.AfterAlone},
+		{points: []crash.Point{crash.BeforeLog, crash.AfterLog, crash.BeforeFold, crash.AmongFolds, crash.AfterFold, crash.BeforeAlone, crash.AfterAlone},
 			args: []string{"keys", "add", "--name", "y", "--level", "denomination"}, whole: true, prepare: func(k *killing) { k.command("", "keys", "list") }},
 		{points: []crash.Point{crash.BeforeCompacted, crash.AfterCompacted}, args: []string{"compact"}, whole: true},
 		{points: []crash.Point{crash.BeforeAside, crash.AfterAside}, args: []string{"serve", "--listen", "127.0.0.1:0"},
@@ -49,10 +49,10 @@ func TestCutStepsLeaveAStore(t *testing.T) {
 	path := builtWith(t, "crashpoints")
 	template := newKillTemplate(t, path)
 	met := slices.Clone(killPoints) // those have a test of their own
-	turn := proof.Seed(t)
+	chosen := proof.Sampled(proof.Seed(t), cutStepsShare)
 	cuts := func(point crash.Point, cut func(*testing.T)) {
 		met = append(met, point)
-		if turn++; proof.Full() || turn%cutStepsShare == 0 {
+		if chosen() {
 			t.Run(string(point), cut)
 		}
 	}

@@ -18,7 +18,7 @@ import (
 
 const (
 	killStores         = 20 // each with so many
-	killStoresOfSample = 3
+	killStoresOfSample = 2
 	killsOfStore       = 15
 	killDoors          = 6 // clients
 	killTickets        = 6 // that one life of a server brings to the doors anew

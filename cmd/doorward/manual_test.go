@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -160,16 +159,11 @@ func (r *reader) follow(blocks []*block) {
 	}
 }
 
-// choosePorts finds free ports for those that the pages name.
+// choosePorts chooses free ports for those that the pages name.
 func (r *reader) choosePorts() {
 	r.ports = map[string]string{}
 	for _, port := range []string{"8080", "8081", "8443", "9090"} {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			r.Fatal(err)
-		}
-		defer l.Close() // until all are chosen
-		_, r.ports[port], _ = net.SplitHostPort(l.Addr().String())
+		r.ports[port] = choosePort(r)
 	}
 }
 

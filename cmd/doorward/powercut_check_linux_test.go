@@ -12,6 +12,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/auth"
 	"doorward/kv/door"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/table"
 )
@@ -103,7 +104,7 @@ func (w *cutWants) check(s *kv.Store) (v cutVerdict) {
 	if ids, err := s.Desk.IDs(auth.Operator(), record.Ticket); err != nil || len(ids) < w.Tickets {
 		return cutVerdict{Problem: fmt.Sprintf("%d of %d imported tickets, %v", len(ids), w.Tickets, err), Lost: 1}
 	}
-	if w.Kept != nil && !kept1(s.Tables.Dir(), w.Kept) {
+	if w.Kept != nil && !kept1(s.Tables.Folder.Dir, w.Kept) {
 		return cutVerdict{Problem: "no file beside the store holds what it held before", Lost: len(w.Kept)}
 	}
 	return w.goOn(s)
@@ -111,13 +112,13 @@ func (w *cutWants) check(s *kv.Store) (v cutVerdict) {
 
 // goOn checks in: who was admitted before the cut is not admitted again, and others are.
 func (w *cutWants) goOn(s *kv.Store) cutVerdict {
-	for code, want := range map[string]table.Outcome{w.Used: door.AlreadyAdmitted, w.Fresh: table.Admitted} {
+	for code, want := range map[string]outcome.Outcome{w.Used: outcome.AlreadyAdmitted, w.Fresh: outcome.Admitted} {
 		if w.Event == 0 || code == "" {
 			continue
 		}
 		if d, err := s.Door.CheckIn(auth.Operator(), door.Attempt{Event: w.Event, Code: code}); err != nil || d.Outcome != want {
 			v := cutVerdict{Problem: fmt.Sprintf("check-in of %s after the cut: %q, %v, want %s", code, d.Outcome, err, want)}
-			if d.Outcome == table.Admitted {
+			if d.Outcome == outcome.Admitted {
 				v.Double = 1
 			}
 			return v

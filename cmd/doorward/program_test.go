@@ -6,16 +6,41 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"doorward/kv/kvtest/proof"
 )
+
+// ports counts the ports that were chosen, from a number that is another one each time.
+var ports atomic.Uint32
+
+func init() { ports.Store(rand.Uint32N(1 << 20)) }
+
+// choosePort chooses a free port that stays the test's own while its server is down: the system gives ports from 32768 on to those who ask
+// for any, and to each connection that begins here.
+func choosePort(t testing.TB) string {
+	t.Helper()
+	const first, many = 20_000, 10_000
+	for range many {
+		port := strconv.Itoa(first + int(ports.Add(1)%many))
+		if l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", port)); err == nil {
+			_ = l.Close() // for the server
+			return port
+		}
+	}
+	t.Fatal("no port is free")
+	return ""
+}
 
 // compiled builds the program as its users run it, and answers its path. A test of it is left to the runs without the race detector, which
 // would not see it.
@@ -54,12 +79,13 @@ type builds struct {
 
 var programs = builds{paths: map[string]string{}}
 
-// suite are all tests, and the removal of what they have built.
+// suite are all tests, and the end of what they share.
 type suite struct{ *testing.M }
 
 // Run implements the interface of testscript.Main.
 func (s suite) Run() int {
 	code := s.M.Run()
+	chromium.end()
 	if err := os.RemoveAll(programs.dir); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return max(code, 1)

@@ -85,11 +85,7 @@ func serveBehindProxy(t *testing.T) *proxied {
 	if err := p.ca.issue(dir, time.Now().Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.front = free.Addr().String()
+	p.front = net.JoinHostPort("127.0.0.1", choosePort(t))
 	conf := fmt.Sprintf("daemon off;\nmaster_process off;\npid %[1]s/nginx.pid;\nerror_log stderr warn;\nevents {}\nhttp {\naccess_log off;\n"+
 		"client_body_temp_path %[1]s/body;\nproxy_temp_path %[1]s/proxy;\nfastcgi_temp_path %[1]s/fastcgi;\nuwsgi_temp_path %[1]s/uwsgi;\nscgi_temp_path %[1]s/scgi;\n%[2]s}\n",
 		dir, recipe(t, map[string]string{
@@ -99,7 +95,6 @@ func serveBehindProxy(t *testing.T) *proxied {
 	if err := os.WriteFile(filepath.Join(dir, "nginx.conf"), []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_ = free.Close() // for nginx
 	cmd, said := exec.Command(program, "-p", dir, "-c", filepath.Join(dir, "nginx.conf")), &output{}
 	cmd.Stderr = said
 	diesWithTest(cmd)
@@ -124,23 +119,7 @@ func serveBehindProxy(t *testing.T) *proxied {
 
 // serve runs the server as the manual says.
 func (p *proxied) serve(dir string) (address string) {
-	ctx, cancel := context.WithCancel(context.Background())
-	ready, done, out := make(chan string, 1), make(chan int, 1), &output{}
-	m := &Main{
-		Args:   []string{"serve", "--data", dir, "--listen", "127.0.0.1:0", "--trusted-proxy", "127.0.0.1", "--allowed-host", "porta.example", "--auth-failures", "2"},
-		Stdout: out, Stderr: out, Env: func(string) (string, bool) { return "", false }, Ready: func(a string) { ready <- a },
-	}
-	go func() { done <- m.Run(ctx) }()
-	p.Cleanup(func() {
-		cancel()
-		<-done
-	})
-	select {
-	case address = <-ready:
-	case code := <-done:
-		p.Fatalf("serve = %d: %s", code, out)
-	}
-	return address
+	return serveIn(p, dir, &output{}, "--trusted-proxy", "127.0.0.1", "--allowed-host", "porta.example", "--auth-failures", "2")
 }
 
 // from is a client with an address of its own, which finds the name of the server at nginx.

@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// pulling is what pull is told.
+// pulling has the flags of pull.
 type pulling struct {
 	from       string
 	key        string
@@ -105,7 +105,7 @@ func (p *pulling) request() (r control.Request, err error) {
 	}), nil
 }
 
-// reportPull prints what came. What was not read to its end, or refused, makes the command fail.
+// reportPull prints the result. A list that was not read to its end, or a refused record, makes the command fail.
 func reportPull(t *tool, answer json.RawMessage, p *pulling) error {
 	var rep pull.Report
 	if err := control.Read(answer, &rep); err != nil {
@@ -148,7 +148,7 @@ func printPull(t *tool, rep *pull.Report) error {
 	return nil
 }
 
-// readHow says of a list what its numbers do not.
+// readHow returns a remark about how a list was read; "" = none.
 func readHow(k *pull.Kind) string {
 	switch {
 	case k.Changes:
@@ -159,7 +159,7 @@ func readHow(k *pull.Kind) string {
 	return ""
 }
 
-// printPulled prints what needs a look.
+// printPulled prints the lists, records and notes that a person should look at.
 func printPulled(t *tool, rep *pull.Report) {
 	for _, k := range rep.Kinds {
 		if k.NotReadable != "" {

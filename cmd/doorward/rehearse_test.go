@@ -140,32 +140,16 @@ func TestARehearsalScansAllTicketsOfACopy(t *testing.T) {
 func TestARehearsalBesideAServer(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
-	ctx, cancel := context.WithCancel(context.Background())
-	ready, done := make(chan string, 1), make(chan int, 1)
-	out := &output{}
-	m := &Main{Args: []string{"serve", "--data", s.dir, "--listen", "127.0.0.1:0"}, Stdout: out, Stderr: out,
-		Env: func(string) (string, bool) { return "", false }, Ready: func(a string) { ready <- a }}
-	go func() { done <- m.Run(ctx) }()
-	select {
-	case <-ready:
-	case code := <-done:
-		t.Fatalf("serve = %d: %s", code, out)
-	}
-	defer func() {
-		cancel()
-		if code := <-done; code != 0 {
-			t.Errorf("serve = %d: %s", code, out)
-		}
-	}()
+	serveIn(t, s.dir, &output{})
 	export := func() string {
-		code, text, errs := run(ctx, strings.NewReader(""), "export", "--data", s.dir)
+		code, text, errs := run(t.Context(), strings.NewReader(""), "export", "--data", s.dir)
 		if code != exitDone {
 			t.Fatal(errs)
 		}
 		return text
 	}
 	keys := func() string {
-		_, text, _ := run(ctx, strings.NewReader(""), "keys", "list", "--json", "--data", s.dir)
+		_, text, _ := run(t.Context(), strings.NewReader(""), "keys", "list", "--json", "--data", s.dir)
 		return text
 	}
 	records, before := export(), keys()
@@ -175,7 +159,7 @@ func TestARehearsalBesideAServer(t *testing.T) {
 	if export() != records || keys() != before {
 		t.Error("the rehearsal has changed records or keys")
 	}
-	code, text, errs := run(ctx, strings.NewReader(""), "status", "--json", "--event", "7", "--data", s.dir)
+	code, text, errs := run(t.Context(), strings.NewReader(""), "status", "--json", "--event", "7", "--data", s.dir)
 	if code != exitDone || !strings.Contains(text, `"admitted":0`) {
 		t.Errorf("status = %d: %s%s", code, text, errs)
 	}
@@ -212,7 +196,7 @@ func TestARehearsalSaysWhatIsMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Tables.MeasureClock("centre", 10*time.Minute, time.Now()); err != nil {
+	if err := store.Tables.Clock.Measure("centre", 10*time.Minute, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if err := store.Close(); err != nil {

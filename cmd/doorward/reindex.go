@@ -17,13 +17,7 @@ func reindexCommand(t *tool) *cobra.Command {
 				return err
 			}
 			var made struct{ Documents int64 }
-			if err := control.Read(answer, &made); err != nil {
-				return err
-			}
-			if *asJSON {
-				return t.JSON(answer)
-			}
-			return t.Printf("indexed %s records\n", console.Number(made.Documents))
+			return t.show(answer, *asJSON, &made, func() error { return t.Printf("indexed %s records\n", console.Number(made.Documents)) })
 		})
 	}
 	return cmd

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,7 +23,7 @@ type tool struct {
 	folder *folder.Folder
 }
 
-// open says which store a command is about, and what it needs of the store.
+// open returns how a command opens its store. need is what the command needs of it.
 func (t *tool) open(need control.Need) control.Opening {
 	return control.Opening{Folder: t.folder, Console: t.Console, Version: versionText(), Need: need}
 }
@@ -30,6 +31,17 @@ func (t *tool) open(need control.Need) control.Opening {
 // with runs do with a line to the folder's store.
 func (t *tool) with(ctx context.Context, need control.Need, do func(*control.Line) error) error {
 	return control.With(ctx, t.open(need), do)
+}
+
+// show prints the answer of the handler: as it is for --json, else by print, once the answer is read into v.
+func (t *tool) show(answer json.RawMessage, asJSON bool, v any, print func() error) error {
+	if asJSON {
+		return t.JSON(answer)
+	}
+	if err := control.Read(answer, v); err != nil {
+		return err
+	}
+	return print()
 }
 
 // root builds the command tree. began tells, after it ran, whether a command got as far as its own work. An error before that is one of usage.
@@ -102,11 +114,17 @@ func (t *tool) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// showHelp is what a command with others below it does.
+// showHelp prints the help of a command with others below it.
 func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
-// onlyTells reports whether a command only says how others are used, and needs no settings for that: a command with others below it, or one
-// that the library adds.
+// group is a command that only has others below it.
+func group(use, short string, below ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: showHelp}
+	cmd.AddCommand(below...)
+	return cmd
+}
+
+// onlyTells reports whether a command only prints help, and needs no settings: a command with others below it, or one that the library adds.
 func onlyTells(cmd *cobra.Command) bool {
 	if !cmd.HasParent() || cmd.HasSubCommands() {
 		return true
@@ -117,14 +135,24 @@ func onlyTells(cmd *cobra.Command) bool {
 	return slices.Contains([]string{"help", "completion", cobra.ShellCompRequestCmd}, cmd.Name())
 }
 
-// strictly has the command that the library adds refuse words which mean nothing, as the program's own do.
+// strictly makes the library's command completion refuse unknown words, as the program's own commands do.
 func strictly(root *cobra.Command) {
+	root.SetFlagErrorFunc(flagFault)
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "completion" {
-			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+			cmd.RunE = showHelp
 		}
 	}
+}
+
+// flagFault says what a flag takes, where it was given another value. A flag with a type of its own says it itself.
+func flagFault(_ *cobra.Command, err error) error {
+	bad := new(pflag.InvalidValueError)
+	if !errors.As(err, &bad) || !slices.Contains([]string{"int", "int64", "duration", "bool"}, bad.GetFlag().Value.Type()) {
+		return err
+	}
+	return fmt.Errorf("--%s %s: %s is wanted", bad.GetFlag().Name, bad.GetValue(), wanted(bad.GetFlag().Value.Type()))
 }
 
 // findZone finds the congregation's time zone. An empty name is refused: it means UTC, where days begin at another hour.
@@ -138,7 +166,7 @@ func findZone(f *folder.Folder) (err error) {
 	return nil
 }
 
-// words wants so many words behind a command, and says how it is written where there are others.
+// words requires n words after a command. Its error shows how the command is written.
 func words(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == n {

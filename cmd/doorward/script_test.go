@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -61,7 +62,12 @@ func TestScripts(t *testing.T) {
 			}
 			e.Setenv("REPO", repo)
 			e.Values[servers{}] = &running{servers: map[string]*running1{}, links: map[string]*link{}, gateways: map[string]*gateway{}, processes: map[string]func(){}}
-			e.Defer(func() { e.Values[servers{}].(*running).stopAll() })
+			e.Defer(func() {
+				said := e.Values[servers{}].(*running).stopAll()
+				if t, ok := e.T().(interface{ Failed() bool }); ok && t.Failed() {
+					e.T().Log(said)
+				}
+			})
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -93,10 +99,13 @@ type running1 struct {
 	out  *output
 }
 
-func (r *running) stopAll() {
-	for name := range r.servers {
+// stopAll ends the servers that still run, and returns what they have printed.
+func (r *running) stopAll() (said string) {
+	for name, s := range maps.Clone(r.servers) {
 		r.end(name)
+		said += name + " said:\n" + s.out.String()
 	}
+	return said
 }
 
 func (r *running) end(name string) int {
@@ -236,7 +245,7 @@ func scriptMeasure(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	store, err := kv.Open(kv.Config{Dir: ts.MkAbs(args[0]), Aside: true})
 	ts.Check(err)
-	ts.Check(store.Tables.MeasureClock("centre", offset, time.Now()))
+	ts.Check(store.Tables.Clock.Measure("centre", offset, time.Now()))
 	ts.Check(store.Close())
 }
 

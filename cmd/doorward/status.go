@@ -39,14 +39,9 @@ func statusCommand(t *tool) *cobra.Command {
 				return fmt.Errorf("event %d: %w", event, err)
 			case err != nil:
 				return err
-			case *asJSON:
-				return t.JSON(answer)
 			}
 			var o screen.Overview
-			if err := control.Read(answer, &o); err != nil {
-				return err
-			}
-			return t.Printf("%s\n", screen.Text(o, t.folder.Dir, t.folder.Zone))
+			return t.show(answer, *asJSON, &o, func() error { return t.Printf("%s\n", screen.Text(o, t.folder.Dir, t.folder.Zone)) })
 		})
 	}
 	return cmd

@@ -25,9 +25,7 @@ type trusted struct {
 }
 
 func tlsCommand(t *tool) *cobra.Command {
-	cmd := &cobra.Command{Use: "tls", Short: "Give phones https without internet, and so their camera", Args: cobra.NoArgs, RunE: showHelp}
-	cmd.AddCommand(tlsInitCommand(t), tlsShowCommand(t))
-	return cmd
+	return group("tls", "Give phones https without internet, and so their camera", tlsInitCommand(t), tlsShowCommand(t))
 }
 
 func tlsInitCommand(t *tool) *cobra.Command {

@@ -33,22 +33,7 @@ func newVenueLaptop(t *testing.T) *venueLaptop {
 	l.command(`{"kind":"event","id":1,"name":"Festa","start_datetime":"`+time.Now().Format(time.RFC3339)+`"}`+"\n"+
 		`{"kind":"ticket","event_id":1,"code":"K7QP2M"}`, "import", "-")
 	l.command("", "tls", "init", "--name", "porta")
-	ctx, cancel := context.WithCancel(context.Background())
-	ready, done := make(chan string, 1), make(chan int, 1)
-	m := &Main{Args: []string{"serve", "--data", l.dir, "--listen", "127.0.0.1:0"}, Stdout: l.out, Stderr: l.out,
-		Env: func(string) (string, bool) { return "", false }, Ready: func(a string) { ready <- a }}
-	go func() { done <- m.Run(ctx) }()
-	select {
-	case l.address = <-ready:
-	case code := <-done:
-		t.Fatalf("serve = %d: %s", code, l.out)
-	}
-	t.Cleanup(func() {
-		cancel()
-		if code := <-done; code != 0 {
-			t.Errorf("serve = %d: %s", code, l.out)
-		}
-	})
+	l.address = serveIn(t, l.dir, l.out)
 	der := l.get(http.DefaultClient, "http://"+l.address+"/door/trust/doorward.crt")
 	authority, err := x509.ParseCertificate([]byte(der))
 	if err != nil {
@@ -183,7 +168,7 @@ func TestAPhoneIsShownHowToTrustTheLaptop(t *testing.T) {
 				t.Errorf("%s: the page does not say %q:\n%s", language, want, body)
 			}
 		}
-		if policy := resp.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "frame-ancestors 'none'") || bytes.Contains(body, []byte("<script")) {
+		if policy := resp.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "frame-ancestors 'none'") || bytes.Count(body, []byte("<script")) != bytes.Count(body, []byte(`<script type="module" src="/door/assets/`)) {
 			t.Errorf("the page's policy is %q", policy)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"doorward/api"
 	"doorward/cmd/doorward/console"
 	"doorward/cmd/doorward/control"
 	"doorward/cmd/doorward/invite"
@@ -20,27 +21,13 @@ import (
 )
 
 func venueCommand(t *tool) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "venue", Short: "Let laptops take an event or a church along, and join with one", Args: cobra.NoArgs,
-		RunE: showHelp,
-	}
-	cmd.AddCommand(venueEnrolCommand(t), venueJoinCommand(t), venueListCommand(t),
+	return group("venue", "Let laptops take an event or a church along, and join with one",
+		venueEnrolCommand(t), venueJoinCommand(t), venueListCommand(t),
 		venueEndCommand(t, "revoke", "is revoked: it reads nothing more, and its facts are marked for review"),
 		venueEndCommand(t, "wipe", "is revoked, and wipes itself when it is met next and has handed over its last check-in"))
-	return cmd
 }
 
-// enrolment is what a laptop is enrolled for.
-type enrolment struct {
-	Name     string  `json:"name"`
-	Events   []int64 `json:"events"`
-	Churches []int64 `json:"churches"`
-	Finance  bool    `json:"finance"`
-	Mirror   bool    `json:"mirror"`
-	DoorData string  `json:"door_data"`
-}
-
-// invited is the code that it joins by.
+// invited is the code by which the laptop joins.
 type invited struct {
 	Code    string    `json:"code"`
 	URL     string    `json:"url"`
@@ -48,7 +35,7 @@ type invited struct {
 }
 
 func venueEnrolCommand(t *tool) *cobra.Command {
-	var e enrolment
+	var e api.EnrolForm
 	cmd := &cobra.Command{
 		Use: "enrol", Short: "Make the code by which one laptop may join, once and within a day", Args: cobra.NoArgs,
 		Long: "A laptop that is enrolled for events takes them along and checks people in; one that is enrolled for churches takes their\n" +
@@ -78,7 +65,7 @@ func venueEnrolCommand(t *tool) *cobra.Command {
 	return cmd
 }
 
-// printCode says what to do at the laptop.
+// printCode prints the code and the command to run at the laptop.
 func printCode(t *tool, in invited) error {
 	about, join := in.instruct()
 	fmt.Fprintf(t.Out, "code  %s\n\nIt works once, until %s.%s At the laptop%s:\n  doorward venue join --data DIR %s\n",
@@ -93,10 +80,10 @@ func printCode(t *tool, in invited) error {
 // plain returns why a laptop would not join at the address as it is; nil = it would.
 func (in *invited) plain() error { return venue.CheckCentre(in.URL, false) }
 
-// guidance is what is said before and after the words "At the laptop".
+// guidance has the remarks before and after the words "At the laptop".
 type guidance struct{ before, after string }
 
-// instruct is what the operator has to know, and the arguments of venue join.
+// instruct returns remarks for the operator, and the arguments of venue join.
 func (in *invited) instruct() (g guidance, args string) {
 	switch err := in.plain(); {
 	case in.URL == "":
@@ -150,18 +137,15 @@ func joinCentre(ctx context.Context, t *tool, l *control.Line, j joining) error 
 	if err != nil {
 		return err
 	}
-	if j.asJSON {
-		return t.JSON(answer)
-	}
 	var u control.Centre
-	if err := control.Read(answer, &u); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(t.Out, "this laptop is %s, number %d at %s; serve keeps it in step\n", u.Name, u.ID, u.URL)
-	return err
+	return t.show(answer, j.asJSON, &u, func() error {
+		return t.Printf("this laptop is %s, number %d at %s; serve keeps it in step\n", u.Name, u.ID, u.URL)
+	})
 }
 
-// venue is a laptop as the handler answers it.
+const laptopsPath = "/admin/v1/venues/"
+
+// laptop is a laptop as the handler answers it.
 type laptop struct {
 	ID          int64    `json:"id"`
 	Name        string   `json:"name"`
@@ -176,21 +160,7 @@ type laptop struct {
 }
 
 func venueListCommand(t *tool) *cobra.Command {
-	cmd := &cobra.Command{Use: "list", Short: "List the laptops and when they were met", Args: cobra.NoArgs}
-	asJSON := jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return t.with(cmd.Context(), control.Need{}, func(l *control.Line) error {
-			all, err := control.List[laptop](cmd.Context(), l, "/admin/v1/venues/")
-			switch {
-			case err != nil:
-				return err
-			case *asJSON:
-				return t.JSON(all)
-			}
-			return printVenues(t, all)
-		})
-	}
-	return cmd
+	return listCommand(t, "List the laptops and when they were met", laptopsPath, func(all []laptop) any { return all }, printVenues)
 }
 
 func printVenues(t *tool, all []laptop) error {
@@ -241,8 +211,7 @@ func venueEndCommand(t *tool, verb, done string) *cobra.Command {
 			if *asJSON {
 				return t.JSON(map[string]any{"id": id, verb: true})
 			}
-			_, err = fmt.Fprintf(t.Out, "laptop %d %s\n", id, done)
-			return err
+			return t.Printf("laptop %d %s\n", id, done)
 		})
 	}
 	return cmd
@@ -250,7 +219,7 @@ func venueEndCommand(t *tool, verb, done string) *cobra.Command {
 
 // findLaptop finds a laptop by its id or its name.
 func findLaptop(ctx context.Context, l *control.Line, arg string) (v laptop, err error) {
-	all, err := control.List[laptop](ctx, l, "/admin/v1/venues/")
+	all, err := control.List[laptop](ctx, l, laptopsPath)
 	if err != nil {
 		return v, err
 	}
@@ -261,8 +230,8 @@ func findLaptop(ctx context.Context, l *control.Line, arg string) (v laptop, err
 	return all[slices.IndexFunc(all, func(v laptop) bool { return v.ID == id })], nil
 }
 
-// laptopOf is the id of the laptop that has an id or a name. Of several with one name, revoked laptops do not count if another is not revoked.
-// An id that is the name of another laptop is refused: either may be meant.
+// laptopOf returns the id of the laptop that arg names, by its id or its name. Of several laptops with one name, revoked ones count only if all
+// are revoked. It refuses an id that is the name of another laptop, because either may be meant.
 func laptopOf(all []laptop, arg string) (int64, error) {
 	id, err := strconv.ParseInt(arg, 10, 64)
 	known := ""

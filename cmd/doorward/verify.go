@@ -54,7 +54,7 @@ func relayVerify(ctx context.Context, out io.Writer, l *control.Line) error {
 	return errors.Join(err, resp.Body.Close())
 }
 
-// verifyHere checks the pages of a file that could not be opened, and prints what it finds as the handler would. err is why it could not.
+// verifyHere checks the pages of a file that could not be opened, for the reason err, and prints the result as the handler would.
 func verifyHere(t *tool, err error) error {
 	if !errors.Is(err, engine.ErrCorrupt) {
 		return err
@@ -66,7 +66,7 @@ func verifyHere(t *tool, err error) error {
 	return t.JSON(map[string]any{"result": api.Verdict(rep, err.Error())})
 }
 
-// printUnopened notes, and prints as one JSON object, what was found in a file that cannot be opened, and why it cannot.
+// printUnopened notes the faults of a file that cannot be opened, and prints them and the reason as one JSON object.
 func printUnopened(t *tool, answer json.RawMessage, why error) error {
 	var members map[string]any
 	var found struct{ Damaged int64 }
@@ -83,14 +83,14 @@ func printUnopened(t *tool, answer json.RawMessage, why error) error {
 	return console.ErrSaid
 }
 
-// verdict is the answer of the handler, as far as it is printed.
+// verdict is the part of the handler's answer that is printed.
 type verdict struct {
 	Rows, Records, Damaged int64
 	Damage                 []string
 	File                   string
 }
 
-// printVerify notes and prints what was found, and the newest backup if that is damage. Damage makes the command fail.
+// printVerify notes and prints the result, and names the newest backup if there is damage. Damage makes the command fail.
 func printVerify(t *tool, answer json.RawMessage, asJSON bool) error {
 	var found verdict
 	if err := control.Read(answer, &found); err != nil {

@@ -109,7 +109,8 @@ func (w *waysWorld) counted(r waysRequest) (files []string) {
 	}
 	for line := range strings.Lines(string(text)) {
 		file, rest, counts := strings.Cut(strings.TrimPrefix(line, "doorward/"), ":")
-		if counts && !strings.HasSuffix(rest, " 0\n") && !strings.Contains(file, "/testdata/") && strings.HasSuffix(file, ".go") {
+		statements := !strings.Contains(rest, " 0 ") // what is empty without a build tag, as kv/crash, is passed by no request
+		if counts && statements && !strings.HasSuffix(rest, " 0\n") && !strings.Contains(file, "/testdata/") && strings.HasSuffix(file, ".go") {
 			files = append(files, file)
 		}
 	}

@@ -1,23 +1,14 @@
-// Package auth says which principal may read and write which records. It is pure: it knows no store and no transaction.
+// Package auth says who makes a request, and what the api key allows by itself. It is pure: it knows no store and no transaction.
 //
-// A Principal is an api key that has logged in, or the operator. It answers itself what its level and its permissions allow; the table
-// answers what it may do to which records.
+// A Principal is an api key that has logged in, or the operator of this machine. A key has
 //
-// A question names a principal, a verb, a kind, and the spots of the record: the databases where it is (From)
-// and where the write puts it (To). A spot is a scope and a tie; the tie says how the principal stands to the church or the event of
-// the scope. The store finds the ties (kv/entry, kv/office); the table here decides.
+//	a level         denomination > regional:1,2 > church:3 > event:7     how much of the congregation it sees
+//	permissions     people:GET  checkin:*  admin:POST                    which methods it may use on which resources
+//	a term          expires, revoked, requests a minute
+//	a venue         if it is the key of a laptop: what the laptop was enrolled for
 //
-//	who     verb    kind    from           to
-//	laptop  Change  ticket  event-7 Guest  event-7 Guest  →  OwnOnly: yes, if the laptop has made every revision itself
-//	key     Make    person  -              church-3 Own   →  Yes
-//	laptop  Make    person  -              church-4 Foreign →  refused, and kept for staff
+// A method of Principal answers what level and permissions say, as nil or as a *Forbidden that names what is missing. An empty list of
+// permissions allows everything but the resources admin and sync. Which records a principal may read and write is decided in kv/access.
 //
-// The rows of pushes are the rules of replication (sync.md §1), the rows of the desk those of /v1 and /admin (contract.md §7). The first
-// row that fits answers. Every question has a row: the last rows refuse what no other row allows.
-//
-// A refused push is no error of the push: the store answers forbidden for that document and keeps it whole for staff. What needs the
-// stored record is asked by the store after a verdict: for OwnOnly and Review, whether the principal has made the record itself.
-//
-// The test prints the answers to all questions into testdata/push.golden and testdata/desk.golden. A change of a rule is a change
-// there, for a person to read.
+// The zero Principal may nothing. A key never makes a key that may more than itself, is good for longer or for more requests.
 package auth

@@ -14,16 +14,16 @@ import (
 // ErrForbidden says that a principal may not do something. The concrete error is a *Forbidden.
 var ErrForbidden = errors.New("not permitted")
 
-// Forbidden says what a principal would need and what it has.
+// Forbidden names the permission or level that a principal needs, and what it has.
 type Forbidden struct {
-	RequiredScope string   // "people:POST"; "" where a level is wanted
+	RequiredScope string   // "people:POST"; "" if a level is missing
 	CurrentScopes []string // never nil
 	RequiredLevel string
 	CurrentLevel  string
-	Reason        string // one sentence, where level and permissions do not say it; otherwise ""
+	Reason        string // one sentence, if level and permissions do not say it; else ""
 }
 
-// Error says it in one sentence.
+// Error returns one sentence.
 func (f *Forbidden) Error() string {
 	if f.Reason != "" {
 		return fmt.Sprintf("%v: %s", ErrForbidden, f.Reason)
@@ -41,114 +41,81 @@ func (f *Forbidden) Is(target error) bool { return target == ErrForbidden }
 type Principal struct {
 	key      Key
 	operator bool
-	revoked  bool   // a laptop or a helper's phone that is revoked, and may bring its facts all the same
-	rights   rights // of these
+	revoked  bool // a revoked laptop or helper's phone, which may still bring its facts
 }
 
 // Operator returns the principal of the command line: the owner of the folder.
 func Operator() Principal {
-	return Principal{operator: true, key: Key{Name: "operator", Level: Level{Name: Denomination}}, rights: rights{class: root}}
+	return Principal{operator: true, key: Key{Name: "operator", Level: Level{Name: Denomination}}}
 }
 
 // Principal returns the principal that logs in by the key.
-func (k Key) Principal() Principal { return Principal{key: k, rights: rightsOf(k)} }
+func (k Key) Principal() Principal { return Principal{key: k} }
 
-// Revoked is a principal once its key is revoked: it reads nothing and may only bring its facts. A laptop brings them by replication, the
-// phone of a helper hands them in as check-ins.
+// Revoked returns the principal of a revoked key: it reads nothing and may only bring its facts. A laptop brings them by replication, the phone
+// of a helper as check-ins.
 func (p Principal) Revoked() Principal {
 	p.revoked = true
 	p.key.Permissions = []Permission{{record.Checkin.Resource, "POST"}}
 	if p.IsLaptop() {
-		p.rights.class = revokedLaptop
 		p.key.Permissions = []Permission{{"sync", "POST"}}
 	}
 	return p
 }
 
-// Unsigned is p as one whose changes name no key.
+// Unsigned returns p without its key's id: the records that it changes name no author.
 func (p Principal) Unsigned() Principal {
 	p.key.ID = 0
 	return p
 }
 
 // Key is the api key's id; 0 for the operator.
-func (p Principal) Key() int64 { return p.key.ID }
+func (p *Principal) Key() int64 { return p.key.ID }
 
 // Public is the key as it logs in; "" for the operator.
-func (p Principal) Public() string { return p.key.Key }
+func (p *Principal) Public() string { return p.key.Key }
 
 // Name is the api key's name.
-func (p Principal) Name() string { return p.key.Name }
+func (p *Principal) Name() string { return p.key.Name }
 
 // Rate is how many requests a minute the key may make; 0 = no limit.
-func (p Principal) Rate() int { return p.key.Rate }
+func (p *Principal) Rate() int { return p.key.Rate }
 
 // Level is how much of the congregation it sees.
-func (p Principal) Level() Level { return p.key.Level }
+func (p *Principal) Level() Level { return p.key.Level }
 
 // Node returns the ULID of the laptop that has this key; "" for any other principal.
-func (p Principal) Node() string { return p.key.Node.Node }
+func (p *Principal) Node() string { return p.key.Node.Node }
+
+// Venue returns what the laptop that has this key was enrolled for; the zero Venue for any other principal.
+func (p *Principal) Venue() Venue { return p.key.Node }
 
 // IsLaptop reports whether it is a key of class node.
-func (p Principal) IsLaptop() bool { return p.key.Node.Node != "" }
+func (p *Principal) IsLaptop() bool { return p.key.Node.Node != "" }
 
 // IsOperator reports whether it is the operator. This store's own replicator writes as the operator too.
-func (p Principal) IsOperator() bool { return p.operator }
+func (p *Principal) IsOperator() bool { return p.operator }
 
 // IsRevoked reports whether it is a revoked laptop or a revoked phone.
-func (p Principal) IsRevoked() bool { return p.revoked }
+func (p *Principal) IsRevoked() bool { return p.revoked }
 
 // IsWhole reports whether it sees everything.
-func (p Principal) IsWhole() bool { return p.key.Level.Name == Denomination }
+func (p *Principal) IsWhole() bool { return p.key.Level.Name == Denomination }
 
 // IsOf reports whether its level has this name.
-func (p Principal) IsOf(n LevelName) bool { return p.key.Level.Name == n }
-
-// rightsOf is a key as the rules see it. A key without a level has no class and may nothing.
-func rightsOf(k Key) (w rights) {
-	key, laptop := class(0), churchLaptop
-	switch k.Level.Name {
-	case Denomination:
-		key, laptop = denominationKey, mirrorLaptop
-	case RegionalOf:
-		key = regionalKey
-	case ChurchOf:
-		key = churchKey
-	case EventOf:
-		key, laptop = eventKey, eventLaptop
-	default:
-		return w
-	}
-	if w.class = key; k.Node.Node != "" {
-		w.class = laptop
-	}
-	if k.Node.Finance {
-		w.grants |= withFinance
-	}
-	if k.Node.Names {
-		w.grants |= withNames
-	}
-	if k.Node.Mirror {
-		w.grants |= withMirror
-	}
-	return w
-}
+func (p *Principal) IsOf(n LevelName) bool { return p.key.Level.Name == n }
 
 // Check returns nil if p may use this method ("GET") on this resource ("people", "admin"), and a *Forbidden if not. Without any
 // permission in its list a key may do everything but administer and replicate (contract.md §7).
-func (p Principal) Check(resource, method string) error {
+func (p *Principal) Check(resource, method string) error {
 	want := Permission{resource, method}
 	if p.operator || grants(p, want) {
 		return nil
 	}
-	current := make([]string, 0, len(p.key.Permissions))
-	for _, g := range p.key.Permissions {
-		current = append(current, g.String())
-	}
-	return &Forbidden{RequiredScope: want.String(), CurrentScopes: current}
+	return &Forbidden{RequiredScope: want.String(), CurrentScopes: p.key.PermissionTexts()}
 }
 
-func grants(p Principal, want Permission) bool {
+func grants(p *Principal, want Permission) bool {
 	if len(p.key.Permissions) == 0 {
 		return want.Resource != "*" && !isReserved(want.Resource)
 	}
@@ -156,7 +123,7 @@ func grants(p Principal, want Permission) bool {
 }
 
 // CheckWhole returns nil if p is at denomination level, as whole-store actions need, and a *Forbidden if not.
-func (p Principal) CheckWhole() error {
+func (p *Principal) CheckWhole() error {
 	if p.IsWhole() {
 		return nil
 	}
@@ -164,7 +131,7 @@ func (p Principal) CheckWhole() error {
 }
 
 // CheckRule returns nil if p may do what concerns the whole store, as to make and delete databases, and a *Forbidden if not.
-func (p Principal) CheckRule() error {
+func (p *Principal) CheckRule() error {
 	if err := p.CheckWhole(); err != nil {
 		return err
 	}
@@ -172,7 +139,7 @@ func (p Principal) CheckRule() error {
 }
 
 // CheckKind returns nil if p may use a method on records of a kind through a surface, and a *Forbidden if not.
-func (p Principal) CheckKind(s record.Surface, k *record.Kind, method string) error {
+func (p *Principal) CheckKind(s record.Surface, k *record.Kind, method string) error {
 	if s == record.V1 {
 		return p.Check(k.Resource, method)
 	}
@@ -183,10 +150,10 @@ func (p Principal) CheckKind(s record.Surface, k *record.Kind, method string) er
 }
 
 // Supervises reports whether it may take back any check-in.
-func (p Principal) Supervises() bool { return p.Check(record.Undo.Resource, "DELETE") == nil }
+func (p *Principal) Supervises() bool { return p.Check(record.Undo.Resource, "DELETE") == nil }
 
-// LacksLevel is the error of a level that p does not have.
-func (p Principal) LacksLevel(need LevelName) error {
+// LacksLevel returns the error of a level that p does not have.
+func (p *Principal) LacksLevel(need LevelName) error {
 	return &Forbidden{CurrentScopes: []string{}, RequiredLevel: string(need), CurrentLevel: string(p.key.Level.Name)}
 }
 
@@ -221,6 +188,18 @@ func CheckTerm(p Principal, k Key) error {
 	}
 }
 
+// Term returns the moment until which a key that p makes is good, and its requests a minute: those wanted, but never more than p's own.
+// Zero is no end, and no limit.
+func Term(p Principal, expires time.Time, rate int) (time.Time, int) {
+	if own := p.key.Expires; !own.IsZero() && (expires.IsZero() || expires.After(own)) {
+		expires = own
+	}
+	if own := p.key.Rate; own > 0 && (rate == 0 || rate > own) {
+		rate = own
+	}
+	return expires, rate
+}
+
 // Key is an api key as its managers see it. Only its maker knows the secret.
 type Key struct {
 	ID          int64
@@ -234,13 +213,22 @@ type Key struct {
 	Node        Venue
 }
 
+// PermissionTexts returns the permissions as ParsePermission reads them; an empty list for none.
+func (k *Key) PermissionTexts() []string {
+	texts := make([]string, len(k.Permissions))
+	for i, p := range k.Permissions {
+		texts[i] = p.String()
+	}
+	return texts
+}
+
 // Works reports whether a client can log in by the key at a moment. A laptop's key is for its replication alone.
 func (k *Key) Works(now time.Time) bool {
 	return k.Node.Node == "" && k.Revoked.IsZero() && (k.Expires.IsZero() || now.Before(k.Expires))
 }
 
-// Venue is what a key of class node is besides its level (sync.md §1): the key of one laptop, made by enrolment, its secret known
-// to that laptop alone.
+// Venue says which laptop a key of class node belongs to, and what the laptop was enrolled for (sync.md §1). Enrolment makes the key, and only
+// the laptop knows its secret.
 type Venue struct {
 	Node    string // the laptop's ULID
 	Finance bool   // enrolled with --finance
@@ -272,7 +260,7 @@ var methods = []string{"*", "GET", "POST", "PATCH", "PUT", "DELETE"}
 // isReserved tells whether only a named permission grants the resource.
 func isReserved(resource string) bool { return resource == "admin" || resource == "sync" }
 
-// resources are what permissions can name: the kinds' own, and the surfaces beside /v1.
+// resources lists what permissions can name: the resources of kinds, and the surfaces beside /v1.
 func resources() []string {
 	names := []string{"*", "admin", "sync"}
 	for _, k := range record.Kinds() {
@@ -321,23 +309,27 @@ type Level struct {
 // ParseLevel reads "denomination", "regional:1", "church:3,4" or "event:7".
 func ParseLevel(s string) (Level, error) {
 	name, list, listed := strings.Cut(s, ":")
-	l := Level{Name: LevelName(name)}
-	if l.Name.rank() < 0 || listed == (l.Name == Denomination) {
+	level := LevelName(name)
+	if !level.IsKnown() || listed == (level == Denomination) {
 		return Level{}, fmt.Errorf("level %q: want denomination, regional:ID, church:ID,… or event:ID", s)
 	}
 	if !listed {
-		return l, nil
+		return Level{Name: level}, nil
 	}
-	for _, text := range strings.Split(list, ",") {
+	var ids []int64
+	for text := range strings.SplitSeq(list, ",") {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || n < 1 || n > record.MaxID {
 			return Level{}, fmt.Errorf("level %q: %q is not an id", s, text)
 		}
-		l.IDs = append(l.IDs, n)
+		ids = append(ids, n)
 	}
-	slices.Sort(l.IDs)
-	l.IDs = slices.Compact(l.IDs)
-	return l, nil
+	return NewLevel(level, ids), nil
+}
+
+// NewLevel returns the level of some regionals, churches or events: each once, in order.
+func NewLevel(name LevelName, ids []int64) Level {
+	return Level{Name: name, IDs: slices.Compact(slices.Sorted(slices.Values(ids)))}
 }
 
 // String is the level as ParseLevel reads it.

@@ -26,15 +26,15 @@ func (kp *Keeper) Compact(ctx context.Context, p auth.Principal) (c Compacted, e
 	if err := p.CheckRule(); err != nil {
 		return c, err
 	}
-	start, began := time.Now(), kp.tables.ClockNow()
-	c.Before = disk.Size(table.Path(kp.tables.Folder))
+	start, began := time.Now(), kp.tables.Clock.Now()
+	c.Before = disk.Size(table.Path(kp.tables.Folder.Dir))
 	err = kp.tables.Engine.Rewrite(ctx, func(w *engine.Tx) {
 		w.Put(table.MetaBucket, table.CompactedKey, binary.BigEndian.AppendUint64(nil, uint64(began.UnixMicro())))
 	})
 	if err != nil {
-		return c, fmt.Errorf("compact: %w", kp.inbox.Blamed(err))
+		return c, fmt.Errorf("compact: %w", kp.tables.Blamed(err))
 	}
-	c.Bytes = disk.Size(table.Path(kp.tables.Folder))
+	c.Bytes = disk.Size(table.Path(kp.tables.Folder.Dir))
 	kp.tables.Log.Info("the store is compacted", slog.Int64("before", c.Before), slog.Int64("bytes", c.Bytes), slog.Duration("took", time.Since(start)))
 	return c, nil
 }

@@ -36,7 +36,7 @@ func (kp *Keeper) CopyTo(p auth.Principal, path string) (c Copied, err error) {
 	if err := p.CheckRule(); err != nil {
 		return Copied{}, err
 	}
-	if err := kp.tables.DiskRoom.CheckFile("a copy of the store", disk.Size(table.Path(kp.tables.Folder))); err != nil && !kp.tables.ReadOnly {
+	if err := kp.tables.Folder.Room.CheckFile("a copy of the store", disk.Size(table.Path(kp.tables.Folder.Dir))); err != nil && !kp.tables.Folder.ReadOnly {
 		return Copied{}, err
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -61,11 +61,11 @@ func (kp *Keeper) describe(v *engine.View, c *Copied) error {
 		return err
 	}
 	epoch, err := v.Get(table.MetaBucket, table.EpochKey)
-	*c = Copied{Realm: kp.tables.Realm(), Node: kp.tables.Node(), Epoch: string(epoch), Seq: seq, At: kp.tables.ClockNow().UTC().Truncate(time.Microsecond)}
+	*c = Copied{Realm: kp.tables.Identity.Realm(), Node: kp.tables.Identity.Node(), Epoch: string(epoch), Seq: seq, At: kp.tables.Clock.Now().UTC().Truncate(time.Microsecond)}
 	return err
 }
 
-// ReplaceStore is ReplaceSeen for whatever store the folder has now.
+// ReplaceStore is ReplaceSeen for the store that the folder has now.
 func ReplaceStore(dir, file string, now time.Time, log *slog.Logger) (kept string, err error) {
 	seen, err := os.Stat(table.Path(dir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -91,7 +91,7 @@ func ReplaceSeen(dir, file string, seen fs.FileInfo, now time.Time, log *slog.Lo
 	if seen, err = foldLog(path, seen, log); err != nil {
 		return "", err
 	}
-	if err := merge.Outdo(path, file, now, log); err != nil {
+	if err := merge.CarryMarks(path, file, now, log); err != nil {
 		return "", err
 	}
 	if err := disk.Lock(old); err != nil {
@@ -113,8 +113,8 @@ func ReplaceSeen(dir, file string, seen fs.FileInfo, now time.Time, log *slog.Lo
 	return kept, errors.Join(err, disk.SyncDir(dir))
 }
 
-// foldLog folds what the log of a store has that was not stopped, so that its file alone is whole, and returns the file as it is then. Where the log is
-// damaged the file stays as it is; the next store that is opened in the folder sets that log aside.
+// foldLog folds the log of a store that was not stopped into its file, so that the file alone is whole, and returns the file's info after
+// that. If the log is damaged, the file stays as it is; the next store that opens in the folder sets that log aside.
 func foldLog(path string, seen fs.FileInfo, log *slog.Logger) (fs.FileInfo, error) {
 	now, err := os.Stat(path)
 	if err != nil || !isUntouched(seen, now) {

@@ -1,4 +1,11 @@
-// Package backup puts files in place: a backup with its manifest, an export, a restored copy.
+// Package backup checks, copies and compacts the file of a store, and puts files in their place: a backup with its manifest, an export, a
+// restored copy.
+//
+//	Keeper.CopyTo    the store as it is now, to a new file                                   copy.go
+//	Keeper.Verify    every value of the store against every other that must agree with it    verify*.go, treeverify.go, leaseverify.go
+//	Keeper.Compact   the file again, without free pages                                      compact.go
+//	Put, Replace     a whole and synced file at its name                                     put.go, place.go
+//	ReplaceSeen      a restored file in the place of a store, which is kept beside it        copy.go
 //
 // A file is whole or it is not there. It is written under a temporary name in a work folder beside its place, synced, renamed, and
 // its folder is synced. A name that leads to no regular file, as a pipe, is written to directly.
@@ -10,4 +17,6 @@
 //
 // At no moment does a manifest lie beside a file that it does not describe: the old manifest goes first, then the file comes, then the
 // new manifest. Two backups into one folder take turns.
+//
+// The package repairs nothing. When a backup is due, and how a command restores one, is decided in cmd/doorward/archive.
 package backup

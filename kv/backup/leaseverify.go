@@ -12,8 +12,8 @@ import (
 	"doorward/kv/table"
 )
 
-// verifyLease checks a range of ids: of a kind that is leased, in order, and apart from the range before it.
-func verifyLease(v *table.View, key, value []byte) error {
+// verifyLease checks a range of ids: its kind is one that is leased, it is in order, and it begins after the range before it.
+func verifyLease(v *table.View, _ engine.Bucket, key, value []byte) error {
 	if len(key) < 2 || len(value) < 8 {
 		return engine.ErrCorrupt
 	}
@@ -54,7 +54,7 @@ func verifyGiven(v *table.View, k *record.Kind, to int64, holder []byte) error {
 	if _, err := ulid.ParseStrict(string(c.Rest)); c.Short || err != nil && len(c.Rest) > 0 {
 		return fmt.Errorf("nobody is known to hold a lease of %s ids: %w", k.Name, engine.ErrCorrupt)
 	}
-	if v.Store.IsLeaf() {
+	if v.Store.Identity.IsLeaf() {
 		return nil // it was cut off a range that this store was leased
 	}
 	row, err := v.Get(table.MetaBucket, table.StateKey)
@@ -68,7 +68,7 @@ func verifyGiven(v *table.View, k *record.Kind, to int64, holder []byte) error {
 	return err
 }
 
-// verifyTaken checks what is left of a range, and that none is taken from beyond it again.
+// verifyTaken checks the rest of a range, and that the row of the last id covers it.
 func verifyTaken(v *table.View, k *record.Kind, from, to int64, value []byte) error {
 	_, next, err := entry.ParseTaken(value)
 	if err != nil || len(value) != 16 || next < from || next > to {

@@ -37,7 +37,7 @@ func ManifestOf(file string) string {
 	return ManifestName(file)
 }
 
-// ReadManifest reads a manifest; nil where there is no file.
+// ReadManifest reads a manifest. It returns nil if there is no file.
 func ReadManifest(name string) (*Manifest, error) {
 	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {

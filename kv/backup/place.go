@@ -77,7 +77,7 @@ func (p *pending) fill(write func(io.Writer) error) error {
 	return temp.CloseAtomicallyReplace()
 }
 
-// move moves a synced file beside its place. It fails where the place is on another disk.
+// move moves a synced file beside its place. It fails if the place is on another disk.
 func move(from, name string) (*pending, error) {
 	p, err := newPending(name)
 	if err != nil {
@@ -97,20 +97,11 @@ func (p *pending) put() error {
 		return err
 	}
 	crash.At(crash.AfterFile)
-	return SyncFolder(filepath.Dir(p.path))
+	return disk.SyncDir(filepath.Dir(p.path))
 }
 
 // drop removes the work folder. It does nothing to a file that was put.
 func (p *pending) drop() { _ = p.away() } // the first error is the one to report
-
-// SyncFolder makes the names in a folder durable.
-func SyncFolder(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
 
 // Target is the name of the file that a name leads to, or is to become; "" for a pipe or another device.
 func Target(name string) (real string, err error) {
@@ -200,7 +191,7 @@ func openDevice(ctx context.Context, name string) (*os.File, error) {
 	return nil, ctx.Err()
 }
 
-// Named gives an error of the file system the name that a person gave.
+// Named puts the name that a person gave into an error of the file system.
 func Named(name string, err error) error {
 	var path *fs.PathError
 	var link *os.LinkError

@@ -3,6 +3,7 @@ package backup
 import (
 	"context"
 	"crypto/sha256"
+	"doorward/kv/disk"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -16,8 +17,8 @@ import (
 // ErrReadTwice is a copy that differs from its source.
 var ErrReadTwice = errors.New("it was read twice, and was not the same: is the disk sound?")
 
-// Put moves a synced file to its place, with its manifest beside it. A link leads to the place. Both are whole before they replace other
-// files. It copies the file where the place is on another disk, and returns ErrReadTwice if the copy has another SHA-256.
+// Put moves a synced file to its place, and writes its manifest beside it. If to is a link, the place is where it leads. Both files are whole
+// before they replace others. If the place is on another disk, Put copies the file; it returns ErrReadTwice if the copy has another SHA-256.
 func Put(ctx context.Context, from, to string, m Manifest) error {
 	real, err := Target(to)
 	switch {
@@ -57,8 +58,8 @@ func Put(ctx context.Context, from, to string, m Manifest) error {
 	return Named(ManifestName(real), note.put())
 }
 
-// removeManifests removes, durably, what describes a file that is about to be replaced: its manifest, and a manifest beside the link
-// that leads to it. A file beside the link that is no manifest stays.
+// removeManifests removes, durably, the manifest of a file that is about to be replaced, and a manifest beside the link that leads to the
+// file. Another file beside the link stays.
 func removeManifests(link, real string) error {
 	names := []string{ManifestName(real)}
 	if stray := ManifestName(link); link != real && isManifest(stray) {
@@ -68,7 +69,7 @@ func removeManifests(link, real string) error {
 		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		if err := SyncFolder(filepath.Dir(name)); err != nil {
+		if err := disk.SyncDir(filepath.Dir(name)); err != nil {
 			return err
 		}
 	}

@@ -14,9 +14,6 @@ import (
 
 // verifyReplica checks a row that belongs to a record's history against the record.
 func verifyReplica(v *table.View, b engine.Bucket, key, value []byte) error {
-	if b == table.ScopeLogBucket {
-		return verifyScopeRow(v, key, value)
-	}
 	k, id, rest, err := table.CutRecord(key)
 	if err != nil {
 		return err
@@ -37,9 +34,9 @@ func verifyReplica(v *table.View, b engine.Bucket, key, value []byte) error {
 	return verifyKept(v, k, st, rest)
 }
 
-// verifyTree checks that a record is what its tree says, and that the bodies which the tree holds are there.
+// verifyTree checks that a record agrees with its tree, and that the store has every body that the tree says it has.
 func verifyTree(v *table.View, k *record.Kind, st *table.Stored) error {
-	row, err := v.Get(table.TreeBucket, table.TreeKey(k, st.Id))
+	row, err := v.Get(table.TreeBucket, table.TreeKey(k, st.ID))
 	if err != nil {
 		return err
 	}
@@ -50,7 +47,7 @@ func verifyTree(v *table.View, k *record.Kind, st *table.Stored) error {
 	if err != nil {
 		return err
 	}
-	winner, name := t.Winner(), k.FormatID(st.Id)
+	winner, name := t.Winner(), k.FormatID(st.ID)
 	if winner.Revision != st.Revision || winner.Deleted != st.Deleted || (t.Len() > 1 && winner.Parent.Hash != st.Parent) {
 		return fmt.Errorf("record %s is not what its tree says", name)
 	}
@@ -58,10 +55,10 @@ func verifyTree(v *table.View, k *record.Kind, st *table.Stored) error {
 		return fmt.Errorf("record %s says wrongly whether its tree has branches", name)
 	}
 	for _, n := range t.Nodes() {
-		if !n.Held || n.Deleted || n.Revision == st.Revision {
+		if !isKept(st, n) {
 			continue
 		}
-		body, err := table.KeptBody(v, k, st.Id, n.Revision)
+		body, err := table.KeptBody(v, k, st.ID, n.Revision)
 		if err != nil || body == nil {
 			return errors.Join(err, fmt.Errorf("record %s lacks the body of %s", name, n.Revision))
 		}
@@ -69,15 +66,20 @@ func verifyTree(v *table.View, k *record.Kind, st *table.Stored) error {
 		if err != nil {
 			return err
 		}
-		ours := body.Version == k.Version && !body.Foreign && (n.Revision.Generation == 1 || n.Parent != rev.ID{})
-		if ours && rev.Next(n.Parent, false, d.Canonical()) != n.Revision {
+		isCut := n.Revision.Generation > 1 && n.Parent == rev.ID{}
+		if !isCut && isMisnamed(k, body, d, n.Parent) {
 			return fmt.Errorf("record %s: a kept body does not hash to %s", name, n.Revision)
 		}
 	}
 	return nil
 }
 
-// verifyKept checks that a kept body is one that its record's tree holds.
+// isKept tells whether the body of a revision of a record has a row of its own.
+func isKept(st *table.Stored, n rev.Node) bool {
+	return n.Held && !n.Deleted && n.Revision != st.Revision
+}
+
+// verifyKept checks that the tree of a record needs a kept body.
 func verifyKept(v *table.View, k *record.Kind, st *table.Stored, rest []byte) error {
 	if len(rest) != 8+16 {
 		return engine.ErrCorrupt
@@ -87,8 +89,8 @@ func verifyKept(v *table.View, k *record.Kind, st *table.Stored, rest []byte) er
 	if err != nil {
 		return err
 	}
-	if n := t.Find(rev); !n.Held || n.Deleted || rev == st.Revision {
-		return fmt.Errorf("record %s keeps the body of %s without need", k.FormatID(st.Id), rev)
+	if !isKept(st, t.Find(rev)) {
+		return fmt.Errorf("record %s keeps the body of %s without need", k.FormatID(st.ID), rev)
 	}
 	return nil
 }
@@ -97,7 +99,7 @@ func verifyKept(v *table.View, k *record.Kind, st *table.Stored, rest []byte) er
 func verifyLogs(v *table.View, k *record.Kind, st *table.Stored) error {
 	row, err := v.Get(table.LogBucket, table.SeqKey(st.Seq))
 	if err != nil || row == nil {
-		return errors.Join(err, fmt.Errorf("record %s has no row in the log", k.FormatID(st.Id)))
+		return errors.Join(err, fmt.Errorf("record %s has no row in the log", k.FormatID(st.ID)))
 	}
 	for _, s := range st.Scopes {
 		if s.Sort == 0 {
@@ -105,20 +107,20 @@ func verifyLogs(v *table.View, k *record.Kind, st *table.Stored) error {
 		}
 		row, err := v.Get(table.ScopeLogBucket, table.ScopeSeqKey(nil, s, st.Seq))
 		if err != nil || row == nil {
-			return errors.Join(err, fmt.Errorf("record %s has no row in the log of a scope", k.FormatID(st.Id)))
+			return errors.Join(err, fmt.Errorf("record %s has no row in the log of a scope", k.FormatID(st.ID)))
 		}
 	}
 	return nil
 }
 
 // verifyScopeRow checks that a row of a scope's log is its record's latest change, or that the record has left with it.
-func verifyScopeRow(v *table.View, key, value []byte) error {
+func verifyScopeRow(v *table.View, b engine.Bucket, key, value []byte) error {
 	s, rest, err := table.CutScope(key)
 	if err != nil || len(rest) != 8 {
 		return engine.ErrCorrupt
 	}
 	if len(value) > 0 && value[0] == table.OpaqueKind {
-		return docs.VerifyOpaqueLog(v, s, binary.BigEndian.Uint64(rest), value)
+		return docs.VerifyOpaque(v, b, key, value)
 	}
 	c, removed, err := table.ParseLogRow(binary.BigEndian.Uint64(rest), value)
 	if err != nil {
@@ -135,13 +137,13 @@ func verifyScopeRow(v *table.View, key, value []byte) error {
 		}
 		return nil
 	}
-	if st == nil || !st.In(s) || st.Seq != c.Seq || st.Revision != c.Revision || st.Deleted != c.Deleted || st.Branched != c.Branched {
+	if !isLatest(st, &c) || !st.In(s) {
 		return fmt.Errorf("row %d of a scope is not its record's latest change", c.Seq)
 	}
 	return nil
 }
 
-// verifyLeft checks that the row is there by which a record has left a scope.
+// verifyLeft checks that the log of a scope has the row with which a record has left it.
 func verifyLeft(v *table.View, k *record.Kind, st *table.Stored, rest, value []byte) error {
 	s, rest, err := table.CutScope(rest)
 	if err != nil || len(rest) != 0 || len(value) != 8 {
@@ -149,7 +151,7 @@ func verifyLeft(v *table.View, k *record.Kind, st *table.Stored, rest, value []b
 	}
 	row, err := v.Get(table.ScopeLogBucket, table.ScopeSeqKey(nil, s, binary.BigEndian.Uint64(value)))
 	if err != nil || row == nil || st.In(s) {
-		return errors.Join(err, fmt.Errorf("record %s has left a scope whose log does not say so", k.FormatID(st.Id)))
+		return errors.Join(err, fmt.Errorf("record %s has left a scope whose log does not say so", k.FormatID(st.ID)))
 	}
 	return nil
 }

@@ -6,11 +6,10 @@ import (
 	"hash/maphash"
 	"runtime"
 
+	"doorward/kv/admission"
 	"doorward/kv/auth"
 	"doorward/kv/docs"
-	"doorward/kv/door"
 	"doorward/kv/engine"
-	"doorward/kv/inbox"
 	"doorward/kv/laptop"
 	"doorward/kv/merge"
 	"doorward/kv/record"
@@ -21,40 +20,41 @@ import (
 // Keeper checks, copies and compacts the file.
 type Keeper struct {
 	tables *table.Set
-	inbox  *inbox.Box
 }
 
-func New(t *table.Set, inbox *inbox.Box) *Keeper { return &Keeper{tables: t, inbox: inbox} }
+// New makes the keeper of a store's file.
+func New(t *table.Set) *Keeper { return &Keeper{tables: t} }
 
 // Report is what Verify found.
 type Report struct {
 	Rows    int            // values read
 	Records int            // live records
-	Damage  []string       // one sentence each, without any record's content; at most 100
-	Damaged int            // all of them
-	Places  []table.Damage // those of Damage that are a place in the file
+	Damage  []string       // one sentence a fault, without any record's content; at most 100
+	Damaged int            // how many faults there are
+	Places  []table.Damage // where the faults of Damage are
 }
 
+// AddDamage adds a fault.
 func (r *Report) AddDamage(d table.Damage) {
 	if r.Damaged++; r.Damaged <= table.MaxDamage {
 		r.Damage, r.Places = append(r.Damage, d.String()), append(r.Places, d)
 	}
 }
 
-// add adds what was found elsewhere.
+// add adds another report.
 func (r *Report) add(o Report) {
 	r.Rows, r.Records, r.Damaged = r.Rows+o.Rows, r.Records+o.Records, r.Damaged+o.Damaged
 	r.Damage = append(r.Damage, o.Damage[:min(len(o.Damage), table.MaxDamage-len(r.Damage))]...)
 	r.Places = append(r.Places, o.Places[:min(len(o.Places), table.MaxDamage-len(r.Places))]...)
 }
 
-// Verify reads the whole store: every checksum, every record against its lookups, its tree and its rows in the
-// logs and back, and what free databases hold. progress, if not nil, is told now and then how many of how many rows are done.
+// Verify reads the whole store. It checks every checksum, every record against its lookups, its tree and its rows in the logs, each of
+// these rows against its record, and free databases. It calls progress, if not nil, from time to time with the number of rows that are done.
 //
-// First the rows that records must have are summed up against those that are there, on all processors, which is a quarter of the work
-// of looking for each of them. That is only done where something is wrong, to say what it is, or that a writer has moved it meanwhile.
+// It first balances the rows that records must have with those that exist, on all processors. This takes a quarter of the time of a lookup
+// for each row. If the balance is not zero, a row is wrong, or a writer has moved it since: then a second walk looks up each row.
 //
-// What the log has beyond the file is read from the disk too.
+// Verify also reads the log's records that are not in the file yet.
 func (kp *Keeper) Verify(p auth.Principal, progress func(done, total int)) (Report, error) {
 	if err := p.CheckWhole(); err != nil {
 		return Report{}, err
@@ -77,58 +77,58 @@ func (kp *Keeper) verifyRows(progress func(done, total int)) (Report, error) {
 		return w.report, nil
 	}
 	w = &verifier{store: kp, progress: progress, total: total}
-	err = w.walk() // here, and not beside: what a broken file does to its reader is the caller's to see
+	err = w.walk() // in this goroutine, so that the caller sees the fault that a broken file causes
 	return w.report, err
 }
 
+// row checks one row by the rule of its bucket.
 func (w *walker) row(v *table.View, b engine.Bucket, key, value []byte) error {
-	switch {
-	case w.balance != nil && w.balance.counts(b, key, value):
+	if w.balance != nil && w.balance.counts(b, key, value) {
 		w.balance.met(b, key, value)
 		return nil
-	case b == table.LogBucket:
-		return verifyLog(v, key, value)
-	case b == table.AdmissionBucket && key[0] == table.ByDouble:
-		return door.VerifyDouble(v, key)
-	case b == table.LookupBucket || b == table.CodeBucket || b == table.AdmissionBucket:
-		return verifyLookup(v, b, key)
-	case b == table.ErasedBucket:
+	}
+	if b < table.FirstKindBucket {
+		if rule := rules[b]; rule != nil {
+			return rule(v, b, key, value)
+		}
+		return nil
+	}
+	k, ok := record.ByNumber(byte(b - table.FirstKindBucket))
+	if !ok {
+		return nil
+	}
+	live, err := w.verifyRecord(v, k, key, value)
+	if live {
+		w.report.Records++
+	}
+	return err
+}
+
+// rules check the rows of the buckets that are no kind's. A bucket without a rule has rows that nothing must agree with.
+var rules = [table.FirstKindBucket]func(v *table.View, b engine.Bucket, key, value []byte) error{
+	table.LogBucket: verifyLog, table.LookupBucket: verifyLookup, table.CodeBucket: verifyLookup, table.AdmissionBucket: verifyLookup,
+	table.FreeBucket: docs.VerifyFree, table.FreeDocBucket: docs.VerifyFree, table.FreeBodyBucket: docs.VerifyFree,
+	table.FreeLogBucket: docs.VerifyFree, table.FreeLocalBucket: docs.VerifyFree, table.FreeBlobBucket: docs.VerifyFree,
+	table.FreeChunkBucket: docs.VerifyFree, table.FreeRefBucket: docs.VerifyFree, table.FreeLooseBucket: docs.VerifyFree,
+	table.OpaqueBucket: docs.VerifyOpaque, table.OpaqueBodyBucket: docs.VerifyOpaque,
+	table.TreeBucket: verifyReplica, table.BodyBucket: verifyReplica, table.LeftBucket: verifyReplica, table.ScopeLogBucket: verifyScopeRow,
+	table.LeaseBucket: verifyLease,
+	table.MergedBucket: func(v *table.View, _ engine.Bucket, key, value []byte) error {
+		return merge.VerifyMerged(v, key, value)
+	},
+	table.MirrorBucket: func(_ *table.View, _ engine.Bucket, key, value []byte) error { return laptop.VerifyMirror(key, value) },
+	table.ErasedBucket: func(_ *table.View, _ engine.Bucket, _, value []byte) error {
 		_, err := table.ParseErased(value)
 		return err
-	case b >= table.FreeBucket && b <= table.FreeLooseBucket:
-		return docs.VerifyFree(v, b, key, value)
-	case b == table.OpaqueBucket || b == table.OpaqueBodyBucket:
-		return docs.VerifyOpaque(v, b, key, value)
-	case b == table.LeaseBucket:
-		return verifyLease(v, key, value)
-	case b == table.TwinBucket:
-		return merge.VerifyTwin(v, key, value)
-	case b == table.FormerBucket:
-		_, _, err := merge.CutFormer(key)
-		return err
-	case b == table.MirrorBucket:
-		return laptop.VerifyMirror(key, value)
-	case b == table.ReadsBucket:
+	},
+	table.ReadsBucket: func(_ *table.View, _ engine.Bucket, key, value []byte) error {
 		_, err := table.ParseReads(key, value)
 		return err
-	case b >= table.TreeBucket && b <= table.LeftBucket:
-		return verifyReplica(v, b, key, value)
-	case b >= table.FirstKindBucket:
-		k, ok := record.ByNumber(byte(b - table.FirstKindBucket))
-		if !ok {
-			return nil
-		}
-		live, err := w.verifyRecord(v, k, key, value)
-		if live {
-			w.report.Records++
-		}
-		return err
-	}
-	return nil
+	},
 }
 
 // verifyLog checks that a log row speaks of its record's latest change.
-func verifyLog(v *table.View, key, value []byte) error {
+func verifyLog(v *table.View, _ engine.Bucket, key, value []byte) error {
 	c, err := table.ParseLog(key, value)
 	if err != nil {
 		return err
@@ -137,16 +137,21 @@ func verifyLog(v *table.View, key, value []byte) error {
 	if err != nil {
 		return err
 	}
-	if st == nil || st.Seq != c.Seq || st.Revision != c.Revision || st.Deleted != c.Deleted || st.Branched != c.Branched {
+	if !isLatest(st, &c) {
 		return fmt.Errorf("row %d is not its record's latest change", c.Seq)
 	}
 	return nil
 }
 
+// isLatest tells whether a row of a log is the latest change of a record; nil = there is no record.
+func isLatest(st *table.Stored, c *table.Change) bool {
+	return st != nil && st.Seq == c.Seq && st.Revision == c.Revision && st.Deleted == c.Deleted && st.Branched == c.Branched
+}
+
 // verifyRecord checks a record's body, its row in the log, its lookups, and that the lists of this View hold it.
 func (w *walker) verifyRecord(v *table.View, k *record.Kind, key, value []byte) (live bool, err error) {
 	id, ok := k.KeyID(key)
-	st := &table.Stored{Id: id}
+	st := &table.Stored{ID: id}
 	if err := st.Parse(value); err != nil || !ok {
 		return false, fmt.Errorf("unreadable row: %w", engine.ErrCorrupt)
 	}
@@ -168,7 +173,7 @@ func (w *walker) verifyRecord(v *table.View, k *record.Kind, key, value []byte) 
 	if err != nil {
 		return true, err
 	}
-	if st.Version == k.Version && !st.Foreign && rev.Next(st.Before(), false, d.Canonical()) != st.Revision {
+	if isMisnamed(k, st, d, st.Before()) {
 		return true, fmt.Errorf("record %s does not hash to its revision", k.FormatID(id))
 	}
 	for _, want := range ownRows(k, st, d) {
@@ -181,9 +186,14 @@ func (w *walker) verifyRecord(v *table.View, k *record.Kind, key, value []byte) 
 		}
 	}
 	if k == record.Checkin {
-		return true, door.VerifyListed(v, st)
+		return true, admission.VerifyListed(v, st)
 	}
 	return true, nil
+}
+
+// isMisnamed tells whether this server has made a revision whose id does not follow from its body and the revision before.
+func isMisnamed(k *record.Kind, st *table.Stored, d *record.Doc, before rev.ID) bool {
+	return st.Version == k.Version && !st.Foreign && rev.Next(before, false, d.Canonical()) != st.Revision
 }
 
 // ownRow is a row that a record must have in another bucket.
@@ -193,20 +203,20 @@ type ownRow struct {
 }
 
 func ownRows(k *record.Kind, st *table.Stored, d *record.Doc) (rows []ownRow) {
-	for _, key := range table.LookupKeys(k, st.Id, d, st.UpdatedAt) {
+	for _, key := range table.LookupKeys(k, st.ID, d, st.UpdatedAt) {
 		rows = append(rows, ownRow{table.LookupBucket, key})
 	}
-	for _, key := range table.CodeKeys(k, st.Id, d) {
+	for _, key := range table.CodeKeys(k, st.ID, d) {
 		rows = append(rows, ownRow{table.CodeBucket, key})
 	}
-	for _, key := range door.AdmissionKeys(k, st) {
+	for _, key := range admission.Keys(k, st) {
 		rows = append(rows, ownRow{table.AdmissionBucket, key})
 	}
 	return rows
 }
 
-// verifyLookup checks that the record which a lookup row leads to leads back to it.
-func verifyLookup(v *table.View, b engine.Bucket, key []byte) error {
+// verifyLookup checks that the record of a lookup row has this row among its own. A row of a double entry has a rule of its own.
+func verifyLookup(v *table.View, b engine.Bucket, key, _ []byte) error {
 	k := record.Ticket
 	switch b {
 	case table.LookupBucket:
@@ -215,6 +225,9 @@ func verifyLookup(v *table.View, b engine.Bucket, key []byte) error {
 			return fmt.Errorf("a row of kind %d: %w", key[0], engine.ErrCorrupt)
 		}
 	case table.AdmissionBucket:
+		if key[0] == table.ByDouble {
+			return admission.VerifyDouble(v, key)
+		}
 		k = record.Checkin
 	}
 	if len(key) < k.IDSize() {
@@ -239,9 +252,9 @@ func verifyLookup(v *table.View, b engine.Bucket, key []byte) error {
 	return fmt.Errorf("a row leads to %s %s, which does not lead back", k.Name, k.FormatID(id))
 }
 
-// balance holds the rows that records must have in other buckets against those that are there, without looking for any: each is a number
-// drawn by its hash, added where a record wants it and taken off where it is met. Where all are there, and no others, nothing is left;
-// else something is, but once in 2^64 times.
+// balance compares the rows that records must have in other buckets with those that exist, without a lookup. Each row is a number, by its
+// hash: a record that must have the row adds it, and the row itself subtracts it. The sum is zero if exactly the right rows exist; a wrong
+// row leaves another sum, except once in 2^64 times.
 type balance struct {
 	hash maphash.Hash
 	left uint64
@@ -249,14 +262,14 @@ type balance struct {
 	key  []byte // reused
 }
 
-// newBalance makes one. Those that are to be summed up have one seed.
+// newBalance makes a balance. Balances can be added if they have the same seed.
 func newBalance(seed maphash.Seed) *balance {
 	a := &balance{}
 	a.hash.SetSeed(seed)
 	return a
 }
 
-// counts tells whether a row is one of those that records want, so that nothing else need be known of it.
+// counts tells whether the balance checks a row: it is a row that a record must have.
 func (a *balance) counts(b engine.Bucket, key, value []byte) bool {
 	switch b {
 	case table.LookupBucket, table.CodeBucket, table.LogBucket:
@@ -269,13 +282,13 @@ func (a *balance) counts(b engine.Bucket, key, value []byte) bool {
 	return false
 }
 
-// want says that a row must be there.
+// want adds a row that must exist.
 func (a *balance) want(b engine.Bucket, key, value []byte) { a.left += a.number(b, key, value) }
 
-// met says that a row is there.
+// met subtracts a row that exists.
 func (a *balance) met(b engine.Bucket, key, value []byte) { a.left -= a.number(b, key, value) }
 
-// wantLogs says that a record must have its row in the log, and in that of each of its scopes.
+// wantLogs adds the rows that a record must have in the log and in the logs of its scopes.
 func (a *balance) wantLogs(k *record.Kind, st *table.Stored) {
 	a.log = table.AppendLog(a.log[:0], k, st, 0)
 	a.want(table.LogBucket, table.SeqKey(st.Seq), a.log)
@@ -287,8 +300,8 @@ func (a *balance) wantLogs(k *record.Kind, st *table.Stored) {
 	}
 }
 
-// number is what stands for a row. Keys of one length, or that say their own, need nothing between them and their values: others here
-// have no value.
+// number returns the hash of a row. It needs no mark between key and value: the keys of a bucket have one length or say it, or the rows have
+// no value.
 func (a *balance) number(b engine.Bucket, key, value []byte) uint64 {
 	a.hash.Reset()
 	_ = a.hash.WriteByte(byte(b)) // it never fails

@@ -20,7 +20,7 @@ const verifyPage = 2000
 type verifier struct {
 	store    *Keeper
 	progress func(done, total int)
-	seed     *maphash.Seed // of balances; nil = each row is held against what it leads to
+	seed     *maphash.Seed // of the balances; nil = the walk looks up each row
 	total    int           // rows
 
 	mu     sync.Mutex    // guards what is below
@@ -33,10 +33,10 @@ type verifier struct {
 // walker checks one page.
 type walker struct {
 	report  Report
-	balance *balance // nil = each row is held against what it leads to
+	balance *balance // nil = the walk looks up each row
 }
 
-// all walks the store by so many goroutines. An error is also what a broken file does to its reader.
+// all walks the store with several goroutines. A fault that a broken file causes is an error.
 func (w *verifier) all(walkers int) error {
 	errs := make([]error, walkers)
 	var group sync.WaitGroup
@@ -63,7 +63,7 @@ func (w *verifier) walk() error {
 			b, page := w.next(v)
 			at := w.newWalker()
 			for _, row := range page {
-				at.check(v, b, row)
+				at.check(v, b, &row)
 			}
 			w.note(at)
 			more = len(page) > 0
@@ -110,7 +110,7 @@ func (w *verifier) next(v *table.View) (b engine.Bucket, page []engine.Row) {
 				w.from = bytes.Clone(row.Key)
 				return b, page
 			}
-			page = append(page, row)
+			page = append(page, *row)
 		}
 		w.from = nil
 	}
@@ -130,8 +130,8 @@ func (w *verifier) note(at *walker) {
 	}
 }
 
-// check checks a row.
-func (w *walker) check(v *table.View, b engine.Bucket, row engine.Row) {
+// check reads a row's value and checks the row.
+func (w *walker) check(v *table.View, b engine.Bucket, row *engine.Row) {
 	w.report.Rows++
 	value, err := row.Value()
 	if err != nil {

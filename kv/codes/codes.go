@@ -1,6 +1,7 @@
 package codes
 
 import (
+	"crypto/rand"
 	"net/url"
 	"slices"
 	"strings"
@@ -79,7 +80,14 @@ func isGap(r rune) bool {
 // crockford are the digits of a code we make.
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-// Make draws a ticket code: 16 characters of Crockford's alphabet out of 10 random bytes.
+// Draw draws a code at random.
+func Draw() string {
+	var random [10]byte
+	rand.Read(random[:])
+	return Make(random)
+}
+
+// Make is the code of 10 random bytes: 16 characters of Crockford's alphabet.
 func Make(random [10]byte) string {
 	var code [16]byte
 	bits, have := uint32(0), 0

@@ -4,7 +4,7 @@
 //	DOORWARD_CRASH="after commit:7"    the process kills itself when it comes there for the seventh time
 package crash
 
-// Point is such a moment.
+// Point is a moment at which a power cut may come.
 type Point string
 
 // The points.
@@ -17,6 +17,7 @@ const (
 	BeforeLog       Point = "before log"       // a log is begun, and the file does not name it
 	AfterLog        Point = "after log"        // the file names it, and nothing is in it
 	BeforeFold      Point = "before fold"      // rows are in the log, and not in the file
+	AmongFolds      Point = "among folds"      // a transaction of a fold is in the file, others may be missing
 	AfterFold       Point = "after fold"       // they are in the file, and the log still has them
 	BeforeAlone     Point = "before alone"     // the log has ended, and the file names it
 	AfterAlone      Point = "after alone"      // the file names it no more, and it is there
@@ -39,7 +40,7 @@ const (
 // Points are all there are.
 func Points() []Point {
 	return []Point{BeforeLogRow, BeforeRecord, BeforeCommit, AfterCommit, AmongAnswers, BeforeLog, AfterLog,
-		BeforeFold, AfterFold, BeforeAlone, AfterAlone, BeforeReply, AfterReply, AfterChunk, AfterBlob,
+		BeforeFold, AmongFolds, AfterFold, BeforeAlone, AfterAlone, BeforeReply, AfterReply, AfterChunk, AfterBlob,
 		BeforeCreate, AfterCreate, BeforeReplace, AfterReplace, BeforeCompacted, AfterCompacted,
 		BeforeFile, AfterFile, BeforeAside, AfterAside}
 }

@@ -2,6 +2,7 @@ package desk
 
 import (
 	"errors"
+	"slices"
 
 	"doorward/kv/auth"
 	"doorward/kv/disk"
@@ -13,8 +14,8 @@ import (
 	"doorward/kv/value"
 )
 
-// MaxGivenID is the largest id that an import may give.
-const MaxGivenID = 1<<31 - 1
+// maxGivenID is the largest id that an import may give.
+const maxGivenID = 1<<31 - 1
 
 // Fate is what became of a row.
 type Fate string
@@ -30,16 +31,19 @@ const (
 
 // RowResult is one row's fate; Err says why it was rejected (fault.ByField, *Conflict, …).
 type RowResult struct {
-	Fate Fate
-	ID   record.ID
-	Err  error
+	Fate     Fate
+	ID       record.ID
+	Err      error
+	Readmits bool // the row makes a ticket valid that was blocked, refunded or cancelled
+	Stood    bool // the row's ticket was there, valid or unpaid
 }
 
 var errDryRun = errors.New("dry run")
 
 // Upsert writes up to MaxRows rows, each on its own: a bad one is rejected and blocks none. A row finds its record by
 // external_id within its event or kind, else by id, else, a ticket, by event and code, a person by CPF; a record that has no external_id yet
-// takes a row's. dryRun decides all and writes nothing; its rows do not see each other. The error is the store's own, not a row's.
+// takes a row's. A row that does not reinstate lets no ticket in that is blocked, refunded or cancelled: that is a *Conflict about its state.
+// dryRun decides all and writes nothing; its rows do not see each other. The error is the store's own, not a row's.
 func (dk *Desk) Upsert(p auth.Principal, rows []entry.Row, dryRun bool) ([]RowResult, error) {
 	if err := p.Check("admin", "POST"); err != nil {
 		return nil, err
@@ -47,6 +51,7 @@ func (dk *Desk) Upsert(p auth.Principal, rows []entry.Row, dryRun bool) ([]RowRe
 	author := p.Unsigned() // imports have no author (contract.md §9)
 	return EachAlone(dk.tables, rows, dryRun, func(row entry.Row) func(*table.Tx) (RowResult, error) {
 		in := entry.PrepareNew(dk.tables, author, row.Patch)
+		in.Imported = true
 		return func(o *table.Tx) (RowResult, error) { return upsert(o, author, row, in) }
 	})
 }
@@ -56,7 +61,7 @@ func EachAlone(s *table.Set, rows []entry.Row, dryRun bool, prepare func(entry.R
 	if len(rows) > table.MaxRows {
 		return nil, errors.New("too many rows for one operation")
 	}
-	if err := s.Room(disk.Imports); err != nil && !dryRun {
+	if err := s.Folder.Room.Check(disk.Imports); err != nil && !dryRun {
 		return nil, err
 	}
 	results := make([]RowResult, len(rows))
@@ -92,8 +97,8 @@ func upsert(o *table.Tx, p auth.Principal, row entry.Row, in *entry.Input) (RowR
 	if err := entry.MayCreate(p, k); err != nil {
 		return RowResult{}, err
 	}
-	if id := row.ID; !id.IsZero() && id.Int() > MaxGivenID {
-		return RowResult{}, FaultOf("id", fault.AtMost(MaxGivenID))
+	if id := row.ID; !id.IsZero() && id.Int() > maxGivenID {
+		return RowResult{}, fault.ByField{"id": {fault.AtMost(maxGivenID)}}
 	}
 	before, err := existing(o, p, row, in)
 	if err != nil {
@@ -104,26 +109,35 @@ func upsert(o *table.Tx, p auth.Principal, row entry.Row, in *entry.Input) (RowR
 		if err != nil {
 			return RowResult{}, err
 		}
-		return RowResult{Fate: Created, ID: st.Id}, nil
+		return RowResult{Fate: Created, ID: st.ID}, nil
 	}
 	if err := p.Check("admin", "PATCH"); err != nil {
 		return RowResult{}, err
 	}
-	seq := o.State.Seq
+	seq, kept := o.State.Seq, isOut(k, before)
+	if says := row.Patch.Text("state"); kept && !row.Reinstates && says != "" && !slices.Contains(outStates, says) {
+		return RowResult{}, &table.Conflict{Reason: "the ticket is " + stateOf(before) + " here and " + says + " in the file", Field: "state"}
+	}
 	st, err := Update(o, p, k, before, in)
 	if err != nil {
 		return RowResult{}, err
 	}
+	stood := k == record.Ticket && !kept
 	if o.State.Seq == seq {
-		return RowResult{Fate: Unchanged, ID: st.Id}, nil
+		return RowResult{Fate: Unchanged, ID: st.ID, Stood: stood}, nil
 	}
-	return RowResult{Fate: Updated, ID: st.Id}, nil
+	return RowResult{Fate: Updated, ID: st.ID, Readmits: kept && stateOf(st) == "valid", Stood: stood}, nil
 }
 
-func FaultOf(field, text string) (f fault.ByField) {
-	f.Add(field, text)
-	return f
+// outStates keep a ticket out for good: an unpaid one is paid some day, as any order.
+var outStates = []string{"blocked", "refunded", "cancelled"}
+
+// isOut tells a ticket that was blocked, refunded or cancelled.
+func isOut(k *record.Kind, st *table.Stored) bool {
+	return k == record.Ticket && slices.Contains(outStates, stateOf(st))
 }
+
+func stateOf(st *table.Stored) string { return value.Unquote(st.Body.Member("state")) }
 
 // existing finds the record that a row means; nil for a new one. One that p may not change counts as a conflict, so that its
 // key cannot be taken twice.
@@ -150,7 +164,7 @@ func existingID(o *table.Tx, p auth.Principal, row entry.Row, in *entry.Input) (
 	if v, ok := row.Patch.Value("event_id"); ok {
 		event = table.IntOf(v)
 	}
-	ext, _ := entry.FormText(row.Patch, "external_id")
+	ext := row.Patch.Text("external_id")
 	if ext == "" {
 		return otherKey(o, p, row, in, event)
 	}
@@ -192,7 +206,7 @@ func otherKey(o *table.Tx, p auth.Principal, row entry.Row, in *entry.Input, eve
 
 // personOf finds the one person with a valid CPF, among the people that the principal sees. It does not choose between two people with one CPF.
 func personOf(o *table.Tx, p auth.Principal, row entry.Row) (found record.ID, err error) {
-	cpf, _ := entry.FormText(row.Patch, "cpf")
+	cpf := row.Patch.Text("cpf")
 	if !names.IsCPF(cpf) {
 		return found, nil
 	}
@@ -224,9 +238,11 @@ func personOf(o *table.Tx, p auth.Principal, row entry.Row) (found record.ID, er
 // Vacant tells a store that holds no records but keys.
 func (dk *Desk) Vacant() (vacant bool, err error) {
 	vacant = true
-	l := dk.tables.Current()
-	for _, k := range record.Kinds() {
-		vacant = vacant && (k == record.APIKey || l.Kind(k).All.Len() == 0)
-	}
-	return vacant, nil
+	err = dk.tables.View(func(v *table.View) error {
+		for _, k := range record.Kinds() {
+			vacant = vacant && (k == record.APIKey || v.Lists.Kind(k).All.Len() == 0)
+		}
+		return nil
+	})
+	return vacant && err == nil, err
 }

@@ -8,7 +8,6 @@ import (
 
 	"doorward/kv/auth"
 	"doorward/kv/entry"
-	"doorward/kv/ledger"
 	"doorward/kv/record"
 	"doorward/kv/rev"
 	"doorward/kv/table"
@@ -17,6 +16,7 @@ import (
 // Past is a revision of a record, or of a part of a ticket, as far as it is known.
 type Past struct {
 	Kind     *record.Kind // a ticket's parts have kinds of their own
+	ID       string       // of the record: the ULID of a holding, for its parts
 	Revision string
 	At       time.Time // zero: not known
 	Key      int64     // api key of the author; 0 = none, or not known
@@ -31,35 +31,51 @@ type Past struct {
 // History tells the revisions of a record that p sees, newest first, with the bodies that are held if they are asked for. ErrNotFound,
 // *Forbidden.
 func (dk *Desk) History(p auth.Principal, t Target, bodies bool) (all []Past, err error) {
-	if err := p.CheckKind(record.Admin, t.Kind, "GET"); err != nil {
-		return nil, err
-	}
-	kinds := []*record.Kind{t.Kind}
-	if t.Kind == record.Ticket {
-		kinds = ledger.TicketParts[:]
-	}
-	err = dk.tables.View(func(v *table.View) error {
-		v.Reader = p
-		if _, err := entry.Find(v, p, t.Kind, t.ID); err != nil {
+	t.Surface = record.Admin
+	err = dk.look(p, t, func(v *table.View, st *table.Stored) (err error) {
+		if all, err = history(v, t.Kind, st, bodies); err != nil || t.Kind != record.Ticket {
 			return err
 		}
-		dk.tables.NoteReads(p, t.Kind, 1)
-		for _, k := range kinds {
-			st, err := v.LoadAny(k, t.ID)
-			if err != nil {
-				return err
-			}
-			if st == nil {
-				continue // this node does not have that part
-			}
-			past, err := history(v, k, st, bodies)
-			if err != nil {
-				return err
-			}
+		parts, err := partsOf(v, p, st)
+		for i := 0; err == nil && i < len(parts); i++ {
+			var past []Past
+			past, err = history(v, parts[i].kind, parts[i].st, bodies)
 			all = append(all, past...)
 		}
-		return nil
+		return err
 	})
+	return all, err
+}
+
+// part is a record of a ticket.
+type part struct {
+	kind *record.Kind
+	st   *table.Stored
+}
+
+// partsOf are a ticket's other records that this node has: its code, and its holdings with the present one first. Those that are over are
+// shown at church level and above.
+func partsOf(v *table.View, p auth.Principal, ticket *table.Stored) (all []part, err error) {
+	d, err := ticket.Decode(record.Ticket)
+	if err != nil {
+		return nil, err
+	}
+	add := func(k *record.Kind, id record.ID) {
+		if err != nil {
+			return
+		}
+		var st *table.Stored
+		if st, err = v.LoadAny(k, id); st != nil {
+			all = append(all, part{k, st})
+		}
+	}
+	add(record.TicketCode, ticket.ID)
+	for _, id := range entry.HoldingsOf(d) {
+		if !p.IsOf(auth.EventOf) || id == entry.PresentOf(ticket.Body) {
+			add(record.HolderName, id)
+			add(record.Holder, id)
+		}
+	}
 	return all, err
 }
 
@@ -69,10 +85,10 @@ func history(v *table.View, k *record.Kind, st *table.Stored, bodies bool) (all 
 		return nil, err
 	}
 	for _, n := range slices.Backward(t.Nodes()) {
-		past := Past{Kind: k, Revision: n.Revision.String(), Key: n.Key, Fields: append([]string{}, n.Fields...), Deleted: n.Deleted,
+		past := Past{Kind: k, ID: k.FormatID(st.ID), Revision: n.Revision.String(), Key: n.Key, Fields: append([]string{}, n.Fields...), Deleted: n.Deleted,
 			Winner: n.Revision == st.Revision, Held: n.Held && !n.Deleted}
 		if n.At != 0 {
-			past.At, past.Node = time.UnixMicro(n.At).UTC(), v.Store.Node()
+			past.At, past.Node = time.UnixMicro(n.At).UTC(), v.Store.Identity.Node()
 		}
 		if n.Node != (ulid.ULID{}) {
 			past.Node = n.Node.String()
@@ -91,7 +107,7 @@ func history(v *table.View, k *record.Kind, st *table.Stored, bodies bool) (all 
 func bodyThen(v *table.View, k *record.Kind, st *table.Stored, n rev.Node) ([]byte, error) {
 	then := *st
 	if n.Revision != st.Revision {
-		kept, err := table.KeptBody(v, k, st.Id, n.Revision)
+		kept, err := table.KeptBody(v, k, st.ID, n.Revision)
 		if err != nil || kept == nil {
 			return nil, table.OrCorrupt(err)
 		}

@@ -3,6 +3,7 @@ package desk
 import (
 	"slices"
 
+	"doorward/kv/access"
 	"doorward/kv/auth"
 	"doorward/kv/record"
 	"doorward/kv/table"
@@ -87,11 +88,11 @@ func homesNamed(w Where) []int64 {
 // homes returns the churches or events of the records of a kind that p sees, 0 for records without one. all tells that p sees
 // all records.
 func homes(v *table.View, p auth.Principal, k *record.Kind) (homes []int64, all bool, err error) {
-	reads := func(t auth.Tie) bool { return auth.Desk(p, auth.Read, k, t) }
+	reads := func(t access.Tie) bool { return access.MayAtDesk(p, access.Read, k, t) }
 	switch {
-	case reads(auth.Foreign):
+	case reads(access.Foreign):
 		return nil, true, nil
-	case !reads(auth.Own), p.IsOf(auth.EventOf) && k == record.Event: // its own events belong to churches that it does not see
+	case !reads(access.Own), p.IsOf(auth.EventOf) && k == record.Event: // its own events belong to churches that it does not see
 		return nil, false, nil
 	case p.IsOf(auth.EventOf):
 		return slices.Clone(p.Level().IDs), false, nil
@@ -101,7 +102,7 @@ func homes(v *table.View, p auth.Principal, k *record.Kind) (homes []int64, all 
 		return nil, false, err
 	}
 	own := slices.Clone(churches)
-	if reads(auth.Nobodys) {
+	if reads(access.Churchless) {
 		own = append([]int64{0}, own...)
 	}
 	if k.Class != record.Events {

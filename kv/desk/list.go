@@ -49,7 +49,7 @@ func (dk *Desk) List(p auth.Principal, q Query) (page Page, err error) {
 			dk.Search.Doubt(err)
 		}
 		if !errors.Is(err, ErrAskAgain) {
-			dk.tables.NoteReads(p, q.Kind, len(page.IDs))
+			dk.tables.Reads.Note(p, q.Kind, len(page.IDs))
 			return page, err
 		}
 	}
@@ -66,7 +66,7 @@ func (dk *Desk) list(p auth.Principal, q Query, a *Asked) (page Page, err error)
 			return err
 		}
 		page.Count, page.IDs = matches.Count(), matches.page(q.Offset, q.Limit)
-		dst := slices.Grow(q.Into[:0], 1024+len(page.IDs)*PageRow)
+		dst := slices.Grow(q.Into[:0], 1024+len(page.IDs)*pageRow)
 		if q.Head != nil {
 			dst = q.Head(dst, page.Count)
 		}
@@ -76,14 +76,14 @@ func (dk *Desk) list(p auth.Principal, q Query, a *Asked) (page Page, err error)
 	return page, err
 }
 
-// PageRow is about what a record takes in a page.
-const PageRow = 1536
+// pageRow is about what a record takes in a page.
+const pageRow = 1536
 
 func ShowAll(v *table.View, dst []byte, q Query, ids []record.ID) ([]byte, error) {
-	v.Page = q.Kind.NewPage()
+	v.Page = record.NewPage(q.Kind)
 	dst = append(dst, '[')
 	err := v.Each(q.Kind, ids, func(st *table.Stored) (err error) {
-		if st.Id != ids[0] {
+		if st.ID != ids[0] {
 			dst = append(dst, ',')
 		}
 		dst, err = entry.Show(v, dst, q.Surface, q.Kind, st)

@@ -31,7 +31,7 @@ const (
 // ErrAskAgain says that a Finder's candidates are not enough.
 var ErrAskAgain = errors.New("what the index was asked is no longer what is wanted")
 
-// ErrIndexAhead is the errAskAgain of an index that does not fit the store.
+// ErrIndexAhead is the ErrAskAgain of an index that does not fit the store.
 var ErrIndexAhead = fmt.Errorf("%w: the index says that it is ahead of the store", ErrAskAgain)
 
 // Searching is what a store needs to search.
@@ -199,41 +199,42 @@ func sift(v *table.View, p auth.Principal, q Query, m *Matches) error {
 				return err
 			}
 		}
-		m.ids = append(m.ids, st.Id)
+		m.ids = append(m.ids, st.ID)
 		return nil
 	})
 }
 
 // Hit is how well a record answers a ranked search.
 type Hit struct {
-	Cost int64
-	Id   record.ID
+	Cost    int64
+	ID      record.ID
+	Holding record.ID // of a ticket: by which it was found
 }
 
-func (h Hit) compare(other Hit) int {
+func (h Hit) Compare(other Hit) int {
 	if c := cmp.Compare(h.Cost, other.Cost); c != 0 {
 		return c
 	}
-	return h.Id.Compare(other.Id)
+	return h.ID.Compare(other.ID)
 }
 
 // rank keeps the best matches of a ranked search, the best first.
 func rank(v *table.View, q Query, m *Matches, a *Asked) error {
-	hits, err := Hits(v, q.Kind, m.Everything(), q.Ranked, a)
+	hits, err := hits(v, q.Kind, m.Everything(), q.Ranked, a)
 	if err != nil {
 		return err
 	}
-	hits = Best(hits, maxRanked)
+	hits = best(hits, maxRanked)
 	m.ids, m.Exact = make([]record.ID, len(hits)), true
 	for i, h := range hits {
-		m.ids[i] = h.Id
+		m.ids[i] = h.ID
 	}
 	return nil
 }
 
-// Hits are those of some records that a ranked search finds, or at least the maxRanked best of them. errAskAgain where others
+// hits are those of some records that a ranked search finds, or at least the maxRanked best of them. ErrAskAgain where others
 // than what a Finder has named may be better.
-func Hits(v *table.View, k *record.Kind, ids []record.ID, r *search.Ranked, a *Asked) (hits []Hit, err error) {
+func hits(v *table.View, k *record.Kind, ids []record.ID, r *search.Ranked, a *Asked) (hits []Hit, err error) {
 	if r.Empty() {
 		return nil, nil
 	}
@@ -242,20 +243,20 @@ func Hits(v *table.View, k *record.Kind, ids []record.ID, r *search.Ranked, a *A
 		if !ok {
 			return nil
 		}
-		a.count(st.Id)
-		if hits = append(hits, Hit{cost, st.Id}); len(hits) == 2*maxRanked {
-			hits = Best(hits, maxRanked)
+		a.Count(st.ID)
+		if hits = append(hits, Hit{Cost: cost, ID: st.ID}); len(hits) == 2*maxRanked {
+			hits = best(hits, maxRanked)
 		}
 		return nil
 	})
-	if err == nil && a.lacks() {
+	if err == nil && a.Lacks() {
 		err = ErrAskAgain
 	}
 	return hits, err
 }
 
-// count notes a match.
-func (a *Asked) count(id record.ID) {
+// Count notes a match.
+func (a *Asked) Count(id record.ID) {
 	if a == nil || a.found == nil {
 		return
 	}
@@ -264,14 +265,14 @@ func (a *Asked) count(id record.ID) {
 	}
 }
 
-// lacks tells whether a Finder may have left out better matches than it has named: it has named as many as it was asked for, and
+// Lacks tells whether a Finder may have left out better matches than it has named: it has named as many as it was asked for, and
 // more than the spare ones among them have changed since, or were none.
-func (a *Asked) lacks() bool {
+func (a *Asked) Lacks() bool {
 	return a != nil && a.found != nil && len(a.found.IDs) >= a.Want.Limit && len(a.found.IDs)-a.right > spareBest
 }
 
-// Best are the n best hits, the best first.
-func Best(hits []Hit, n int) []Hit {
-	slices.SortFunc(hits, Hit.compare)
+// best are the n best hits, the best first.
+func best(hits []Hit, n int) []Hit {
+	slices.SortFunc(hits, Hit.Compare)
 	return hits[:min(n, len(hits))]
 }

@@ -1,3 +1,10 @@
-// Package disk has what the store needs of a file system: locks, folders and their names made durable, the room that is left, and large files that
-// are written beside commits without keeping these from the disk.
+// Package disk has what a store needs of a file system, and what differs between systems.
+//
+//	Lock                  one process uses a file; another gets ErrInUse                       lock*.go
+//	MakeFolder, SyncDir   folders, and names in them, that no power cut takes away             folder.go
+//	MakeWorkFolder        a folder for temporary files, locked while its process works         workfolder.go
+//	Room                  how much of the disk is free, and what is refused when it is little  room.go, free*.go
+//	Throttle, Turn        large files that a commit's sync need not wait for                   throttle.go, turn.go, push*.go, syncdata*.go
+//
+// The package knows no store and no record.
 package disk

@@ -49,8 +49,9 @@ type DatabaseInfo struct {
 	Created time.Time // in microseconds; it is the same after a restart
 }
 
-// documents is the content of a database, as one View or one operation sees it. Its methods take the View to read from, because
-// a database's row is valid only within its transaction. The principal is judged once, right after the database is found.
+// documents is the content of a database, as one View or one transaction sees it. Its methods take the View to read from,
+// because a database's row is valid only within its transaction. The principal is judged once, right after the database is
+// found.
 type documents interface {
 	info() (DatabaseInfo, error)
 	feed() table.FeedName // names the bell that its changes ring
@@ -58,8 +59,9 @@ type documents interface {
 	maySee(p auth.Principal) error
 	mayWrite(p auth.Principal) error
 
-	changes(v *table.View, f Feed) (page []DocChange, more bool, err error)
-	pending(v *table.View, since uint64) (int, error)
+	rows(v *table.View, f Feed, fn func(table.ScopeChange) (bool, error)) error // of the log, between the feed's bounds
+	latest(v *table.View, id string) (table.ScopeChange, error)                 // of a document; Seq 0: it has none
+	change(v *table.View, c table.ScopeChange, bodies bool) (DocChange, error)  // that a row of the log names
 	list(v *table.View, r Range) ([]DocRow, error)
 	missing(v *table.View, asked merge.Revs) (MissingRevs, error)
 	read(v *table.View, id string, ask Ask) (Doc, error)
@@ -98,14 +100,14 @@ func (db *Database) Free() bool { return freeName(db.name) == nil }
 
 // view reads the database in one View.
 func (db *Database) view(fn func(*table.View, documents) error) error {
-	_, err := db.viewAs(documents.maySee, fn)
+	_, err := viewAs(db, documents.maySee, fn)
 	return err
 }
 
 // touch runs fn in one View for a principal that may read the database or write to it. fn reads only what a writer may know
 // too.
 func (db *Database) touch(fn func(*table.View, documents) error) error {
-	_, err := db.viewAs(func(docs documents, p auth.Principal) error {
+	_, err := viewAs(db, func(docs documents, p auth.Principal) error {
 		err := docs.maySee(p)
 		if err != nil && docs.mayWrite(p) == nil {
 			return nil
@@ -117,11 +119,11 @@ func (db *Database) touch(fn func(*table.View, documents) error) error {
 
 // judge checks that the principal may write to the database, before the operation goes to the writer.
 func (db *Database) judge() (p auth.Principal, err error) {
-	return db.viewAs(documents.mayWrite, func(*table.View, documents) error { return nil })
+	return viewAs(db, documents.mayWrite, func(*table.View, documents) error { return nil })
 }
 
 // viewAs reads the database in one View, if may allows it to the principal as its key is now.
-func (db *Database) viewAs(may func(documents, auth.Principal) error, fn func(*table.View, documents) error) (p auth.Principal, err error) {
+func viewAs(db *Database, may func(documents, auth.Principal) error, fn func(*table.View, documents) error) (p auth.Principal, err error) {
 	if p, err = db.store.standing(db.principal); err != nil {
 		return p, err
 	}
@@ -165,7 +167,7 @@ func (db *Database) Created() (at time.Time, err error) {
 // does.
 func (db *Database) Changes(f Feed) (page []DocChange, more bool, err error) {
 	err = db.view(func(v *table.View, docs documents) (err error) {
-		page, more, err = docs.changes(v, f)
+		page, more, err = readChanges(v, docs, f)
 		return err
 	})
 	return page, more, err
@@ -174,7 +176,7 @@ func (db *Database) Changes(f Feed) (page []DocChange, more bool, err error) {
 // Pending is how many changes lie beyond a sequence: exactly up to 10,000, of more it may say too many.
 func (db *Database) Pending(since uint64) (n int, err error) {
 	err = db.view(func(v *table.View, docs documents) (err error) {
-		n, err = docs.pending(v, since)
+		n, err = pending(v, docs, since)
 		return err
 	})
 	return n, err
@@ -189,7 +191,7 @@ func (db *Database) Await(ctx context.Context, since uint64) error {
 		return nil
 	})
 	for err == nil {
-		heard, leave := db.store.tables.Bells.Hear(name)
+		heard, leave := db.store.tables.Commits.Bells.Hear(name)
 		info, failed := db.Info() // after the ear is at the bell: what happens between the two rings
 		if failed != nil || info.Seq > since {
 			leave()
@@ -253,8 +255,8 @@ func (db *Database) Write(writes []merge.DocWrite) ([]DocResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := db.store.tables.Room(useOf(writes)); err != nil {
-		return nil, err // of the whole: clients skip for ever a document that is refused alone
+	if err := db.store.tables.Folder.Room.Check(useOf(writes)); err != nil {
+		return nil, err // the whole write fails: a client never sends a document again that was refused alone
 	}
 	results := make([]DocResult, len(writes))
 	steps := make([]table.Step, len(writes))
@@ -284,12 +286,12 @@ func (db *Database) Write(writes []merge.DocWrite) ([]DocResult, error) {
 			results[i] = DocResult{Err: steps[i].Err}
 		}
 	}
-	return results, db.keepRefused(p, writes, results)
+	return results, keepRefused(db, p, writes, results)
 }
 
-// useOf returns the use that the documents of one operation need disk room for. Facts count as check-ins, from any source: a laptop
-// pushes its own facts, and it must learn of admissions elsewhere so that it does not admit again. Other documents of the
-// operation count the same, because an operation cannot be taken in part.
+// useOf returns the use that the documents of one transaction need disk room for. Facts count as check-ins, from any source: a
+// laptop must store admissions of other doors, or it would admit again. All documents of a transaction count the same, because
+// a transaction is not stored in part.
 func useOf(writes []merge.DocWrite) disk.Use {
 	isFact := func(w merge.DocWrite) bool {
 		k, _, ok := record.ParseDocID(w.ID)

@@ -22,7 +22,7 @@ func (db *Database) PutBlob(content io.Reader) (merge.Blob, error) {
 	content = io.TeeReader(content, io.MultiWriter(up.sha, up.md5))
 	part := make([]byte, blobChunk) // most are small
 	for {
-		if err := db.store.tables.Room(disk.Imports); err != nil {
+		if err := db.store.tables.Folder.Room.Check(disk.Imports); err != nil {
 			return merge.Blob{}, err
 		}
 		n, last, err := fill(content, part)
@@ -30,7 +30,7 @@ func (db *Database) PutBlob(content io.Reader) (merge.Blob, error) {
 			return merge.Blob{}, err
 		}
 		var b merge.Blob
-		err = db.store.tables.Do(false, func(o *table.Tx) error {
+		err = db.store.tables.Do(func(o *table.Tx) error {
 			docs, err := openDocuments(o.View, db.name)
 			if err == nil {
 				b, err = docs.upload(o, up, part[:n], last)

@@ -7,7 +7,6 @@ import (
 	"math"
 
 	"doorward/kv/auth"
-	"doorward/kv/keys"
 	"doorward/kv/merge"
 	"doorward/kv/table"
 )
@@ -22,7 +21,7 @@ func (db *Database) Local(id string) (body []byte, written uint64, err error) {
 	err = db.touch(func(v *table.View, docs documents) error {
 		row, err := v.Get(table.FreeLocalBucket, localKey(docs, db.principal, id))
 		if err != nil || row == nil {
-			return keys.OrNotFound(err)
+			return table.OrNotFound(err)
 		}
 		c := table.Cutter{Rest: row}
 		written, body = c.Uvarint(), bytes.Clone(c.Rest)
@@ -50,7 +49,7 @@ func (db *Database) PutLocal(id string, body []byte, before uint64) (written uin
 	if err := db.touch(func(*table.View, documents) error { return nil }); err != nil {
 		return 0, err
 	}
-	err = db.store.tables.Do(false, func(o *table.Tx) error {
+	err = db.store.tables.Do(func(o *table.Tx) error {
 		docs, err := openDocuments(o.View, db.name)
 		if err != nil {
 			return err
@@ -72,7 +71,7 @@ func (db *Database) PutLocal(id string, body []byte, before uint64) (written uin
 			o.Delete(table.FreeLocalBucket, key)
 			return nil
 		case row == nil:
-			err := table.Fewer(o.View, table.FreeLocalBucket, localKey(docs, db.principal, ""), o.Store.Limits.Locals, "the key has too many local documents here")
+			err := table.Fewer(o.View, table.FreeLocalBucket, localKey(docs, db.principal, ""), o.Store.Rules.Limits.Locals, "the key has too many local documents here")
 			if err != nil {
 				return err
 			}

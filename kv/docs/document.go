@@ -5,7 +5,51 @@ import (
 
 	"doorward/kv/merge"
 	"doorward/kv/rev"
+	"doorward/kv/table"
 )
+
+// document is a document of a database, whatever it is kept as: a record, a free document, or one of an unknown kind. The zero
+// document is one that is not there.
+type document struct {
+	id string
+	table.Document
+	body func(rev.Node) (DocRevision, error) // reads a revision's body
+}
+
+// read returns the revisions that are asked for. It returns ErrNotFound for the zero document.
+func (d *document) read(ask Ask) (Doc, error) {
+	doc := Doc{ID: d.id, Seq: d.Seq, Deleted: d.Deleted, Tree: d.Tree}
+	if d.Seq == 0 {
+		return Doc{}, table.ErrNotFound
+	}
+	for _, rev := range ask.of(&d.Tree) {
+		n := d.Tree.Find(rev)
+		n.Revision = rev // the tree may not know it
+		r, err := d.body(n)
+		if err != nil {
+			return doc, err
+		}
+		doc.Revisions = append(doc.Revisions, r)
+	}
+	return doc, nil
+}
+
+// change returns the document's latest change, on request with the winner's body.
+func (d *document) change(bodies bool) (c DocChange, err error) {
+	c = DocChange{Seq: d.Seq, ID: d.id, Deleted: d.Deleted, Leaves: d.Tree.Leaves()}
+	if bodies {
+		c.Tree = d.Tree
+		c.Winner, err = d.body(c.Leaves[0])
+	}
+	return c, err
+}
+
+// missing returns those of the revisions asked for that the document does not have.
+func (d *document) missing(asked merge.Revs) (m MissingRevs) {
+	m.ID = asked.ID
+	m.Missing, m.PossibleAncestors = d.Tree.Missing(asked.Revisions)
+	return m
+}
 
 // Doc is a document: its whole tree, and the revisions that were asked for.
 type Doc struct {
@@ -87,6 +131,7 @@ type Feed struct {
 	Before     uint64   // with Descending: only what is before it; 0 = all
 	IDs        []string // only these documents; nil = all
 	Bodies     bool     // with the winners' bodies; the page ends earlier where they are large
+	unnamed    bool     // rows need not name their documents: they are counted
 }
 
 // DocChange is a document at its latest sequence.

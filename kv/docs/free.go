@@ -16,17 +16,26 @@ import (
 	"doorward/kv/table"
 )
 
-// The methods of databases return these errors besides the store's other errors.
-var ErrDatabaseName = errors.New("not a database name") // as CouchDB has them: lower case, a letter first
+// ErrDatabaseName says that a name is not one of a database: lower case, a letter first, as in CouchDB.
+var ErrDatabaseName = errors.New("not a database name")
 
+// ErrDocumentID says that an id is not one of a document.
 var ErrDocumentID = fmt.Errorf("%w: its id", merge.ErrDocument)
 
+// ErrNoBlob says that no blob has the bytes of an attachment.
 var ErrNoBlob = errors.New("an attachment's bytes are not there")
 
 // freeDatabase is a database of documents without record rules.
 type freeDatabase struct {
 	DatabaseInfo
+	docStore
+	blobs
 	id uint64
+}
+
+func newFreeDatabase(info DatabaseInfo, id uint64) *freeDatabase {
+	ds := docStore{table.FreeDocuments(id)}
+	return &freeDatabase{info, ds, ds.blobs(), id}
 }
 
 var databaseName = regexp.MustCompile(`^[a-z][a-z0-9_$()+/-]{0,237}$`)
@@ -63,10 +72,10 @@ func (ds *Set) CreateDatabase(p auth.Principal, name string) error {
 		}
 		return err
 	}
-	if err := ds.tables.Room(disk.Creates); err != nil {
+	if err := ds.tables.Folder.Room.Check(disk.Creates); err != nil {
 		return err
 	}
-	return ds.tables.Do(false, func(o *table.Tx) error {
+	return ds.tables.Do(func(o *table.Tx) error {
 		row, err := o.Get(table.FreeBucket, []byte(name))
 		if err != nil {
 			return err
@@ -79,7 +88,7 @@ func (ds *Set) CreateDatabase(p auth.Principal, name string) error {
 			return err
 		}
 		table.PutFreeCounters(o.Tx, seq, last+1)
-		putDatabase(o.Tx, &freeDatabase{DatabaseInfo{Name: name, Created: time.UnixMicro(o.Stamp)}, last + 1})
+		putDatabase(o.Tx, newFreeDatabase(DatabaseInfo{Name: name, Created: time.UnixMicro(o.Stamp)}, last+1))
 		return nil
 	})
 }
@@ -92,7 +101,7 @@ func (ds *Set) DeleteDatabase(p auth.Principal, name string) error {
 	if err := freeName(name); err != nil {
 		return err
 	}
-	err := ds.tables.Do(false, func(o *table.Tx) error {
+	err := ds.tables.Do(func(o *table.Tx) error {
 		db, err := database(o.View.View, name)
 		if err != nil {
 			return err
@@ -103,7 +112,7 @@ func (ds *Set) DeleteDatabase(p auth.Principal, name string) error {
 		return nil
 	})
 	for more := true; more && err == nil; {
-		err = ds.tables.Do(false, func(o *table.Tx) (err error) {
+		err = ds.tables.Do(func(o *table.Tx) (err error) {
 			more, err = sweepDead(o)
 			return err
 		})
@@ -167,7 +176,7 @@ func database(r *engine.View, name string) (*freeDatabase, error) {
 
 func parseDatabase(name string, row []byte) (*freeDatabase, error) {
 	c := table.Cutter{Rest: row}
-	db := &freeDatabase{DatabaseInfo{Name: name}, c.Uvarint()}
+	db := newFreeDatabase(DatabaseInfo{Name: name}, c.Uvarint())
 	db.Created = time.UnixMicro(int64(c.Uint64())).UTC()
 	db.Docs, db.Deleted, db.Seq = int(c.Uvarint()), int(c.Uvarint()), c.Uvarint()
 	if c.Short || len(c.Rest) > 0 {
@@ -187,15 +196,6 @@ func putDatabase(w *engine.Tx, db *freeDatabase) {
 
 // deadKey is the key of a deleted database of which some rows are left. No name begins with its first byte.
 func deadKey(id uint64) []byte { return binary.AppendUvarint([]byte{0}, id) }
-
-// key is a key that begins with the database's id.
-func (db *freeDatabase) key(parts ...string) []byte {
-	key := binary.AppendUvarint(nil, db.id)
-	for _, part := range parts {
-		key = append(key, part...)
-	}
-	return key
-}
 
 // sweepDead removes some rows of a deleted database, and tells whether more may be left.
 func sweepDead(o *table.Tx) (more bool, err error) {

@@ -2,7 +2,6 @@ package docs
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -13,15 +12,13 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"doorward/kv/engine"
 	"doorward/kv/entry"
 	"doorward/kv/merge"
-	"doorward/kv/table"
 )
 
 const maxName = 1 << 10
 
-// CheckDocID answers ErrDocumentID for what cannot be a document's id: empty, reserved, no UTF-8, with a zero byte, too long.
+// CheckDocID returns ErrDocumentID for an id that is empty, reserved, not UTF-8, too long, or has a zero byte.
 func CheckDocID(id string) error {
 	reserved := strings.HasPrefix(id, "_") && (!strings.HasPrefix(id, "_design/") || id == "_design/")
 	if id == "" || reserved || len(id) > merge.MaxDocID || !utf8.ValidString(id) || strings.ContainsRune(id, 0) {
@@ -30,9 +27,9 @@ func CheckDocID(id string) error {
 	return nil
 }
 
-// canonicalDoc is an object with its keys sorted by bytes at every depth, numbers as their literal text and shortest escapes:
-// ErrDocument for what is no object or has a member of its own that begins with "_", ErrTooLarge. A body that is canonical is its
-// own answer.
+// canonicalDoc returns an object with its keys sorted by bytes at every depth, numbers as they were written, and the shortest
+// escapes. It returns ErrDocument for a text that is no object or has an outermost member that begins with "_", or ErrTooLarge.
+// A canonical body is returned as it is.
 func canonicalDoc(body []byte) ([]byte, error) {
 	if merge.IsCanonical(body) {
 		return body, nil
@@ -40,6 +37,7 @@ func canonicalDoc(body []byte) ([]byte, error) {
 	return MakeCanonical(body)
 }
 
+// MakeCanonical is the canonical form of an object, made by the full parser.
 func MakeCanonical(body []byte) ([]byte, error) {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(body)) // a Buffer is read in place
 	if dec.PeekKind() != '{' {
@@ -132,7 +130,7 @@ func appendCanonicalObject(dst []byte, dec *jsontext.Decoder) ([]byte, error) {
 	return append(inOrder(dst, members), '}'), notJSON(err)
 }
 
-// inOrder sorts the members that a text ends with.
+// inOrder sorts the members at the end of a text.
 func inOrder(text []byte, members []docMember) []byte {
 	byName := func(a, b docMember) int { return strings.Compare(a.name, b.name) }
 	if slices.IsSortedFunc(members, byName) {
@@ -151,7 +149,7 @@ func inOrder(text []byte, members []docMember) []byte {
 	return text
 }
 
-// notJSON says what a decoder found, without what it read.
+// notJSON replaces a parser's error, which may quote the document.
 func notJSON(err error) error {
 	if err == nil {
 		return nil
@@ -177,34 +175,4 @@ func hashed(body []byte, attachments []merge.Attachment) []byte {
 		text = append(text, ',')
 	}
 	return append(text, body[1:]...)
-}
-
-// appendBody writes a body's row: n uv, n × (name, type, revpos uv, length uv, MD5 16, SHA-256 32), JSON.
-func appendBody(dst []byte, body []byte, attachments []merge.Attachment) []byte {
-	dst = binary.AppendUvarint(dst, uint64(len(attachments)))
-	for _, a := range attachments {
-		for _, text := range []string{a.Name, a.Type} {
-			dst = append(binary.AppendUvarint(dst, uint64(len(text))), text...)
-		}
-		dst = binary.AppendUvarint(dst, a.RevPos)
-		dst = binary.AppendUvarint(dst, uint64(a.Length))
-		dst = append(append(dst, a.MD5[:]...), a.SHA256[:]...)
-	}
-	return append(dst, body...)
-}
-
-// parseBody reads a body's row; the JSON is still the row's.
-func parseBody(row []byte) (body []byte, attachments []merge.Attachment, err error) {
-	c := table.Cutter{Rest: row}
-	for n := c.Uvarint(); n > 0 && !c.Short; n-- {
-		a := merge.Attachment{Name: string(c.Bytes(int(c.Uvarint()))), Type: string(c.Bytes(int(c.Uvarint()))), RevPos: c.Uvarint()}
-		a.Length = int64(c.Uvarint())
-		copy(a.MD5[:], c.Bytes(16))
-		copy(a.SHA256[:], c.Bytes(32))
-		attachments = append(attachments, a)
-	}
-	if c.Short {
-		return nil, nil, engine.ErrCorrupt
-	}
-	return c.Rest, attachments, nil
 }

@@ -3,7 +3,6 @@ package docs
 import (
 	"context"
 
-	"doorward/kv/rev"
 	"doorward/kv/table"
 )
 
@@ -21,7 +20,7 @@ func (db *Database) Compact(ctx context.Context) error {
 		return err
 	}
 	for from, more := "", true; more; {
-		ids, last, err := db.superseded(from)
+		ids, last, err := superseded(db, from)
 		if err != nil {
 			return err
 		}
@@ -32,7 +31,7 @@ func (db *Database) Compact(ctx context.Context) error {
 		if len(ids) == 0 {
 			continue
 		}
-		if err := db.store.tables.Do(false, func(o *table.Tx) error { return compactFree(o, db.name, ids) }); err != nil {
+		if err := db.store.tables.Do(func(o *table.Tx) error { return compactFree(o, db.name, ids) }); err != nil {
 			return err
 		}
 	}
@@ -41,20 +40,20 @@ func (db *Database) Compact(ctx context.Context) error {
 
 // superseded lists documents behind one that hold bodies of revisions that are no leaves. last is the document that was looked at
 // last; "" where there are no more.
-func (db *Database) superseded(behind string) (ids []string, last string, err error) {
+func superseded(db *Database, behind string) (ids []string, last string, err error) {
 	err = db.touch(func(v *table.View, docs documents) error {
 		free := docs.(*freeDatabase)
-		prefix, looked := free.key(), 0
-		return v.Scan(table.FreeDocBucket, prefix, free.key(behind), func(key, row []byte) (bool, error) {
-			id := string(key[len(prefix):])
+		looked := 0
+		return v.Scan(free.Rows, free.Prefix, free.Key(behind), func(key, row []byte) (bool, error) {
+			id := string(key[len(free.Prefix):])
 			if id == behind {
 				return true, nil
 			}
-			d, err := parseFreeDoc(row)
+			d, err := table.ParseDocument(row)
 			if err != nil {
 				return false, err
 			}
-			if len(d.heldInner(d.tree.Len())) > 0 {
+			if len(table.TrimToLeaves(&d.Tree)) > 0 {
 				ids = append(ids, id)
 			}
 			if looked++; looked == DocPage || len(ids) == compactPage {
@@ -66,23 +65,6 @@ func (db *Database) superseded(behind string) (ids []string, last string, err er
 	return ids, last, err
 }
 
-// heldInner returns those of the first n revisions that have a child and a body that is held.
-func (d *freeDoc) heldInner(n int) (revs []rev.ID) {
-	if n == 0 || d.tree.Len() < 2 {
-		return nil
-	}
-	leaves := map[rev.ID]bool{}
-	for _, n := range d.tree.Leaves() {
-		leaves[n.Revision] = true
-	}
-	for _, n := range d.tree.Nodes()[:n] {
-		if n.Held && !leaves[n.Revision] {
-			revs = append(revs, n.Revision)
-		}
-	}
-	return revs
-}
-
 // compactFree drops the bodies of these documents' superseded revisions.
 func compactFree(o *table.Tx, name string, ids []string) error {
 	db, err := database(o.View.View, name)
@@ -90,17 +72,14 @@ func compactFree(o *table.Tx, name string, ids []string) error {
 		return err
 	}
 	for _, id := range ids {
-		d, err := loadFreeDoc(o.View.View, db, id)
-		if err != nil || d == nil {
+		d, err := db.Load(o.View.View, id)
+		if err != nil || d.Seq == 0 {
 			return table.OrCorrupt(err)
 		}
-		for _, rev := range d.heldInner(d.tree.Len()) {
-			d.tree.Hold(rev, false)
-			if err := dropBody(o, db, id, rev); err != nil {
-				return err
-			}
+		if err := db.dropBodies(o, id, table.TrimToLeaves(&d.Tree)); err != nil {
+			return err
 		}
-		o.Put(table.FreeDocBucket, db.key(id), d.row())
+		db.Put(o, id, &d)
 	}
 	return nil
 }

@@ -22,26 +22,30 @@ func VerifyFree(v *table.View, b engine.Bucket, key, value []byte) error {
 		return verifyDatabase(v, key, value)
 	}
 	c := table.Cutter{Rest: key}
-	db := &freeDatabase{id: c.Uvarint()}
+	id := c.Uvarint()
 	if c.Short {
 		return engine.ErrCorrupt
 	}
-	if dead, err := v.Get(table.FreeBucket, deadKey(db.id)); err != nil || dead != nil {
+	if dead, err := v.Get(table.FreeBucket, deadKey(id)); err != nil || dead != nil {
 		return err
 	}
+	ds := docStore{table.FreeDocuments(id)}
 	switch b {
-	case table.FreeDocBucket:
-		return verifyFreeDoc(v, db, string(c.Rest), value)
-	case table.FreeBodyBucket:
-		return verifyBody(v, db, c.Rest, value)
-	case table.FreeLogBucket:
-		return verifyFreeLog(v, db, c.Uint64(), string(value))
 	case table.FreeBlobBucket:
-		return verifyBlob(v, db, c.Rest)
+		return ds.blobs().verify(v, c.Rest)
 	case table.FreeRefBucket:
-		return verifyRef(v, db, c.Rest)
+		return ds.verifyRef(v, c.Rest)
 	}
-	return nil
+	return ds.verifyRow(v, b, c.Rest, value)
+}
+
+// VerifyOpaque checks a row of an opaque document, or of one in the log of its scope, against those that must agree with it.
+func VerifyOpaque(v *table.View, b engine.Bucket, key, value []byte) error {
+	s, rest, err := table.CutScope(key)
+	if err != nil {
+		return err
+	}
+	return docStore{table.OpaqueDocuments(s)}.verifyRow(v, b, rest, value)
 }
 
 // verifyDatabase checks that a database's counts are those of its documents.
@@ -53,13 +57,14 @@ func verifyDatabase(v *table.View, key, row []byte) error {
 	if err != nil {
 		return err
 	}
-	counted := freeDatabase{}
-	err = v.Scan(table.FreeDocBucket, db.key(), nil, func(_, row []byte) (bool, error) {
-		if len(row) < freeDocHead {
-			return false, engine.ErrCorrupt
+	counted := DatabaseInfo{}
+	err = v.Scan(db.Rows, db.Prefix, nil, func(_, row []byte) (bool, error) {
+		d, err := table.ParseDocumentHead(row)
+		if err != nil {
+			return false, err
 		}
-		counted.count(row[freeDocHead-1] == 1, 1)
-		counted.Seq = max(counted.Seq, binary.BigEndian.Uint64(row))
+		counted.count(d.Deleted, 1)
+		counted.Seq = max(counted.Seq, d.Seq)
 		return true, nil
 	})
 	if err == nil && (counted.Docs != db.Docs || counted.Deleted != db.Deleted || counted.Seq != db.Seq) {
@@ -68,35 +73,53 @@ func verifyDatabase(v *table.View, key, row []byte) error {
 	return err
 }
 
-// verifyFreeDoc checks a document's tree, its row in the log, and that the bodies which its tree says are held are there.
-func verifyFreeDoc(v *table.View, db *freeDatabase, id string, row []byte) error {
-	d, err := parseFreeDoc(row)
+// verifyRow checks a row of a document, of a body or of the log. Others are not checked.
+func (ds docStore) verifyRow(v *table.View, b engine.Bucket, key, row []byte) error {
+	switch {
+	case b == ds.Rows:
+		return ds.verifyDocument(v, string(key), row)
+	case b == ds.Bodies:
+		return ds.verifyBody(v, key, row)
+	case b == ds.Log && len(key) == 8:
+		return ds.verifyLog(v, binary.BigEndian.Uint64(key), row)
+	case b == ds.Log:
+		return engine.ErrCorrupt
+	}
+	return nil
+}
+
+// verifyDocument checks a document's tree, its row in the log, and that the bodies which its tree says are held are there.
+func (ds docStore) verifyDocument(v *table.View, id string, row []byte) error {
+	d, err := table.ParseDocument(row)
 	if err != nil {
 		return err
 	}
-	if d.tree.Len() == 0 || d.tree.Winner().Deleted != d.deleted {
-		return fmt.Errorf("document at %d is not what its tree says", d.seq)
+	needed := d.Tree.Leaves()
+	if len(needed) == 0 {
+		return fmt.Errorf("document at %d is not what its tree says", d.Seq)
 	}
-	logged, err := v.Get(table.FreeLogBucket, db.seqKey(d.seq))
-	if err != nil || string(logged) != id {
-		return errors.Join(err, fmt.Errorf("document at %d has no row in the log", d.seq))
+	logged, err := v.Get(ds.Log, ds.LogKey(d.Seq))
+	if err != nil || !bytes.Equal(logged, ds.LogRow(id, &d)) {
+		return errors.Join(err, fmt.Errorf("document at %d has no row in the log", d.Seq))
 	}
-	needed := d.tree.Leaves()
-	for _, n := range d.tree.Nodes() {
+	if needed[0].Deleted != d.Deleted {
+		return fmt.Errorf("document at %d is not what its tree says", d.Seq)
+	}
+	for _, n := range d.Tree.Nodes() {
 		if n.Held {
 			needed = append(needed, n)
 		}
 	}
 	for _, n := range needed {
-		body, err := v.Get(table.FreeBodyBucket, db.bodyKey(id, n.Revision))
+		body, err := v.Get(ds.Bodies, ds.BodyKey(id, n.Revision))
 		if err != nil || body == nil {
-			return errors.Join(err, fmt.Errorf("document at %d lacks the body of %s", d.seq, shownRevision(n.Revision)))
+			return errors.Join(err, fmt.Errorf("document at %d lacks the body of %s", d.Seq, shownRevision(n.Revision)))
 		}
 	}
 	return nil
 }
 
-// shownRevision is a revision as a report says it: a hash that is a text may say anything, and is left out.
+// shownRevision is a revision in a report. A hash that is free text may say anything, and is left out.
 func shownRevision(rev rev.ID) string {
 	if rev.Text == "" {
 		return rev.String()
@@ -118,54 +141,58 @@ func cutRevision(key []byte) (id string, rev rev.ID, err error) {
 }
 
 // verifyBody checks that a body is canonical, that its document's tree holds it, and that its attachments are there.
-func verifyBody(v *table.View, db *freeDatabase, key, row []byte) error {
+func (ds docStore) verifyBody(v *table.View, key, row []byte) error {
 	id, rev, err := cutRevision(key)
 	if err != nil {
 		return err
 	}
-	body, attachments, err := parseBody(row)
+	body, attachments, err := ds.parseBody(row)
 	if err != nil {
 		return err
 	}
-	d, err := loadFreeDoc(v.View, db, id)
-	if err != nil || d == nil || !d.tree.Find(rev).Held {
-		return errors.Join(err, fmt.Errorf("body of %s is no document's", shownRevision(rev)))
+	d, err := ds.Load(v.View, id)
+	if err != nil || !d.Tree.Find(rev).Held {
+		return errors.Join(err, fmt.Errorf("body of %s is no document's, or of a document that is not there", shownRevision(rev)))
 	}
 	if canonical, err := canonicalDoc(body); err != nil || !bytes.Equal(canonical, body) {
 		return fmt.Errorf("body of %s is not canonical", shownRevision(rev))
 	}
 	for i, a := range attachments {
-		b, err := blob(v.View, db, a.SHA256)
+		b, err := ds.blobs().find(v.View, a.SHA256)
 		if err != nil || b == nil || b.Blob != a.Blob {
 			return errors.Join(err, fmt.Errorf("body of %s: attachment %d has no blob", shownRevision(rev), i+1))
 		}
-		if row, err := v.Get(table.FreeRefBucket, db.refKey(a.SHA256, id, rev)); err != nil || row == nil {
+		if row, err := v.Get(table.FreeRefBucket, ds.blobs().refKey(a.SHA256, id, rev)); err != nil || row == nil {
 			return errors.Join(err, fmt.Errorf("body of %s: attachment %d is not noted", shownRevision(rev), i+1))
 		}
 	}
 	return nil
 }
 
-// verifyFreeLog checks that a row of the log is its document's latest change.
-func verifyFreeLog(v *table.View, db *freeDatabase, seq uint64, id string) error {
-	d, err := loadFreeDoc(v.View, db, id)
-	if err != nil || d == nil || d.seq != seq {
+// verifyLog checks that a row of the log is its document's latest change.
+func (ds docStore) verifyLog(v *table.View, seq uint64, row []byte) error {
+	c, err := ds.ParseLogRow(seq, row)
+	if err != nil {
+		return err
+	}
+	d, err := ds.Load(v.View, c.Doc)
+	if err != nil || d.Seq != seq {
 		return errors.Join(err, fmt.Errorf("row %d is not its document's latest change", seq))
 	}
 	return nil
 }
 
-// verifyBlob checks that a blob's chunks are what its row says.
-func verifyBlob(v *table.View, db *freeDatabase, key []byte) error {
+// verify checks that a blob's chunks are what its row says.
+func (bs blobs) verify(v *table.View, key []byte) error {
 	if len(key) != sha256.Size {
 		return engine.ErrCorrupt
 	}
-	b, err := blob(v.View, db, [32]byte(key))
+	b, err := bs.find(v.View, [32]byte(key))
 	if err != nil || b == nil {
 		return table.OrCorrupt(err)
 	}
 	sha, md, length := sha256.New(), md5.New(), int64(0)
-	err = v.Scan(table.FreeChunkBucket, db.chunksOf(b.upload), nil, func(_, chunk []byte) (bool, error) {
+	err = v.Scan(table.FreeChunkBucket, bs.chunksOf(b.upload), nil, func(_, chunk []byte) (bool, error) {
 		sha.Write(chunk)
 		md.Write(chunk)
 		length += int64(len(chunk))
@@ -178,7 +205,7 @@ func verifyBlob(v *table.View, db *freeDatabase, key []byte) error {
 }
 
 // verifyRef checks that the revision which a row says needs a blob does.
-func verifyRef(v *table.View, db *freeDatabase, key []byte) error {
+func (ds docStore) verifyRef(v *table.View, key []byte) error {
 	if len(key) < sha256.Size {
 		return engine.ErrCorrupt
 	}
@@ -187,11 +214,11 @@ func verifyRef(v *table.View, db *freeDatabase, key []byte) error {
 	if err != nil {
 		return err
 	}
-	row, err := v.Get(table.FreeBodyBucket, db.bodyKey(id, rev))
+	row, err := v.Get(ds.Bodies, ds.BodyKey(id, rev))
 	if err != nil {
 		return err
 	}
-	_, attachments, err := parseBody(row)
+	_, attachments, err := ds.parseBody(row)
 	if err != nil || !slices.ContainsFunc(attachments, func(a merge.Attachment) bool { return a.SHA256 == sum }) {
 		return fmt.Errorf("a blob is noted for %s, which does not have it", shownRevision(rev))
 	}

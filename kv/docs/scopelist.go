@@ -11,7 +11,7 @@ import (
 
 // list lists the live documents.
 func (db *scopeDocs) list(v *table.View, r Range) (page []DocRow, err error) {
-	kinds := db.kinds()
+	kinds := db.access.kinds()
 	if r.Descending {
 		slices.Reverse(kinds)
 	}
@@ -20,19 +20,19 @@ func (db *scopeDocs) list(v *table.View, r Range) (page []DocRow, err error) {
 		if len(page) >= limit {
 			break
 		}
-		if v.Lists.Kind(k).Doubtful && db.scope.Sort != 0 {
+		if v.Lists.Kind(k).Doubtful && db.access.scope.Sort != 0 {
 			return nil, table.ErrDoubtful(k)
 		}
-		ids := r.part(k, db.live(v, k), limit-len(page))
+		ids := r.part(k, liveIDs(v, db.access.scope, k), limit-len(page))
 		err := v.Each(k, ids, func(st *table.Stored) error {
-			page = append(page, DocRow{ID: k.DocID(st.Id), Seq: st.Seq, Winner: st.Revision})
+			page = append(page, DocRow{ID: k.DocID(st.ID), Seq: st.Seq, Winner: st.Revision})
 			return nil
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	others, err := db.listOpaque(v, r)
+	others, err := db.unknown().list(v, r)
 	if err != nil || len(others) == 0 {
 		return page, err
 	}
@@ -46,34 +46,34 @@ func (db *scopeDocs) list(v *table.View, r Range) (page []DocRow, err error) {
 	return page[:min(len(page), limit)], nil
 }
 
-// live are the ids of a kind's live records in the database.
-func (db *scopeDocs) live(v *table.View, k *record.Kind) *table.IdList {
+// liveIDs are the ids of a kind's live records in a scope.
+func liveIDs(v *table.View, s scopes.Scope, k *record.Kind) *table.IdList {
 	lists := v.Lists.Kind(k)
 	switch {
-	case db.scope.ID != 0 && k == record.Event && db.scope.Sort == scopes.Event:
-		id := record.Int(db.scope.ID)
+	case s.ID != 0 && k == record.Event && s.Sort == scopes.Event:
+		id := record.Int(s.ID)
 		if !lists.All.Contains(id) {
 			return nil
 		}
 		one := (*table.IdList)(nil).Own(0)
 		one.Push(id)
 		return one
-	case db.scope.ID != 0:
-		return lists.Home.Of(db.scope.ID)
-	case db.scope.Sort == scopes.Reference && k.Class == record.Shared:
+	case s.ID != 0:
+		return lists.Home.Of(s.ID)
+	case s.Sort == scopes.Reference && k.Class == record.Shared:
 		return lists.Home.Of(0)
 	}
 	return lists.All
 }
 
-// part is the part of a kind's ids that a range wants, in its order.
+// part cuts the ids of a kind that a range asks for, in its order.
 func (r Range) part(k *record.Kind, l *table.IdList, limit int) []record.ID {
 	n := l.Len()
-	start := 0 // how many ids lie before From, or up to it where the range descends
+	start := 0 // how many ids lie before From; of a descending range, up to From
 	if r.From != "" || !r.Descending {
 		start = sort.Search(n, func(i int) bool {
 			id := k.DocID(l.At(i))
-			if r.Descending != r.Past { // ascending: the first that is not before; past it: the first that is after; and so back
+			if r.Descending != r.Past { // ascending: the first id that is not before From, or with Past the first after it
 				return id > r.From
 			}
 			return id >= r.From

@@ -1,73 +1,23 @@
 package door
 
 import (
-	"bytes"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
 
+	"doorward/kv/admission"
 	"doorward/kv/auth"
+	"doorward/kv/entry"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/table"
 	"doorward/kv/value"
 )
 
-const byCodeOut = 'o'
-
-const byTicketOut = 'u'
-
-// codeRows appends to a letter the rest of a prefix by code.
-func codeRows(dst []byte, event int64, hash table.CodeHash, list string) []byte {
-	dst = binary.BigEndian.AppendUint64(dst, uint64(event))
-	return append(append(append(dst, hash[:]...), list...), 0)
-}
-
-// ticketRows appends to a letter the rest of a prefix by ticket. The event is in it: a laptop of another event cannot use a ticket up.
-func ticketRows(dst []byte, ticket, event int64, list string) []byte {
-	dst = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(dst, uint64(ticket)), uint64(event))
-	return append(append(dst, list...), 0)
-}
-
-func admissionKey(prefix []byte, hlc uint64, id record.ID) []byte {
-	return record.Checkin.AppendID(binary.BigEndian.AppendUint64(prefix, hlc), id)
-}
-
-// admission is where a check-in stands in the order.
-type admission struct {
-	Hlc uint64
-	id  record.ID
-}
-
-func (a admission) before(b admission) bool {
-	return a.Hlc < b.Hlc || a.Hlc == b.Hlc && a.id.Compare(b.id) < 0
-}
-
-// undone tells whether an undo of its own event names a check-in.
-func undone(v *table.View, checkin record.ID) (bool, error) {
-	undos, err := v.Lookup(record.Undo, "checkin_id", record.Checkin.FormatID(checkin))
-	if err != nil || len(undos) == 0 {
-		return false, err
-	}
-	st, err := v.Load(record.Checkin, checkin)
-	if err != nil || st == nil {
-		return false, err
-	}
-	for _, id := range undos {
-		undo, err := v.Load(record.Undo, id)
-		if err != nil {
-			return false, err
-		}
-		if undo != nil && bytes.Equal(undo.Body.Member("event_id"), st.Body.Member("event_id")) {
-			return true, nil
-		}
-	}
-	return false, nil
-}
-
-// nonceOf is what an Idempotency-Key becomes in a fact: the same at every node that knows the key's id.
+// nonceOf is the nonce of a fact: a hash of the key's id, the event and the Idempotency-Key. It is the same at every node.
 func nonceOf(p auth.Principal, a Attempt) string {
 	if a.Nonce == "" {
 		return ""
@@ -81,8 +31,8 @@ func nonceOf(p auth.Principal, a Attempt) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// replay answers an attempt whose nonce a check-in carries already: the same code gets the first answer, unless that
-// check-in was undone; another code is refused.
+// replayAttempt answers an attempt with a nonce that a check-in carries already. The same code gets the first answer, unless that
+// check-in is undone. Another code gets ErrKeyReused.
 func replayAttempt(o *table.Tx, a *attempt, ticket *table.Stored) (d Decision, done bool, err error) {
 	if a.nonce == "" {
 		return d, false, nil
@@ -92,7 +42,7 @@ func replayAttempt(o *table.Tx, a *attempt, ticket *table.Stored) (d Decision, d
 		return d, false, err
 	}
 	for _, id := range ids {
-		undone, err := undone(o.View, id)
+		undone, err := admission.Undone(o.View, id)
 		if err != nil {
 			return d, false, err
 		}
@@ -100,7 +50,7 @@ func replayAttempt(o *table.Tx, a *attempt, ticket *table.Stored) (d Decision, d
 		if err != nil || first == nil {
 			return d, false, err
 		}
-		if ticket == nil || table.HashOf(ticket.Body.Member("code_hash")) != table.HashOf(first.Body.Member("code_hash")) || StandOf(first).out != (a.Way == table.Out) {
+		if !brings(a, ticket, first) || admission.Of(first).Out != (a.Way == Out) {
 			return d, false, table.ErrKeyReused
 		}
 		if undone {
@@ -109,24 +59,34 @@ func replayAttempt(o *table.Tx, a *attempt, ticket *table.Stored) (d Decision, d
 		if d, err = repeated(o, first, a); err != nil {
 			return d, false, err
 		}
+		if ticket == nil {
+			return d, true, nil // its code has changed since, or it was deleted: there is nothing to show of it
+		}
 		return d, true, describe(o.View, &d, a.p, ticket)
 	}
 	return d, false, nil
 }
 
+// brings tells whether an attempt brings the code of a check-in: that of its ticket, or the very code that was read then, whatever has
+// become of the ticket since.
+func brings(a *attempt, ticket, first *table.Stored) bool {
+	hash := table.HashOf(first.Body.Member("code_hash"))
+	return ticket != nil && table.HashOf(ticket.Body.Member("code_hash")) == hash || slices.Contains(a.exact, hash)
+}
+
 // repeated is the answer that was given when a check-in was written.
 func repeated(o *table.Tx, mine *table.Stored, a *attempt) (Decision, error) {
-	e := StandOf(mine)
-	if !e.out && value.Unquote(mine.Body.Member("basis")) != offline {
-		d := decisionOf(o.View, table.Admitted, mine, a.Door)
+	c := admission.Of(mine)
+	if !c.Out && value.Unquote(mine.Body.Member("basis")) != offline {
+		d := decisionOf(o.View, outcome.Admitted, mine, a.Door)
 		d.Replayed = true
 		return d, nil
 	}
-	first, err := entered(o.View, &e, &e.admission)
+	first, err := c.Entered(o.View)
 	if err != nil {
 		return Decision{}, err
 	}
-	if e.out {
+	if c.Out {
 		d := leaving(o.View, mine, first, a.Door)
 		d.Replayed = true
 		return d, nil
@@ -134,46 +94,45 @@ func repeated(o *table.Tx, mine *table.Stored, a *attempt) (Decision, error) {
 	if first == nil {
 		first = mine // of a list that no longer counts
 	}
-	d := decisionOf(o.View, AlreadyAdmitted, first, a.Door)
-	d.Double, d.Replayed = record.Checkin.FormatID(mine.Id), true
+	d := decisionOf(o.View, outcome.AlreadyAdmitted, first, a.Door)
+	d.Double, d.Replayed = record.Checkin.FormatID(mine.ID), true
 	return d, nil
 }
 
-// decisionOf tells of an admission that is stored, at a door.
-func decisionOf(v *table.View, out table.Outcome, first *table.Stored, here string) Decision {
+// decisionOf is the decision about a stored admission, as a door is told it.
+func decisionOf(v *table.View, out outcome.Outcome, first *table.Stored, here string) Decision {
 	at, _ := table.TimeOf(first.Body.Member("at")) // written by admit
 	door := value.Unquote(first.Body.Member("door"))
 	return Decision{
-		Outcome: out, CheckinID: record.Checkin.FormatID(first.Id), AdmittedAt: at, Door: door,
-		SecondsAgo: max(0, int64(v.Now.Sub(at)/time.Second)), SameDoor: door == here,
+		Outcome: out, CheckinID: record.Checkin.FormatID(first.ID), AdmittedAt: at, Door: door,
+		SecondsAgo: max(0, int64(v.Now.Sub(at)/time.Second)), SameDoor: door == here, holding: entry.IDOfHolding(first.Body.Member("holding")),
 	}
 }
 
-// describe adds what the door, and a key that sees names, may know of the ticket.
+// describe adds to a decision what the door may know of the ticket, and the holder's name if the key sees names. Of an admission it
+// describes the holding that came, of a refusal the present one.
 func describe(v *table.View, d *Decision, p auth.Principal, ticket *table.Stored) (err error) {
 	if p.IsRevoked() {
-		return nil // it hands in what it knows
+		return nil // a revoked phone hands in what it knows and learns nothing
 	}
-	shown := *ticket
-	if err := table.Unshown(v, record.Ticket, &shown); err != nil {
-		return err
-	}
-	ticket = &shown
-	d.Label = value.Unquote(ticket.Body.Member("label"))
 	d.Type = value.Unquote(ticket.Body.Member("type"))
 	d.Order = value.Unquote(ticket.Body.Member("order"))
 	if d.Notice, err = noticeOf(v, ticket); err != nil {
 		return err
 	}
-	if !seesHolders(p) {
-		return nil
+	holding := d.holding
+	if holding.IsZero() {
+		holding = entry.PresentOf(ticket.Body)
 	}
-	name, err := v.Load(record.HolderName, ticket.Id)
+	if d.Label, err = entry.LabelOf(v, holding); err != nil || holding.IsZero() || !seesHolders(p) {
+		return v.Store.Damage.Skip(err) // a damaged name keeps no guest out
+	}
+	name, err := v.Load(record.HolderName, holding)
 	if err == nil && name != nil {
 		err = table.Unshown(v, record.HolderName, name)
 	}
 	if err != nil || name == nil {
-		return err
+		return v.Store.Damage.Skip(err)
 	}
 	if full := value.Unquote(name.Body.Member("full_name")); full != "" {
 		d.Holder = &full
@@ -181,14 +140,14 @@ func describe(v *table.View, d *Decision, p auth.Principal, ticket *table.Stored
 	return nil
 }
 
-// refuse answers a refusal and, if it is due, writes it.
+// refuse answers a refusal. It writes a scan unless an equal one was written within the last minute.
 func refuse(o *table.Tx, a *attempt, f *fact, d Decision) (Decision, error) {
 	if f.about != nil {
 		if err := describe(o.View, &d, a.p, f.about); err != nil {
 			return d, err
 		}
 	}
-	if !o.Doors.Note(table.RefusalKey{Event: f.event, Door: f.door, Code: f.codeHash, Outcome: d.Outcome}, a.p.Key(), o.Now) {
+	if !o.Doors.Note(table.RefusalKey{Event: f.Event, Door: f.door, Code: f.CodeHash, Outcome: d.Outcome}, a.p.Key(), o.Now) {
 		return d, nil
 	}
 	putFact(o, record.Scan, a.p, f, func(draft *record.Draft) {
@@ -198,25 +157,24 @@ func refuse(o *table.Tx, a *attempt, f *fact, d Decision) (Decision, error) {
 	return d, nil
 }
 
-// refuseUnknown refuses a reading that means no ticket of the event.
+// refuseUnknown refuses a code that no ticket of the event has: as WrongEvent if another event of the key has it, else as UnknownCode.
 func refuseUnknown(o *table.Tx, a *attempt) (Decision, error) {
 	other, err := elsewhere(o, a)
 	if err != nil {
 		return Decision{}, err
 	}
-	d := Decision{Outcome: UnknownCode}
+	d := Decision{Outcome: outcome.UnknownCode}
 	if other {
-		d.Outcome = WrongEvent
+		d.Outcome = outcome.WrongEvent
 	}
-	f := &fact{event: a.Event, door: a.Door, at: a.moment(o.Now)}
+	f := &fact{Checkin: admission.Checkin{Event: a.Event}, door: a.Door, at: a.moment(o.Now)}
 	if len(a.exact) > 0 {
-		f.codeHash = a.exact[0]
+		f.CodeHash = a.exact[0]
 	}
 	return refuse(o, a, f, d)
 }
 
-// seesHolders tells whether a decision at a door may name the ticket's holder: to church level and above, if the key reads
-// events besides.
+// seesHolders reports whether a decision may name the ticket's holder: only to a key of church level and above that may read events.
 func seesHolders(p auth.Principal) bool {
 	return !p.IsOf(auth.EventOf) && (p.Check(record.Event.Resource, "GET") == nil || p.Check("admin", "GET") == nil)
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/table"
 	"doorward/kv/value"
@@ -14,7 +15,7 @@ import (
 // boards are the counts of the events that callers ask about.
 type boards struct {
 	mu     sync.Mutex
-	events map[int64]*Board
+	events map[int64]*board
 	asked  int64
 }
 
@@ -22,14 +23,14 @@ type boards struct {
 const maxBoards = 64
 
 // of finds an event's board, or begins one.
-func (bs *boards) of(event int64) *Board {
+func (bs *boards) of(event int64) *board {
 	bs.mu.Lock()
 	defer bs.mu.Unlock()
 	b := bs.events[event]
 	if b == nil {
-		b = &Board{event: event}
+		b = &board{event: event}
 		if bs.events == nil {
-			bs.events = map[int64]*Board{}
+			bs.events = map[int64]*board{}
 		}
 		if len(bs.events) >= maxBoards {
 			bs.drop()
@@ -51,25 +52,24 @@ func (bs *boards) drop() {
 	delete(bs.events, oldest)
 }
 
-// Board counts one event. It follows the log when a caller asks it, so that doors pay nothing for it. It keeps the outcome that
-// it counted for each fact. So it can count a fact again if it meets a row twice, or if an undo or an earlier check-in changes
-// the outcome of a check-in.
-type Board struct {
+// board counts one event. It reads the log when a caller asks for the counts, so a check-in costs nothing more. It keeps the outcome that it
+// counted for each fact, so it can count a fact again when a row comes twice or when an undo or an earlier check-in changes the outcome.
+type board struct {
 	event    int64
 	asked    int64 // guarded by boards.mu
 	mu       sync.Mutex
-	Upto     uint64 // of the log
+	upto     uint64 // of the log
 	read     bool   // what was there before has been counted
 	doubles  int
 	tickets  map[int64]*boardTicket
-	checkins map[record.ID]table.Outcome // "" = neither admitted nor anything else
+	checkins map[record.ID]outcome.Outcome // "" = neither admitted nor anything else
 	refused  map[record.ID]bool
 	tally
 }
 
 // tally is what a board has counted.
 type tally struct {
-	outcomes map[table.Outcome]int
+	outcomes map[outcome.Outcome]int
 	types    map[string]TypeCount
 	doors    map[string]int
 	scanned  map[string]time.Time  // by door
@@ -84,14 +84,14 @@ type boardTicket struct {
 	admitted int
 }
 
-// status copies what has been counted. Minutes that lie ahead of the clock by more than a day are a broken clock's, and left out.
-func (b *Board) status(now time.Time) Status {
-	st := Status{Doubles: b.doubles, Outcomes: map[table.Outcome]int{}, Types: map[string]TypeCount{}, Doors: map[string]int{}, Scanned: maps.Clone(b.scanned), Minutes: []MinuteCount{}, Recent: b.recent.latest()}
-	for _, o := range Outcomes() {
+// status copies what has been counted. A minute more than a day ahead comes from a broken clock and is left out.
+func (b *board) status(now time.Time) Status {
+	st := Status{Doubles: b.doubles, Outcomes: map[outcome.Outcome]int{}, Types: map[string]TypeCount{}, Doors: map[string]int{}, Scanned: maps.Clone(b.scanned), Minutes: []MinuteCount{}, Recent: b.recent.latest()}
+	for _, o := range outcome.All() {
 		st.Outcomes[o] = b.outcomes[o]
 	}
-	st.Admitted = b.outcomes[table.Admitted]
-	st.Inside = st.Admitted - b.outcomes[Left]
+	st.Admitted = b.outcomes[outcome.Admitted]
+	st.Inside = st.Admitted - b.outcomes[outcome.Left]
 	for sort, n := range b.types {
 		if n != (TypeCount{}) {
 			st.Types[sort] = n
@@ -114,15 +114,15 @@ func (b *Board) status(now time.Time) Status {
 }
 
 // ticket counts a ticket as it is now; one that is gone has no body.
-func (b *Board) ticket(st *table.Stored) {
-	t := b.ticketOf(st.Id.Int())
+func (b *board) ticket(st *table.Stored) {
+	t := b.ticketOf(st.ID.Int())
 	b.count(t, -1)
 	t.sort, t.issued = value.Unquote(st.Body.Member("type")), table.Issued(record.Ticket, st.Body)
 	b.count(t, 1)
 }
 
 // ticketOf finds a ticket, or begins one that is not here yet.
-func (b *Board) ticketOf(id int64) *boardTicket {
+func (b *board) ticketOf(id int64) *boardTicket {
 	t := b.tickets[id]
 	if t == nil {
 		t = &boardTicket{}
@@ -132,7 +132,7 @@ func (b *Board) ticketOf(id int64) *boardTicket {
 }
 
 // count adds a ticket to its type, or takes it off.
-func (b *Board) count(t *boardTicket, by int) {
+func (b *board) count(t *boardTicket, by int) {
 	n := b.types[t.sort]
 	if t.issued {
 		n.Issued += by
@@ -142,24 +142,24 @@ func (b *Board) count(t *boardTicket, by int) {
 }
 
 // checkin counts a check-in as what it is now.
-func (b *Board) checkin(st *table.Stored, is table.Outcome) {
-	was, known := b.checkins[st.Id]
+func (b *board) checkin(st *table.Stored, is outcome.Outcome) {
+	was, known := b.checkins[st.ID]
 	if known && was == is {
 		return
 	}
-	b.checkins[st.Id] = is
+	b.checkins[st.ID] = is
 	b.outcomes[was]--
 	b.outcomes[is]++
-	if was == table.Admitted {
+	if was == outcome.Admitted {
 		b.admit(st, -1)
 	}
-	if is == table.Admitted {
+	if is == outcome.Admitted {
 		b.admit(st, 1)
 	}
 }
 
 // admit adds an admission to its door, minute and type, or takes it off.
-func (b *Board) admit(st *table.Stored, by int) {
+func (b *board) admit(st *table.Stored, by int) {
 	b.doors[value.Unquote(st.Body.Member("door"))] += by
 	b.minute(st, by, 0)
 	t := b.ticketOf(table.IntOf(st.Body.Member("ticket_id")))
@@ -168,13 +168,13 @@ func (b *Board) admit(st *table.Stored, by int) {
 	b.count(t, 1)
 }
 
-// scan notes when a fact was made at its door, and what it counts as. The clock of another store may be wrong: its measure against the centre's, which the fact
-// carries, corrects it, and a fact cannot be made later than it came here.
-func (b *Board) scan(v *table.View, k *record.Kind, st *table.Stored, is table.Outcome) {
+// scan notes when a fact was made at its door, and its outcome. The clock of another store may be wrong. The fact carries its offset from
+// the centre's clock, which corrects it. No fact is made later than it came here.
+func (b *board) scan(v *table.View, k *record.Kind, st *table.Stored, is outcome.Outcome) {
 	door := value.Unquote(st.Body.Member("door"))
 	at, _ := table.TimeOf(st.Body.Member("at")) // facts have one
-	if value.Unquote(st.Body.Member("node")) != v.Store.Identity.Node {
-		ours, _ := v.Store.Offset() // 0 at the centre
+	if value.Unquote(st.Body.Member("node")) != v.Store.Identity.Node() {
+		ours, _ := v.Store.Clock.Offset() // 0 at the centre
 		at = at.Add(time.Duration(table.IntOf(st.Body.Member("clock_offset_ms"))-ours) * time.Millisecond)
 	}
 	if came := st.Updated(); came.Before(at) {
@@ -186,7 +186,7 @@ func (b *Board) scan(v *table.View, k *record.Kind, st *table.Stored, is table.O
 	b.recent.note(k, st, at, is)
 }
 
-func (b *Board) minute(st *table.Stored, admitted, refused int) {
+func (b *board) minute(st *table.Stored, admitted, refused int) {
 	at, _ := table.TimeOf(st.Body.Member("at")) // facts have one
 	at = at.Truncate(time.Minute)
 	m := b.minutes[at.Unix()]
@@ -195,11 +195,11 @@ func (b *Board) minute(st *table.Stored, admitted, refused int) {
 }
 
 // refusal counts a refusal once.
-func (b *Board) refusal(st *table.Stored) {
-	if b.refused[st.Id] {
+func (b *board) refusal(st *table.Stored) {
+	if b.refused[st.ID] {
 		return
 	}
-	b.refused[st.Id] = true
-	b.outcomes[table.Outcome(value.Unquote(st.Body.Member("outcome")))]++
+	b.refused[st.ID] = true
+	b.outcomes[outcome.Outcome(value.Unquote(st.Body.Member("outcome")))]++
 	b.minute(st, 0, 1)
 }

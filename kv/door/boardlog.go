@@ -3,6 +3,8 @@ package door
 import (
 	"time"
 
+	"doorward/kv/admission"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/table"
 	"doorward/kv/value"
@@ -15,11 +17,13 @@ const boardPage = 2000
 var boardKinds = [...]*record.Kind{record.Ticket, record.Checkin, record.Scan}
 
 // follow brings a board up to the latest commit.
-func (b *Board) follow(s *table.Set) error {
-	if !b.read || b.Behind(s.Seq()) > uint64(s.Current().Kind(record.Checkin).Home.Of(b.event).Len())+100*boardPage {
-		if err := b.rebuild(s); err != nil {
-			return err
-		}
+func (b *board) follow(s *table.Set) error {
+	far, err := isFarBehind(b, s)
+	if err == nil && far {
+		err = b.rebuild(s)
+	}
+	if err != nil {
+		return err
 	}
 	for changed := false; ; {
 		seen, moved := 0, false
@@ -39,14 +43,27 @@ func (b *Board) follow(s *table.Set) error {
 	}
 }
 
-// Behind is how many sequences a board has not read of so many: it may have read a commit that Seq does not tell of yet.
-func (b *Board) Behind(seq uint64) uint64 { return seq - min(seq, b.Upto) }
+// isFarBehind tells whether reading the log takes longer than counting everything.
+func isFarBehind(b *board, s *table.Set) (far bool, err error) {
+	if !b.read {
+		return true, nil
+	}
+	err = s.View(func(v *table.View) error {
+		checkins := v.Lists.Kind(record.Checkin).Home.Of(b.event).Len()
+		far = b.behind(s.Commits.Seq()) > uint64(checkins)+100*boardPage
+		return nil
+	})
+	return far, err
+}
+
+// behind is how many sequences a board has not read of so many: it may have read a commit that Seq does not tell of yet.
+func (b *board) behind(seq uint64) uint64 { return seq - min(seq, b.upto) }
 
 // rebuild counts everything there is. The log is followed from before the first look.
-func (b *Board) rebuild(s *table.Set) error {
-	b.tickets, b.checkins, b.refused = map[int64]*boardTicket{}, map[record.ID]table.Outcome{}, map[record.ID]bool{}
-	b.tally = tally{outcomes: map[table.Outcome]int{}, types: map[string]TypeCount{}, doors: map[string]int{}, scanned: map[string]time.Time{}, minutes: map[int64]MinuteCount{}, recent: moments{}}
-	b.Upto = s.Seq()
+func (b *board) rebuild(s *table.Set) error {
+	b.tickets, b.checkins, b.refused = map[int64]*boardTicket{}, map[record.ID]outcome.Outcome{}, map[record.ID]bool{}
+	b.tally = tally{outcomes: map[outcome.Outcome]int{}, types: map[string]TypeCount{}, doors: map[string]int{}, scanned: map[string]time.Time{}, minutes: map[int64]MinuteCount{}, recent: moments{}}
+	b.upto = s.Commits.Seq()
 	for _, k := range boardKinds {
 		var last record.ID
 		for n := boardPage; n == boardPage; {
@@ -64,7 +81,7 @@ func (b *Board) rebuild(s *table.Set) error {
 }
 
 // next counts the event's records of a kind that come after one.
-func (b *Board) next(v *table.View, k *record.Kind, last record.ID) (n int, end record.ID, err error) {
+func (b *board) next(v *table.View, k *record.Kind, last record.ID) (n int, end record.ID, err error) {
 	if v.Lists.Kind(k).Doubtful {
 		return 0, last, table.ErrDoubtful(k)
 	}
@@ -84,13 +101,13 @@ func (b *Board) next(v *table.View, k *record.Kind, last record.ID) (n int, end 
 }
 
 // page reads some rows of the log, and tells whether facts or tickets were among them.
-func (b *Board) page(v *table.View) (seen int, moved bool, err error) {
-	err = v.Scan(table.LogBucket, nil, table.SeqKey(b.Upto+1), func(key, row []byte) (bool, error) {
+func (b *board) page(v *table.View) (seen int, moved bool, err error) {
+	err = v.Scan(table.LogBucket, nil, table.SeqKey(b.upto+1), func(key, row []byte) (bool, error) {
 		c, err := table.ParseLog(key, row)
 		if err != nil {
 			return false, err
 		}
-		seen, b.Upto = seen+1, c.Seq
+		seen, b.upto = seen+1, c.Seq
 		if c.Kind.Class == record.Events {
 			moved = true
 			err = b.look(v, c.Kind, c.ID, b.record)
@@ -103,8 +120,8 @@ func (b *Board) page(v *table.View) (seen int, moved bool, err error) {
 // counter counts one record as it is now.
 type counter func(*table.View, *record.Kind, *table.Stored) error
 
-// look counts one record if it is the event's. Where one is damaged there is no count: it would be wrong without saying so.
-func (b *Board) look(v *table.View, k *record.Kind, id record.ID, count counter) error {
+// look counts one record if it is the event's. A damaged record is an error, because a count without it would be wrong.
+func (b *board) look(v *table.View, k *record.Kind, id record.ID, count counter) error {
 	st, err := v.LoadAny(k, id)
 	if err != nil || st == nil || st.Home(k) != b.event {
 		return err
@@ -112,24 +129,24 @@ func (b *Board) look(v *table.View, k *record.Kind, id record.ID, count counter)
 	return count(v, k, st)
 }
 
-// alone counts a record where all others are looked at too.
-func (b *Board) alone(v *table.View, k *record.Kind, st *table.Stored) error {
+// alone counts one record during a rebuild, which reads all the others too.
+func (b *board) alone(v *table.View, k *record.Kind, st *table.Stored) error {
 	if k == record.Checkin {
 		return b.judge(v, st)
 	}
 	return b.record(v, k, st)
 }
 
-// record counts a record, and what it may have changed.
-func (b *Board) record(v *table.View, k *record.Kind, st *table.Stored) error {
+// record counts a changed record and each check-in that may have another outcome by it.
+func (b *board) record(v *table.View, k *record.Kind, st *table.Stored) error {
 	switch k {
 	case record.Ticket:
 		if st.Deleted {
-			st = &table.Stored{Id: st.Id}
+			st = &table.Stored{ID: st.ID}
 		}
 		b.ticket(st)
 	case record.Scan:
-		b.scan(v, k, st, table.Outcome(value.Unquote(st.Body.Member("outcome"))))
+		b.scan(v, k, st, outcome.Outcome(value.Unquote(st.Body.Member("outcome"))))
 		b.refusal(st)
 	case record.Checkin:
 		return b.turn(v, st)
@@ -144,17 +161,19 @@ func (b *Board) record(v *table.View, k *record.Kind, st *table.Stored) error {
 	return nil
 }
 
-// turn counts a check-in, and those that it may have turned into something else, as they are now.
-func (b *Board) turn(v *table.View, st *table.Stored) error {
+// turn counts a check-in and the ones after it that may have another outcome by it.
+func (b *board) turn(v *table.View, st *table.Stored) error {
 	if err := b.judge(v, st); err != nil {
 		return err
 	}
-	e := StandOf(st)
-	return afterwards(v, &e, func(next *table.Stored) error { return b.judge(v, next) })
+	c := admission.Of(st)
+	return c.EachNext(v, func(next *table.Stored) error { return b.judge(v, next) })
 }
 
-func (b *Board) judge(v *table.View, st *table.Stored) error {
-	is, err := countsAs(v, st)
+// judge counts a check-in by its outcome now.
+func (b *board) judge(v *table.View, st *table.Stored) error {
+	c := admission.Of(st)
+	is, err := c.Outcome(v)
 	if err == nil && st.Home(record.Checkin) == b.event {
 		b.scan(v, record.Checkin, st, is)
 		b.checkin(st, is)
@@ -162,33 +181,10 @@ func (b *Board) judge(v *table.View, st *table.Stored) error {
 	return err
 }
 
-// countsAs is what a check-in counts as: Admitted, AlreadyAdmitted, Undone, Left, NotInside, or "".
-func countsAs(v *table.View, st *table.Stored) (table.Outcome, error) {
-	e := StandOf(st)
-	if !e.counts {
-		return "", nil
-	}
-	listed, err := v.Get(table.AdmissionBucket, e.doubleKey())
-	if err != nil || string(listed) == string(AlreadyAdmitted) {
-		return AlreadyAdmitted, err
-	}
-	if undone, err := undone(v, st.Id); err != nil || undone {
-		return Undone, err
-	}
-	if !e.out {
-		return table.Admitted, nil
-	}
-	first, err := entered(v, &e, &e.admission)
-	if err != nil || first == nil {
-		return NotInside, err
-	}
-	return Left, nil
-}
-
 // countDoubles counts the event's double entries.
-func (b *Board) countDoubles(v *table.View) error {
+func (b *board) countDoubles(v *table.View) error {
 	b.doubles = 0
-	return v.Scan(table.AdmissionBucket, eventDoubles(nil, b.event), nil, func(_, _ []byte) (bool, error) {
+	return v.Scan(table.AdmissionBucket, admission.Doubles(b.event), nil, func(_, _ []byte) (bool, error) {
 		b.doubles++
 		return true, nil
 	})

@@ -9,49 +9,29 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"doorward/kv/admission"
 	"doorward/kv/auth"
 	"doorward/kv/codes"
 	"doorward/kv/desk"
 	"doorward/kv/entry"
 	"doorward/kv/ledger"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/scopes"
 	"doorward/kv/table"
 )
 
-const AlreadyAdmitted table.Outcome = "already_admitted"
+// Way is which way a door lets guests through.
+type Way string
 
-const UnknownCode table.Outcome = "unknown_code"
+// The ways. The empty Way is In.
+const (
+	In      = Way(admission.In)
+	Out     = Way(admission.Out)
+	Reentry = Way("reentry") // in, for guests alone that were inside before
+)
 
-const WrongEvent table.Outcome = "wrong_event"
-
-const Cancelled table.Outcome = "cancelled"
-
-const Refunded table.Outcome = "refunded"
-
-const Unpaid table.Outcome = "unpaid"
-
-const Blocked table.Outcome = "blocked"
-
-const NotYetValid table.Outcome = "not_yet_valid"
-
-const NoLongerValid table.Outcome = "no_longer_valid"
-
-const EventClosed table.Outcome = "event_closed"
-
-const Undone table.Outcome = "undone"
-
-const Left table.Outcome = "left"
-
-const NotInside table.Outcome = "not_inside"
-
-// Outcomes are all there are.
-func Outcomes() []table.Outcome {
-	return []table.Outcome{table.Admitted, AlreadyAdmitted, UnknownCode, WrongEvent, Cancelled, Refunded, Unpaid, Blocked,
-		NotYetValid, NoLongerValid, EventClosed, Undone, Left, NotInside}
-}
-
-// Desk decides check-ins and counts them.
+// Desk decides check-ins for a principal, counts them, and keeps the board of each event.
 type Desk struct {
 	tables    *table.Set
 	search    *desk.Searching
@@ -59,6 +39,7 @@ type Desk struct {
 	Decisions decisions
 }
 
+// New makes the desk of the doors over a store's tables.
 func New(t *table.Set, s *desk.Searching) *Desk {
 	return &Desk{tables: t, search: s, Decisions: newDecisions()}
 }
@@ -71,13 +52,13 @@ type Attempt struct {
 	Door   string    // "" = the key's name
 	Nonce  string    // the Idempotency-Key or /door nonce; "" = none
 	At     time.Time // when it was read, as an offline scanner says; zero = now
-	Way    table.Way // "" = In
-	LetIn  bool      // whoever brought it has been let in already: a further admission is written, and listed as a double entry
+	Way    Way       // "" = In
+	LetIn  bool      // the guest is inside already: a further admission is written, and listed as a double entry
 }
 
 // Decision is the store's answer to an attempt.
 type Decision struct {
-	Outcome    table.Outcome
+	Outcome    outcome.Outcome
 	CheckinID  string    // of the admission, where there is one
 	AdmittedAt time.Time // zero without an admission
 	Door       string    // where it was admitted
@@ -88,8 +69,10 @@ type Decision struct {
 	Type       string
 	Order      string
 	Notice     string // what the event has doors say of the ticket's type
-	Double     string // the further check-in of who was let in already; "" = none
+	Double     string // the further check-in of a guest that was let in twice; "" = none
 	Replayed   bool   // the same nonce again
+
+	holding record.ID // that came to the admission; zero: none, or the ticket's present one
 }
 
 // attempt is an Attempt made ready outside the transaction.
@@ -102,8 +85,8 @@ type attempt struct {
 	seen   foresight
 }
 
-// CheckIn decides an attempt and writes the decision, in one transaction. Refusals are decisions, not errors. ErrNotFound
-// where the event is not the principal's, *Forbidden, ErrKeyReused where the nonce came with another code.
+// CheckIn decides an attempt and writes the decision, in one transaction. It returns after the commit. A refusal is a decision, not an
+// error. It returns ErrNotFound if the event is not the principal's, a *Forbidden, and ErrKeyReused if the nonce came with another code.
 func (dk *Desk) CheckIn(p auth.Principal, a Attempt) (d Decision, err error) {
 	if err := p.Check(record.Checkin.Resource, "POST"); err != nil {
 		return Decision{}, err
@@ -111,7 +94,7 @@ func (dk *Desk) CheckIn(p auth.Principal, a Attempt) (d Decision, err error) {
 	return dk.Decide(dk.Ready(p, a))
 }
 
-// Ready does what an attempt needs and the writer need not do.
+// Ready prepares an attempt outside the transaction: it hashes the code and looks up the event and the ticket.
 func (dk *Desk) Ready(p auth.Principal, a Attempt) *attempt {
 	if a.Door == "" {
 		a.Door = p.Name()
@@ -119,18 +102,18 @@ func (dk *Desk) Ready(p auth.Principal, a Attempt) *attempt {
 	at := &attempt{Attempt: a, p: p, nonce: nonceOf(p, a)}
 	forms := codes.Read(a.Code)
 	for _, code := range forms.Exact {
-		at.exact = append(at.exact, dk.tables.HashCode(code))
+		at.exact = append(at.exact, dk.tables.Identity.HashCode(code))
 	}
 	for _, code := range forms.Normal {
-		at.normal = append(at.normal, dk.tables.HashCode(code))
+		at.normal = append(at.normal, dk.tables.Identity.HashCode(code))
 	}
 	at.seen = dk.foresee(at)
 	return at
 }
 
-// Decide hands an attempt to the writer.
+// Decide decides a prepared attempt in one transaction and returns after its commit.
 func (dk *Desk) Decide(a *attempt) (d Decision, err error) {
-	err = dk.tables.Do(true, func(o *table.Tx) error {
+	err = dk.tables.DoAtDoor(func(o *table.Tx) error {
 		d, err = checkIn(o, a)
 		return err
 	})
@@ -141,7 +124,7 @@ func (dk *Desk) Decide(a *attempt) (d Decision, err error) {
 	return d, nil
 }
 
-// checkIn is the one check-in decision (contract.md §10): nonce, code, validity, then duplication.
+// checkIn decides one attempt (contract.md §10): first the nonce, then the code, the validity, and last whether the holder is inside.
 func checkIn(o *table.Tx, a *attempt) (Decision, error) {
 	event, ticket, err := about(o, a)
 	if err != nil {
@@ -163,60 +146,60 @@ func checkIn(o *table.Tx, a *attempt) (Decision, error) {
 		return refuseUnknown(o, a)
 	}
 	f := newFact(o, a, event, ticket)
-	if a.Way == table.Out {
+	if a.Way == Out {
 		return letOut(o, a, f)
 	}
-	if out := validity(o, event, ticket); out != table.Admitted {
+	if out := validity(o, event, ticket); out != outcome.Admitted {
 		return refuse(o, a, f, Decision{Outcome: out})
 	}
-	first, err := firstAdmission(o.View, f.event, f.codeHash, f.ticket, f.list)
+	first, err := admission.First(o.View, &f.Checkin)
 	if err != nil {
 		return Decision{}, err
 	}
 	if first != nil {
-		d := decisionOf(o.View, AlreadyAdmitted, first, a.Door)
+		d := decisionOf(o.View, outcome.AlreadyAdmitted, first, a.Door)
 		if a.LetIn {
 			return letIn(o, a, f, d)
 		}
 		return refuse(o, a, f, d)
 	}
-	if a.Way == table.Reentry && !a.LetIn {
+	if a.Way == Reentry && !a.LetIn {
 		return readmit(o, a, f)
 	}
 	return admit(o, a, f)
 }
 
-// validity judges event and ticket, whether or not the ticket has been used.
-func validity(o *table.Tx, event, ticket *table.Stored) table.Outcome {
+// validity returns Admitted if the event takes check-ins and the ticket is good now, used or not. Otherwise it returns the refusal.
+func validity(o *table.Tx, event, ticket *table.Stored) outcome.Outcome {
 	if !isTrue(event.Body.Member("active")) || !isTrue(event.Body.Member("enabled")) {
-		return EventClosed
+		return outcome.EventClosed
 	}
 	switch string(ticket.Body.Member("state")) {
 	case `"cancelled"`:
-		return Cancelled
+		return outcome.Cancelled
 	case `"refunded"`:
-		return Refunded
+		return outcome.Refunded
 	case `"unpaid"`:
-		return Unpaid
+		return outcome.Unpaid
 	case `"blocked"`:
-		return Blocked
+		return outcome.Blocked
 	}
 	if o.Doubted {
-		return table.Admitted // without a clock no window can be judged; the fact says so
+		return outcome.Admitted // the clock is doubted, so no window is judged; the fact is flagged
 	}
 	if from, ok := table.TimeOf(ticket.Body.Member("valid_from")); ok && o.Now.Before(from) {
-		return NotYetValid
+		return outcome.NotYetValid
 	}
 	if until, ok := table.TimeOf(ticket.Body.Member("valid_until")); ok && o.Now.After(until) {
-		return NoLongerValid
+		return outcome.NoLongerValid
 	}
-	return table.Admitted
+	return outcome.Admitted
 }
 
 func isTrue(v jsontext.Value) bool { return v.Kind() == 't' }
 
-// ticketOf finds the ticket that an attempt means; nil where the event has none. ErrNotFound where the attempt names a ticket that
-// is not of the event: a code may be read wrongly, an id may not.
+// ticketOf finds the ticket of an attempt, by its id or by its code. It returns nil if the event has no ticket with the code, and
+// ErrNotFound if it has none with the id: a code may be read wrongly, an id may not.
 func ticketOf(v *table.View, a *attempt) (*table.Stored, error) {
 	if a.Ticket == 0 {
 		return ticketByCode(v, a)
@@ -231,7 +214,7 @@ func ticketOf(v *table.View, a *attempt) (*table.Stored, error) {
 	return st, nil
 }
 
-// ticketByCode finds the ticket that a reading means; nil where there is none in the event.
+// ticketByCode finds the ticket of the event with a code. The exact forms of the code are tried before its normal forms.
 func ticketByCode(v *table.View, a *attempt) (*table.Stored, error) {
 	for i := range a.exact {
 		ids, err := table.TicketsOf(v, table.ExactForm, a.exact[i][:], a.Event)
@@ -251,7 +234,8 @@ func ticketByCode(v *table.View, a *attempt) (*table.Stored, error) {
 	return nil, nil
 }
 
-// ticketByNormalForm wants all tickets of the form to have one exact form; then it is the lowest.
+// ticketByNormalForm finds the ticket with a normal form, the lowest id if several have the same code. It returns nil if tickets of
+// different codes share the form.
 func ticketByNormalForm(v *table.View, hash []byte, event int64) (*table.Stored, error) {
 	var ids []record.ID
 	for _, form := range table.CodeForms {
@@ -280,7 +264,7 @@ func ticketByNormalForm(v *table.View, hash []byte, event int64) (*table.Stored,
 	return first, nil
 }
 
-// elsewhere tells whether a reading is the code of another event that p sees.
+// elsewhere reports whether another event that the key sees has the code.
 func elsewhere(o *table.Tx, a *attempt) (bool, error) {
 	events := map[int64]bool{}
 	note := func(form byte, hashes []table.CodeHash) error {
@@ -298,7 +282,7 @@ func elsewhere(o *table.Tx, a *attempt) (bool, error) {
 	if err := errors.Join(note(table.ExactForm, a.exact), note(table.ExactForm, a.normal), note(table.NormalForm, a.normal)); err != nil {
 		return false, err
 	}
-	delete(events, a.Event) // here it is a normal form that several exact forms share
+	delete(events, a.Event) // in this event different codes share the normal form
 	for event := range events {
 		if ok, err := entry.SeesEvent(o.View, a.p, event); err != nil || ok {
 			return ok, err
@@ -312,13 +296,13 @@ type decisions struct{ *prometheus.CounterVec }
 
 func newDecisions() decisions {
 	d := decisions{prometheus.NewCounterVec(prometheus.CounterOpts{Name: "doorward_checkins_total", Help: "Check-in decisions by outcome, on every surface."}, []string{"outcome"})}
-	for _, o := range Outcomes() {
+	for _, o := range outcome.All() {
 		d.WithLabelValues(string(o))
 	}
 	return d
 }
 
-// count counts a decision; the same answer again is none.
+// count counts a decision, but not a replayed one.
 func (c decisions) count(d Decision) {
 	if !d.Replayed {
 		c.WithLabelValues(string(d.Outcome)).Inc()
@@ -331,9 +315,9 @@ type Judged struct {
 	Err error
 }
 
-// CheckInAll decides attempts in the order of arrival, each by itself as CheckIn does. It writes them in operations of at most
-// MaxRows that make way for doors. So a scanner that hands in its offline scans delays no door. The error is the store's own,
-// or *Forbidden; what was decided before it stays.
+// CheckInAll decides attempts in the order of arrival, each by itself as CheckIn does. It writes them in transactions of at most
+// MaxRows attempts that let doors go first, so a scanner that hands in its offline scans delays no door. The error is the store's own or
+// a *Forbidden. Attempts that were decided before the error stay decided.
 func (dk *Desk) CheckInAll(p auth.Principal, attempts []Attempt) ([]Judged, error) {
 	if err := p.Check(record.Checkin.Resource, "POST"); err != nil {
 		return nil, err
@@ -349,7 +333,7 @@ func (dk *Desk) CheckInAll(p auth.Principal, attempts []Attempt) ([]Judged, erro
 	return judged, nil
 }
 
-// checkInSome decides what one operation takes.
+// checkInSome decides the attempts of one transaction.
 func (dk *Desk) checkInSome(p auth.Principal, attempts []Attempt, judged []Judged) error {
 	steps := make([]table.Step, len(attempts))
 	for i := range attempts {
@@ -373,30 +357,30 @@ func (dk *Desk) checkInSome(p auth.Principal, attempts []Attempt, judged []Judge
 	return nil
 }
 
+// ErrNoCheckin is the error of an undo that has nothing to take back.
 var ErrNoCheckin = errors.New("no such check-in, or it is undone already")
 
-// mayDecide answers a *Forbidden for a fact that would never leave a mirror: nobody else would learn who was let in there. What is of an
-// event that it was enrolled for besides is taken from it.
+// mayDecide returns a *Forbidden if this store is a mirror and was not enrolled for the event: the centre takes no facts of it from the
+// mirror, so an admission here would stay unknown elsewhere.
 func mayDecide(o *table.Tx, event int64) error {
-	if !o.Store.IsLeaf() {
+	if !o.Store.Identity.IsLeaf() {
 		return nil
 	}
-	u := o.Store.Joined.Load()
+	u := o.Store.Identity.Upstream()
 	if !slices.Contains(u.Pulls, table.Mirror) || slices.Contains(u.Pushes, scopes.Scope{Sort: scopes.Event, ID: event}.String()) {
 		return nil
 	}
 	return table.Refused("this laptop is a mirror, which is only read: check in at the centre, or at a laptop that is enrolled for the event")
 }
 
-// foresight is the event and the ticket of an attempt as a View showed them while the writer was still busy with the commit
-// before: reading that would otherwise be done while everybody waits. Nothing is decided by it. It stands for what the
-// operation would read itself as long as nothing but facts has been written since.
+// foresight is the event and the ticket of an attempt, read before the transaction so that the writer has less to read. It is used only if
+// no commit since then, and no earlier operation of the same group, has changed anything but facts. Otherwise the transaction reads both.
 type foresight struct {
 	tx            int // the View's transaction
 	event, ticket *table.Stored
 }
 
-// foresee looks up what an attempt is about; nothing where it is not found at once.
+// foresee looks up the event and the ticket of an attempt; nothing if one of them is not found.
 func (dk *Desk) foresee(a *attempt) (seen foresight) {
 	err := dk.tables.Glance(func(v *table.View) error {
 		event, err := entry.Find(v, a.p, record.Event, record.Int(a.Event))
@@ -411,12 +395,12 @@ func (dk *Desk) foresee(a *attempt) (seen foresight) {
 		return nil
 	})
 	if err != nil {
-		return foresight{} // the operation will meet it, too
+		return foresight{} // the transaction meets the same error
 	}
 	return seen
 }
 
-// about finds the event and the ticket of an attempt; a nil ticket where the event has none that its code means.
+// about returns the event and the ticket of an attempt. The ticket is nil if the event has none with the code.
 func about(o *table.Tx, a *attempt) (event, ticket *table.Stored, err error) {
 	if a.seen.ticket != nil && a.seen.tx >= o.Store.Commits.LastEdit && !o.Group.Edited {
 		return a.seen.event, a.seen.ticket, nil

@@ -8,7 +8,6 @@ import (
 
 	"doorward/kv/auth"
 	"doorward/kv/engine"
-	"doorward/kv/keys"
 	"doorward/kv/record"
 	"doorward/kv/table"
 	"doorward/kv/value"
@@ -34,10 +33,10 @@ func (dk *Desk) CurrentEvents(p auth.Principal) (all []CurrentEvent, err error) 
 	if err := p.CheckWhole(); err != nil {
 		return nil, err
 	}
-	now, next := dk.tables.ClockNow(), CurrentEvent{}
+	now, next := dk.tables.Clock.Now(), CurrentEvent{}
 	var damage error
 	err = dk.tables.View(func(v *table.View) error {
-		for _, id := range table.IdsOf(v, record.Event) {
+		for _, id := range table.IDsOf(v, record.Event) {
 			e, err := currentEvent(v, id)
 			switch {
 			case errors.Is(err, engine.ErrCorrupt):
@@ -52,7 +51,7 @@ func (dk *Desk) CurrentEvents(p auth.Principal) (all []CurrentEvent, err error) 
 		}
 		return nil
 	})
-	dk.tables.NoteCorrupt(damage)
+	dk.tables.Damage.Note(damage)
 	if len(all) == 0 && next.ID != 0 {
 		all = append(all, next)
 	}
@@ -78,9 +77,9 @@ func (dk *Desk) CurrentEvent(p auth.Principal, id int64) (e CurrentEvent, err er
 func currentEvent(v *table.View, id record.ID) (e CurrentEvent, err error) {
 	st, err := v.Load(record.Event, id)
 	if err != nil || st == nil {
-		return e, keys.OrNotFound(err)
+		return e, table.OrNotFound(err)
 	}
-	e = CurrentEvent{ID: st.Id.Int(), Name: value.Unquote(st.Body.Member("name"))}
+	e = CurrentEvent{ID: st.ID.Int(), Name: value.Unquote(st.Body.Member("name"))}
 	e.Start, _ = table.TimeOf(st.Body.Member("start_datetime")) // it has one
 	e.End, _ = table.TimeOf(st.Body.Member("end_datetime"))     // as above
 	e.Scanned, err = table.ScannedAt(v, e.ID)

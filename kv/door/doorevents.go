@@ -33,7 +33,7 @@ func (dk *Desk) DoorEvents(p auth.Principal) (all []DoorEvent, err error) {
 	if err := p.Check(record.Checkin.Resource, "GET"); err != nil {
 		return nil, err
 	}
-	now := dk.tables.ClockNow()
+	now := dk.tables.Clock.Now()
 	err = dk.tables.View(func(v *table.View) error {
 		ids := v.Lists.Kind(record.Event).All
 		for _, id := range ids.Page(nil, 0, ids.Len()) {

@@ -5,17 +5,18 @@ import (
 	"slices"
 	"time"
 
+	"doorward/kv/admission"
 	"doorward/kv/auth"
 	"doorward/kv/desk"
 	"doorward/kv/entry"
-	"doorward/kv/keys"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/table"
 	"doorward/kv/value"
 )
 
-// DoubleEntry is a check-in that counts although it should not have been: of somebody who was in already, or of a ticket that is
-// cancelled. Both stay as they are: nobody is un-admitted.
+// DoubleEntry is a check-in that counts and should not have been made: the guest was inside already, or the ticket is cancelled. It stays
+// as it is and is listed for staff.
 type DoubleEntry struct {
 	CheckinID string
 	Event     int64
@@ -26,11 +27,11 @@ type DoubleEntry struct {
 	List      string
 	Door      string
 	At        time.Time
-	Basis     string        // "offline" where a scanner let somebody in before it could ask
-	Reason    table.Outcome // AlreadyAdmitted or Cancelled
-	First     *Decision     // the admission that counts; nil where this is it
+	Basis     string          // "offline" if a scanner let the guest in before it could ask
+	Reason    outcome.Outcome // AlreadyAdmitted or Cancelled
+	First     *Decision       // the admission that counts; nil if this is it
 
-	Node   string // who wrote it
+	Node   string // the node that wrote it
 	Key    int64  // api key; 0 = none
 	Holder string // full name, if the principal may see it
 }
@@ -42,13 +43,13 @@ type DoubleQuery struct {
 	Offset, Limit int
 }
 
-// DoublePage is what DoubleEntries answers.
+// DoublePage is a page of double entries.
 type DoublePage struct {
 	Count   int // of all pages
 	Entries []DoubleEntry
 }
 
-// DoubleEntries reads a page. *Forbidden; ErrNotFound where the event is not the principal's; fault.ByField where a condition
+// DoubleEntries reads a page. It returns a *Forbidden, ErrNotFound if the event is not the principal's, and a fault.ByField if a condition
 // names an event that is not.
 func (dk *Desk) DoubleEntries(p auth.Principal, q DoubleQuery) (page DoublePage, err error) {
 	surface := record.V1
@@ -85,7 +86,7 @@ func (dk *Desk) DoubleEntries(p auth.Principal, q DoubleQuery) (page DoublePage,
 func doublesOf(v *table.View, p auth.Principal, q DoubleQuery) (prefixes [][]byte, err error) {
 	if q.Event != 0 {
 		_, err := entry.Find(v, p, record.Event, record.Int(q.Event))
-		return [][]byte{eventDoubles(nil, q.Event)}, err
+		return [][]byte{admission.Doubles(q.Event)}, err
 	}
 	kinds := desk.Query{Kind: record.Checkin, Where: q.Where}
 	if err := desk.CheckChoices(v, p, kinds); err != nil {
@@ -93,10 +94,10 @@ func doublesOf(v *table.View, p auth.Principal, q DoubleQuery) (prefixes [][]byt
 	}
 	h, err := desk.ScopeOf(v, p, kinds)
 	if h.All {
-		return [][]byte{{table.ByDouble}}, err
+		return [][]byte{admission.AllDoubles()}, err
 	}
 	for _, event := range h.Homes {
-		prefixes = append(prefixes, eventDoubles(nil, event))
+		prefixes = append(prefixes, admission.Doubles(event))
 	}
 	slices.SortFunc(prefixes, bytes.Compare)
 	return prefixes, err
@@ -115,40 +116,40 @@ func doubleIDs(v *table.View, ids []record.ID, prefix []byte, q DoubleQuery, cou
 	return ids, err
 }
 
-// doubleEntry tells of one of them.
+// doubleEntry reads one double entry and describes its ticket.
 func doubleEntry(v *table.View, p auth.Principal, id record.ID) (d DoubleEntry, err error) {
 	st, err := v.Load(record.Checkin, id)
 	if err != nil || st == nil {
-		return d, keys.OrNotFound(err)
+		return d, table.OrNotFound(err)
 	}
-	e := StandOf(st)
-	listed, err := v.Get(table.AdmissionBucket, e.doubleKey())
+	c := admission.Of(st)
+	reason, err := c.Listed(v)
 	if err != nil {
 		return d, err
 	}
 	at, _ := table.TimeOf(st.Body.Member("at")) // facts have one
 	d = DoubleEntry{
-		CheckinID: record.Checkin.FormatID(id), Event: e.event, Ticket: e.ticket, List: e.list, At: at, Reason: table.Outcome(listed),
+		CheckinID: record.Checkin.FormatID(id), Event: c.Event, Ticket: c.Ticket, List: c.List, At: at, Reason: reason,
 		Door: value.Unquote(st.Body.Member("door")), Basis: value.Unquote(st.Body.Member("basis")),
 		Node: value.Unquote(st.Body.Member("node")), Key: table.IntOf(st.Body.Member("key_id")),
 	}
-	first, err := entered(v, &e, &e.admission)
+	first, err := c.Entered(v)
 	if err != nil {
 		return d, err
 	}
 	if first != nil {
-		of := decisionOf(v, AlreadyAdmitted, first, "")
+		of := decisionOf(v, outcome.AlreadyAdmitted, first, "")
 		d.First = &of
 	}
-	return d, describeDouble(v, p, &d)
+	return d, describeDouble(v, p, &d, entry.IDOfHolding(st.Body.Member("holding")))
 }
 
-func describeDouble(v *table.View, p auth.Principal, d *DoubleEntry) error {
+func describeDouble(v *table.View, p auth.Principal, d *DoubleEntry, holding record.ID) error {
 	ticket, err := v.Load(record.Ticket, record.Int(d.Ticket))
 	if err != nil || ticket == nil {
 		return err
 	}
-	var of Decision
+	of := Decision{holding: holding}
 	if err := describe(v, &of, p, ticket); err != nil {
 		return err
 	}

@@ -7,23 +7,18 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"doorward/kv/admission"
 	"doorward/kv/auth"
 	"doorward/kv/desk"
+	"doorward/kv/entry"
 	"doorward/kv/fault"
-	"doorward/kv/keys"
 	"doorward/kv/record"
 	"doorward/kv/table"
 	"doorward/kv/value"
 )
 
-// The flags of facts that staff have to review.
-const (
-	FlagNeedsReview  = "needs_review"  // a laptop wrote or brought the fact after it was revoked
-	FlagClockSuspect = "clock_suspect" // the machine's clock was doubted when the fact was written
-)
-
 var (
-	reviewFlags = []string{FlagNeedsReview, FlagClockSuspect}
+	reviewFlags = []string{admission.FlagNeedsReview, admission.FlagClockSuspect}
 	factKinds   = []*record.Kind{record.Checkin, record.Scan, record.Undo}
 )
 
@@ -52,14 +47,14 @@ type ReviewQuery struct {
 	Offset, Limit int          // Limit 0: they are counted only
 }
 
-// ReviewPage is what Reviews answers.
+// ReviewPage is a page of facts to review.
 type ReviewPage struct {
 	Count int // of all pages
 	Facts []Review
 }
 
-// Reviews lists the facts of p's events that staff have to review. *Forbidden; fault.ByField where a condition names an event that p
-// does not see, or no such flag.
+// Reviews lists the facts of p's events that staff have to review. It returns a *Forbidden, and a fault.ByField if a condition names an event
+// that p does not see or a flag that is unknown.
 func (dk *Desk) Reviews(p auth.Principal, q ReviewQuery) (page ReviewPage, err error) {
 	if err := p.CheckKind(record.Admin, record.Checkin, "GET"); err != nil {
 		return page, err
@@ -87,7 +82,8 @@ func (dk *Desk) Reviews(p auth.Principal, q ReviewQuery) (page ReviewPage, err e
 	return page, err
 }
 
-// withFlags adds the condition that a fact has any flag of those to review, where none names a flag: fault.ByField for another flag.
+// withFlags adds the condition that a fact has one of the flags to review, unless a condition names a flag. It returns a fault.ByField for an
+// unknown flag.
 func withFlags(where []desk.Where) ([]desk.Where, error) {
 	var faults fault.ByField
 	named := false
@@ -106,7 +102,7 @@ func withFlags(where []desk.Where) ([]desk.Where, error) {
 		return nil, faults
 	}
 	if !named {
-		where = append(slices.Clone(where), desk.Where{Field: "flags", In: []any{FlagNeedsReview, FlagClockSuspect}})
+		where = append(slices.Clone(where), desk.Where{Field: "flags", In: []any{admission.FlagNeedsReview, admission.FlagClockSuspect}})
 	}
 	return where, nil
 }
@@ -140,11 +136,11 @@ func factsWhere(v *table.View, p auth.Principal, where []desk.Where) (all []fact
 func review(v *table.View, f factID) (r Review, err error) {
 	st, err := v.Load(f.kind, f.id)
 	if err != nil || st == nil {
-		return r, keys.OrNotFound(err)
+		return r, table.OrNotFound(err)
 	}
 	text := func(member string) string { return value.Unquote(st.Body.Member(member)) }
 	r = Review{Kind: f.kind, ID: f.id, Event: table.IntOf(st.Body.Member("event_id")), Ticket: table.IntOf(st.Body.Member("ticket_id")),
-		Door: text("door"), Flags: keys.Texts(st.Body.Member("flags")), Outcome: text("outcome"), Checkin: text("checkin_id"),
+		Door: text("door"), Flags: value.ReadTexts(st.Body.Member("flags")), Outcome: text("outcome"), Checkin: text("checkin_id"),
 		Node: text("node"), Key: table.IntOf(st.Body.Member("key_id"))}
 	r.At, _ = table.TimeOf(st.Body.Member("at")) // facts have one
 	if ms := st.Body.Member("clock_offset_ms"); ms.Kind() == '0' {
@@ -155,7 +151,7 @@ func review(v *table.View, f factID) (r Review, err error) {
 	if err != nil || ticket == nil {
 		return r, err
 	}
-	var of Decision
+	of := Decision{holding: entry.IDOfHolding(st.Body.Member("holding"))}
 	err = describe(v, &of, auth.Principal{}, ticket)
 	r.Label, r.Type, r.Order = of.Label, of.Type, of.Order
 	return r, err
@@ -174,7 +170,7 @@ func ReviewGauges(s *table.Set) (all []prometheus.Collector) {
 	return all
 }
 
-// countFlagged counts the facts of a kind with a flag; NaN where they cannot be read.
+// countFlagged counts the facts of a kind with a flag. It returns NaN if they cannot be read.
 func countFlagged(s *table.Set, k *record.Kind, flag string) float64 {
 	n := 0
 	err := s.View(func(v *table.View) error {

@@ -9,6 +9,7 @@ import (
 
 	"doorward/kv/auth"
 	"doorward/kv/entry"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/scopes"
 	"doorward/kv/table"
@@ -19,11 +20,11 @@ import (
 // that was in, as undone, or else as admitted. It does not count if its list or direction is unknown. Refusals count as they
 // are written: equal ones of a minute once.
 type Status struct {
-	Issued   int                   // tickets in state valid or unpaid
-	Admitted int                   // check-ins in that count
-	Inside   int                   // of them, those of guests that have not left
-	Doubles  int                   // what DoubleEntries lists
-	Outcomes map[table.Outcome]int // of check-ins and refusals
+	Issued   int                     // tickets in state valid or unpaid
+	Admitted int                     // check-ins in that count
+	Inside   int                     // of them, those of guests that have not left
+	Doubles  int                     // what DoubleEntries lists
+	Outcomes map[outcome.Outcome]int // of check-ins and refusals
 	Types    map[string]TypeCount
 	Doors    map[string]int       // admitted
 	Scanned  map[string]time.Time // by door, the last check-in or refusal that was made there, by this machine's clock
@@ -57,19 +58,20 @@ func (dk *Desk) Status(p auth.Principal, event int64) (Status, error) {
 	if err := b.follow(dk.tables); err != nil {
 		return Status{}, err
 	}
-	return b.status(dk.tables.ClockNow()), nil
+	return b.status(dk.tables.Clock.Now()), nil
 }
 
+// DoublesGauge counts the check-ins that are listed as double entries.
 func DoublesGauge(s *table.Set) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_double_entries", Help: "Check-ins listed as double entries, of all events."}, func() float64 {
-		return float64(s.Doubles.Load())
+		return float64(s.Lists.Doubles.Load())
 	})
 }
 
 // EventChanged returns a channel that is closed by the next commit that changes an event, its tickets or its facts. The caller must call
 // leave when it stops listening.
 func (dk *Desk) EventChanged(event int64) (changed <-chan struct{}, leave func()) {
-	return dk.tables.Bells.Hear(table.FeedName{Scope: scopes.Scope{Sort: scopes.Event, ID: event}})
+	return dk.tables.Commits.Bells.Hear(table.FeedName{Scope: scopes.Scope{Sort: scopes.Event, ID: event}})
 }
 
 // Moment is one of the last things that happened at an event's doors. It names no guest.
@@ -77,7 +79,7 @@ type Moment struct {
 	ID      string    // of the check-in or refusal
 	At      time.Time // by this machine's clock
 	Door    string
-	Outcome table.Outcome
+	Outcome outcome.Outcome
 	Key     int64 // that was used; 0 = the operator
 }
 
@@ -87,9 +89,9 @@ const maxRecent = 20
 // moments are an event's last ones by their ids, some more than a Status has.
 type moments map[record.ID]Moment
 
-// note keeps a fact as what it counts as now.
-func (m moments) note(k *record.Kind, st *table.Stored, at time.Time, is table.Outcome) {
-	m[st.Id] = Moment{ID: k.FormatID(st.Id), At: at, Door: value.Unquote(st.Body.Member("door")), Outcome: is, Key: table.IntOf(st.Body.Member("key_id"))}
+// note keeps a fact with its present outcome.
+func (m moments) note(k *record.Kind, st *table.Stored, at time.Time, is outcome.Outcome) {
+	m[st.ID] = Moment{ID: k.FormatID(st.ID), At: at, Door: value.Unquote(st.Body.Member("door")), Outcome: is, Key: table.IntOf(st.Body.Member("key_id"))}
 	if len(m) < 4*maxRecent {
 		return
 	}

@@ -10,21 +10,21 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"doorward/kv/admission"
 	"doorward/kv/auth"
 	"doorward/kv/desk"
 	"doorward/kv/engine"
 	"doorward/kv/entry"
-	"doorward/kv/keys"
 	"doorward/kv/names"
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 	"doorward/kv/search"
 	"doorward/kv/table"
 	"doorward/kv/value"
 )
 
-// An event marks types of tickets that need attention at the door: its notices are an object from a type to what the door says. Types are
-// compared as searches compare names, so that "Criança" is "crianca". A notice that is not a text is shown as it stands: a mark that is
-// not understood is no reason to pass a guest by.
+// An event can mark types of tickets that need attention at the door. Its notices are an object from a type to a text. Types are compared
+// without case and accents, so "Criança" is "crianca". A notice that is not a text is shown as it stands, because it still marks the type.
 
 // noticeOf is what a door says of a ticket's type; "" for nothing.
 func noticeOf(v *table.View, ticket *table.Stored) (string, error) {
@@ -67,9 +67,9 @@ const (
 	maxFamilyRows = 200
 )
 
-// Family returns the other tickets of the order of a check-in's ticket, those that are not in first, at most twenty. Only a caller that has a
-// check-in of the order can ask: an order's name can be guessed, a check-in's id cannot. It returns *Forbidden, and ErrNotFound if the
-// event is not the principal's or has no such check-in.
+// Family returns at most twenty other tickets of the order of a check-in's ticket, those that are not in first. The caller names a check-in
+// and not the order, because an order's name can be guessed and a check-in's id cannot. It returns a *Forbidden, and ErrNotFound if the
+// event is not the principal's or does not have the check-in.
 func (dk *Desk) Family(p auth.Principal, event int64, checkin string) (hits []TicketHit, err error) {
 	if err := p.Check(record.Checkin.Resource, "GET"); err != nil {
 		return nil, err
@@ -83,12 +83,12 @@ func (dk *Desk) Family(p auth.Principal, event int64, checkin string) (hits []Ti
 		}
 		st, err := v.Load(record.Checkin, id)
 		if err != nil || st == nil || !ok || st.Home(record.Checkin) != event {
-			return keys.OrNotFound(err)
+			return table.OrNotFound(err)
 		}
 		hits, err = orderMates(v, ev, record.Int(table.IntOf(st.Body.Member("ticket_id"))))
 		return err
 	})
-	dk.tables.NoteReads(p, record.Ticket, len(hits))
+	dk.tables.Reads.Note(p, record.Ticket, len(hits))
 	return hits, err
 }
 
@@ -106,16 +106,23 @@ func orderMates(v *table.View, event *table.Stored, of record.ID) (hits []Ticket
 	if err != nil {
 		return nil, err
 	}
-	tickets := v.Lists.Kind(record.Ticket).Home.Of(event.Id.Int())
+	tickets := v.Lists.Kind(record.Ticket).Home.Of(event.ID.Int())
 	for _, id := range ids {
 		if id == of || !tickets.Contains(id) {
 			continue
 		}
-		hit, err := ticketHit(v, event, id)
+		mate, err := v.Load(record.Ticket, id)
 		if err != nil {
 			return nil, err
 		}
-		hits = append(hits, hit)
+		if mate == nil {
+			continue
+		}
+		hit, err := hitOf(v, event, mate)
+		if err != nil {
+			return nil, err
+		}
+		hits = append(hits, *hit)
 	}
 	slices.SortStableFunc(hits, func(a, b TicketHit) int {
 		return cmp.Compare(table.Flag(!a.AdmittedAt.IsZero()), table.Flag(!b.AdmittedAt.IsZero()))
@@ -154,8 +161,8 @@ type TicketHit struct {
 }
 
 // FindTickets searches an event's tickets by label and, where the node has them, by their holders' names and last phone digits:
-// the best twenty, the best first, then by id. f is asked where to look; nil = everywhere. *Forbidden, ErrNotFound where the
-// event is not the principal's, ErrIndexing.
+// the best twenty, the best first, then by id. f names candidates; nil = every ticket is read. It returns a *Forbidden,
+// ErrNotFound if the event is not the principal's, and ErrIndexing.
 func (dk *Desk) FindTickets(p auth.Principal, event int64, r *search.Ranked, f desk.Finder) (hits []TicketHit, err error) {
 	if err := p.Check(record.Checkin.Resource, "GET"); err != nil {
 		return nil, err
@@ -179,16 +186,16 @@ func (dk *Desk) FindTickets(p auth.Principal, event int64, r *search.Ranked, f d
 			dk.search.Doubt(err)
 		}
 		if !errors.Is(err, desk.ErrAskAgain) {
-			dk.tables.NoteReads(p, record.Ticket, len(hits))
+			dk.tables.Reads.Note(p, record.Ticket, len(hits))
 			return hits, err
 		}
 	}
 }
 
-// searchedParts are the parts of a ticket that doors search.
-var searchedParts = [...]*record.Kind{record.HolderName, record.Ticket}
+// searchedParts are the parts of a holding that doors search.
+var searchedParts = [...]*record.Kind{record.HolderName, record.HolderLabel}
 
-// findTickets finds an event's tickets among what a Finder has named of each part: a ticket is as good as its better one.
+// findTickets finds an event's tickets among the candidates for each part. A ticket counts by its better part.
 func findTickets(v *table.View, p auth.Principal, event int64, parts []*desk.Asked) ([]TicketHit, error) {
 	ev, err := entry.Find(v, p, record.Event, record.Int(event))
 	if err != nil {
@@ -202,21 +209,28 @@ func findTickets(v *table.View, p auth.Principal, event int64, parts []*desk.Ask
 		}
 		all = append(all, hits...)
 	}
-	slices.SortFunc(all, func(a, b desk.Hit) int { return cmp.Or(a.Id.Compare(b.Id), cmp.Compare(a.Cost, b.Cost)) })
-	all = desk.Best(slices.CompactFunc(all, func(a, b desk.Hit) bool { return a.Id == b.Id }), maxTicketHits)
-	out := make([]TicketHit, 0, len(all))
+	slices.SortFunc(all, desk.Hit.Compare)
+	out := make([]TicketHit, 0, maxTicketHits)
 	for _, h := range all {
-		t, err := ticketHit(v, ev, h.Id)
+		if len(out) == maxTicketHits {
+			break
+		}
+		if slices.ContainsFunc(out, func(t TicketHit) bool { return t.Ticket == h.ID }) {
+			continue // by its better part
+		}
+		t, err := ticketHit(v, ev, h)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, t)
+		if t != nil {
+			out = append(out, *t)
+		}
 	}
 	return out, nil
 }
 
-// ticketHits are the best tickets by one of their parts.
-func ticketHits(v *table.View, event int64, a *desk.Asked) ([]desk.Hit, error) {
+// ticketHits are the best tickets by one part of their present holdings. Of equal ones the lower ids are better.
+func ticketHits(v *table.View, event int64, a *desk.Asked) (hits []desk.Hit, err error) {
 	k := a.Want.Kind
 	m := &desk.Matches{Kind: k, Lists: []*table.IdList{v.Lists.Kind(k).Home.Of(event)}}
 	if err := desk.Narrow(v, a, desk.Scope{Homes: a.Want.Homes}, m); err != nil {
@@ -225,31 +239,57 @@ func ticketHits(v *table.View, event int64, a *desk.Asked) ([]desk.Hit, error) {
 	if a.TooMany(m.Count()) {
 		return nil, desk.ErrIndexing
 	}
-	tickets := v.Lists.Kind(record.Ticket).Home.Of(event)
-	ids := slices.DeleteFunc(m.Everything(), func(id record.ID) bool { return !tickets.Contains(id) })
-	return desk.Hits(v, k, ids, a.Want.Ranked, a)
+	if a.Want.Ranked.Empty() {
+		return nil, nil
+	}
+	err = v.Each(k, m.Everything(), func(st *table.Stored) error {
+		if st.Scopes[0].Sort == scopes.EventHolders {
+			return nil // the holding has ended
+		}
+		cost, ok := a.Want.Ranked.Cost(k, st.Body)
+		if !ok {
+			return nil
+		}
+		a.Count(st.ID)
+		hits = append(hits, desk.Hit{Cost: cost, ID: entry.TicketOfPart(k, st.ID, st.Body), Holding: st.ID})
+		return nil
+	})
+	if err == nil && a.Lacks() {
+		err = desk.ErrAskAgain
+	}
+	return hits, err
 }
 
-// ticketHit describes a ticket to a door.
-func ticketHit(v *table.View, event *table.Stored, id record.ID) (TicketHit, error) {
-	ticket, err := v.Load(record.Ticket, id)
-	if err != nil {
-		return TicketHit{}, err
+// ticketHit describes a ticket to a door. It returns nil if the holding that was found is not the present one of a ticket of the event.
+func ticketHit(v *table.View, event *table.Stored, h desk.Hit) (*TicketHit, error) {
+	ticket, err := v.Load(record.Ticket, h.ID)
+	if err != nil || ticket == nil || ticket.Home(record.Ticket) != event.ID.Int() || entry.PresentOf(ticket.Body) != h.Holding {
+		return nil, err
 	}
-	t := TicketHit{Ticket: id, Label: value.Unquote(ticket.Body.Member("label")), Type: value.Unquote(ticket.Body.Member("type")),
+	return hitOf(v, event, ticket)
+}
+
+// hitOf describes a ticket of an event, with its present holding.
+func hitOf(v *table.View, event, ticket *table.Stored) (t *TicketHit, err error) {
+	holding := entry.PresentOf(ticket.Body)
+	t = &TicketHit{Ticket: ticket.ID, Type: value.Unquote(ticket.Body.Member("type")),
 		Order: value.Unquote(ticket.Body.Member("order")), State: value.Unquote(ticket.Body.Member("state"))}
-	t.Notice = noticeFor(event.Body.Member("notices"), value.Unquote(ticket.Body.Member("type")))
-	name, err := v.Load(record.HolderName, id)
+	t.Notice = noticeFor(event.Body.Member("notices"), t.Type)
+	if t.Label, err = entry.LabelOf(v, holding); err != nil {
+		return nil, err
+	}
+	name, err := v.Load(record.HolderName, holding)
 	if err != nil {
-		return TicketHit{}, err
+		return nil, err
 	}
 	if name != nil {
 		t.PhoneTail = value.Unquote(name.Body.Member("phone_tail"))
 	}
-	first, err := firstAdmission(v, event.Id.Int(), table.HashOf(ticket.Body.Member("code_hash")), id.Int(), listOf(v, event))
+	first, err := admission.First(v, &admission.Checkin{Event: event.ID.Int(), Ticket: ticket.ID.Int(),
+		CodeHash: table.HashOf(ticket.Body.Member("code_hash")), List: listOf(v, event)})
 	if err == nil && first != nil {
 		t.AdmittedAt, _ = table.TimeOf(first.Body.Member("at")) // written by admit
-		t.CheckinID = record.Checkin.FormatID(first.Id)
+		t.CheckinID = record.Checkin.FormatID(first.ID)
 	}
 	return t, err
 }

@@ -1,28 +1,29 @@
 package door
 
 import (
+	"doorward/kv/idempotency"
 	"errors"
 	"time"
 
+	"doorward/kv/admission"
 	"doorward/kv/auth"
-	"doorward/kv/desk"
 	"doorward/kv/entry"
-	"doorward/kv/keys"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/table"
-	"doorward/kv/value"
 )
 
-// Undoing takes an admission back.
+// Undoing asks to take an admission back.
 type Undoing struct {
 	Event     int64
 	CheckinID string
 	Reason    string
 	Door      string
-	Once      *desk.Once
+	Once      *idempotency.Request
 }
 
-// Undo writes that an admission is undone. ErrNoCheckin where there is none, or it is undone already.
+// Undo writes that an admission is undone. It returns after the commit. It returns ErrNoCheckin if there is no such check-in at the event, or
+// it is undone already, and a *Forbidden for a steward that may not take it back.
 func (dk *Desk) Undo(p auth.Principal, u Undoing) (d Decision, err error) {
 	if err := p.Check(record.Undo.Resource, "POST"); err != nil {
 		return Decision{}, err
@@ -31,11 +32,11 @@ func (dk *Desk) Undo(p auth.Principal, u Undoing) (d Decision, err error) {
 		u.Door = p.Name()
 	}
 	id, ok := record.Checkin.ParseID(u.CheckinID)
-	err = dk.tables.Do(true, func(o *table.Tx) error {
+	err = dk.tables.DoAtDoor(func(o *table.Tx) error {
 		if _, err := entry.Find(o.View, p, record.Event, record.Int(u.Event)); err != nil {
 			return err
 		}
-		r, err := desk.OnlyOnce(o, u.Once, func() (entry.Reply, error) {
+		r, err := idempotency.Once(o, u.Once, func() (entry.Reply, error) {
 			if !ok {
 				return entry.Reply{}, ErrNoCheckin
 			}
@@ -46,9 +47,9 @@ func (dk *Desk) Undo(p auth.Principal, u Undoing) (d Decision, err error) {
 		}
 		first, err := o.Load(record.Checkin, id)
 		if err != nil || first == nil {
-			return keys.OrNotFound(err)
+			return table.OrNotFound(err)
 		}
-		d = decisionOf(o.View, Undone, first, u.Door)
+		d = decisionOf(o.View, outcome.Undone, first, u.Door)
 		d.Replayed = r.Replayed
 		return nil
 	})
@@ -73,24 +74,19 @@ func undo(o *table.Tx, p auth.Principal, u Undoing, id record.ID) error {
 	if err := mayUndo(o, p, first); err != nil {
 		return err
 	}
-	if gone, err := undone(o.View, id); err != nil || gone {
+	if gone, err := admission.Undone(o.View, id); err != nil || gone {
 		if err == nil {
 			err = ErrNoCheckin
 		}
 		return err
 	}
-	list := value.Unquote(first.Body.Member("list"))
-	letter := byte(table.ByCode)
-	if StandOf(first).out {
-		letter = byCodeOut
-	}
-	of := codeRows([]byte{letter}, u.Event, table.HashOf(first.Body.Member("code_hash")), list)
-	if err := table.Fewer(o.View, table.AdmissionBucket, of, o.Store.Limits.Undone, "the code has been checked in and undone too often"); err != nil {
+	c := admission.Of(first)
+	if err := c.Fewer(o.View, o.Store.Rules.Limits.Undone, "the code has been checked in and undone too often"); err != nil {
 		return err
 	}
 	f := &fact{
-		event: u.Event, ticket: table.IntOf(first.Body.Member("ticket_id")), codeHash: table.HashOf(first.Body.Member("code_hash")),
-		list: list, door: u.Door, at: o.Now,
+		Checkin: admission.Checkin{Event: u.Event, Ticket: c.Ticket, CodeHash: c.CodeHash, List: c.List},
+		holding: first.Body.Member("holding"), door: u.Door, at: o.Now,
 	}
 	putFact(o, record.Undo, p, f, func(d *record.Draft) {
 		d.Text("checkin_id", record.Checkin.FormatID(id))
@@ -98,7 +94,7 @@ func undo(o *table.Tx, p auth.Principal, u Undoing, id record.ID) error {
 			d.Text("reason", u.Reason)
 		}
 	})
-	return settle(o, id)
+	return admission.Settle(o, id)
 }
 
 // A door has stewards and supervisors. A steward's key may GET and POST at doors; it takes back its own check-ins alone, for a minute. A

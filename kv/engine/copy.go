@@ -17,10 +17,14 @@ import (
 // map a larger file: f must lie on a disk that is as fast as the file's own. Where nothing can be folded, because the file is only read, writing has stopped or
 // the disk is full, what lies above the file is written into the copy, for which f must be an *os.File.
 func (db *DB) CopyTo(f disk.SyncWriter, about func(*View) error) (n int64, err error) {
-	folds := !db.readOnly && db.Fold() == nil // its error is kept where it matters
-	tx, at, err := db.snapshot()
-	if err != nil {
-		return 0, err
+	var tx *bbolt.Tx
+	var at *state
+	begin := func() (err error) { tx, at, err = db.snapshot(); return err }
+	folds := !db.readOnly && db.folding.foldThen(begin) == nil // its error is kept where it matters
+	if !folds {
+		if err := begin(); err != nil {
+			return 0, err
+		}
 	}
 	defer func() { _ = tx.Rollback() }() // it was only read
 	v := db.view(tx, at, &cache{})
@@ -38,27 +42,27 @@ func (db *DB) CopyTo(f disk.SyncWriter, about func(*View) error) (n int64, err e
 	if err != nil || len(v.tables) == 0 || at.rows() == 0 {
 		return n, err
 	}
-	return db.merge(f, at)
+	return v.mergeInto(f, at)
 }
 
-// merge writes what lies above the file into a copy of it.
-func (db *DB) merge(f disk.SyncWriter, at *state) (n int64, err error) {
+// mergeInto writes what lies above the file in a state into a copy of the file.
+func (v *View) mergeInto(f disk.SyncWriter, at *state) (n int64, err error) {
 	file, ok := f.(*os.File)
 	if !ok {
 		return 0, errors.New("only a file can take in a log")
 	}
-	next, err := bbolt.Open(file.Name(), 0o600, Options(disk.Size(file.Name())))
+	next, err := bbolt.Open(file.Name(), 0o600, options(disk.Size(file.Name())))
 	if err != nil {
 		return 0, err
 	}
 	err = next.Update(func(tx *bbolt.Tx) error {
-		v := View{tx: tx, schema: db.schema, cache: &cache{}}
+		to := View{tx: tx, schema: v.schema, cache: &cache{}}
 		for i := range at.tables {
-			if err := v.write(at.tables[len(at.tables)-1-i]); err != nil {
+			if err := to.write(at.tables[len(at.tables)-1-i]); err != nil {
 				return err
 			}
 		}
-		return mark{term: db.folded.term, Position: wal.Position{Sequence: uint64(at.sequence)}}.put(tx)
+		return mark{term: at.mark.term, Position: wal.Position{Sequence: uint64(at.sequence)}}.put(tx)
 	})
 	err = errors.Join(err, next.Close())
 	return disk.Size(file.Name()), err

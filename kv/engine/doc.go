@@ -16,8 +16,8 @@
 //
 // A commit is one record of the log and one sync of bytes that were written before. Its rows go into an ordered table in memory, and readers see
 // them; then the callers have their answers. A fold (fold.go) writes a table into the file, with the mark in the same transaction; then the segments
-// of the log that have nothing else are used again. It runs at 8 MiB of rows, after 10 seconds, or when it is asked for, beside the writer; while doors
-// are about it is put off for up to a minute. Where the disk cannot keep up bulk work waits first, doors last.
+// of the log that have nothing else are used again. It runs at 8 MiB of rows, after 10 seconds, or when it is asked for, beside the writer. While doors
+// are about it is put off for up to a minute, and is several small transactions, the mark in the last. Where the disk cannot keep up bulk work waits first, doors last.
 //
 // # Reading
 //
@@ -31,18 +31,19 @@
 //
 // The writer drains what waits, doors first. It runs each operation on an overlay of its own, so an operation that fails leaves nothing.
 // Those that succeed make one batch of puts and deletes, which becomes durable in one record. The first error of an append or a fold stops writing for good,
-// because what the disk holds is not known then; the log has what a fold could not write. A fold that finds no room is no such error: it is tried
-// again. Free space is checked before each group, with what the next fold may take, so that a full disk never fails a sync: imports are refused first, then other
+// because what the disk holds is not known then; the log has what a fold could not write. Room that is missing stops nothing: a fold is tried
+// again, and the segment that a group will need is made before the group is sealed. Where neither is possible changes are refused (*disk.Full), until they are. Free space is checked before each group, with what the next fold may take, so that a full disk never fails a sync: imports are refused first, then other
 // changes, and below a reserve whatever would write.
 //
-// Three hooks tell the layer above of a group: Begin before its first operation, Seal when it is whole and not yet durable, Committed when it
-// is durable and no caller has its answer yet.
+// Hooks tell the layer above of a group: Begin before its first operation, Kept when it has taken an operation's rows, Seal when it is whole and
+// not yet durable, Committed when it is durable and no caller has its answer yet; Refused instead of Seal where it is given up.
 //
 // # Opening
 //
-// bbolt ends the process when a page leads out of the file. So its two heads and each page that they lead to are read, under the file's lock,
-// before bbolt opens it: a file that does not fit is a *BadFile, and nothing in it is changed. Then what the log has beyond the mark is read into a
-// table. A record that was torn in a crash was never answered, and is dropped. A log that is missing or damaged is a *BadFile that names the segment and
+// bbolt follows a page that leads astray without end, or ends the process. So the file's two heads, its list of free pages and each branch that they lead to
+// are read, under the file's lock, before bbolt opens it. The leaves are read beside what the layer above derives from the file (Config.Derive), and Open
+// returns when both are done. A file that does not fit is a *BadFile, and nothing in it is changed. Each fold writes the list of free pages, so bbolt need
+// not look for them. Then what the log has beyond the mark is read into a table. A record that was torn in a crash was never answered, and is dropped. A log that is missing or damaged is a *BadFile that names the segment and
 // the byte. A log that the file does not name is another's: it is set aside.
 //
 // A file names a log from its first write on. Close folds everything, ends the log, has the file name none, and removes the log: the file alone is whole.

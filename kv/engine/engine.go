@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -9,11 +8,9 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"doorward/kv/disk"
-	"doorward/kv/engine/wal"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -23,6 +20,7 @@ type Config struct {
 	Path       string
 	Schema     *Schema
 	Accept     func(*View) error // looks at a file that is there before anything in it is changed; nil = any is good
+	Derive     func(*View) error // reads what is kept in memory beside the file, once the file is accepted; nil = nothing
 	Fill       func(*Tx)         // writes what a new file holds; nil = nothing
 	Logger     *slog.Logger      // nil = silent
 	Registerer prometheus.Registerer
@@ -34,72 +32,74 @@ type Config struct {
 // Hooks tell the layer above of each group that the writer commits. The writer's goroutine calls them.
 type Hooks struct {
 	Begin     func()                    // before the first operation
+	Kept      func()                    // an operation has succeeded, and its rows are part of the group
 	Seal      func(tx *Tx, version int) // the group is whole and not yet durable: its last rows, and what a reader of the version needs besides
 	Committed func()                    // the group is durable, and no caller has its answer yet
+	Refused   func()                    // instead of Seal: the disk has no room for the group, and nothing of it is kept
 }
 
-// DB is an open file with its writer.
+// DB is an open file with its log and its writer.
 type DB struct {
-	*setup
-	state   atomic.Pointer[state]
-	commit  sync.Mutex // the writer's while it forms a group, and of whoever sets the state
-	journal *wal.Log   // nil until the first record; guarded by commit
-	folded  mark       // what the file says of the log; as above
-	turn    disk.Turn
-	writer  *writer
-	caches  sync.Pool // of *cache, for Views
-	metrics *metrics
-	rewrite rewriting
-	folding folding
-	ended   chan struct{} // closed when the writer has; nil until Start
-	closed  sync.Once
+	*current
+	journal   *journal
+	folding   *folding
+	rewriting *rewriting
+	writer    *writer
+	caches    sync.Pool     // of *cache, for Views
+	ended     chan struct{} // closed when the writer has; nil until Start
+	closed    sync.Once
 }
 
-// setup is what a DB is opened with.
-type setup struct {
-	path     string
-	schema   *Schema
-	log      *slog.Logger
-	room     *disk.Room
-	readOnly bool
-	unlogged bool
+// newDB makes the sides of a DB, of a file that is not open yet.
+func newDB(c Config) *DB {
+	now := &current{setup: &setup{c.Path, c.Schema, c.Logger, c.Room, c.ReadOnly, c.Unlogged}, turn: disk.NewTurn()}
+	db := &DB{current: now, journal: &journal{current: now}}
+	q := newQueue()
+	db.folding = newFolding(now, db.journal, q)
+	db.rewriting = newRewriting(now, db.journal, db.folding)
+	db.writer = &writer{current: now, journal: db.journal, folding: db.folding, queue: q}
+	db.caches.New = func() any { return new(cache) }
+	return db
 }
 
-// Open opens a file, or makes it where there is none: disk.ErrInUse, *BadFile, or what Config.Accept returns. Nothing can be written before Start.
-func Open(c Config) (db *DB, err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if found := recover(); found != nil { // bbolt reaches beyond the end of a file that was cut short
-			db, err = nil, Broken(found)
-		}
-	}()
+// Open opens a file, or makes it where there is none: disk.ErrInUse, *BadFile, or what Accept or Derive return. Nothing can be written before Start.
+func Open(c Config) (*DB, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	if c.Room == nil {
 		c.Room = disk.NewRoom(disk.RoomConfig{Dir: filepath.Dir(c.Path), Logger: c.Logger})
 	}
-	f, err := openFile(c)
+	f, err := guarded(func() (*file, error) { return openFile(c) })
 	if err != nil {
 		return nil, err
 	}
-	db = &DB{
-		setup: &setup{c.Path, c.Schema, c.Logger, c.Room, c.ReadOnly, c.Unlogged}, turn: disk.NewTurn(),
+	db := newDB(c)
+	_, err = guarded(func() (*DB, error) { return db, db.prepare(f, c) })
+	if bad := f.wait(); bad != nil {
+		err = bad // of a panic it is the cause
 	}
-	db.folding = newFolding(&db.commit)
-	db.rewrite.closing, db.rewrite.close = context.WithCancel(context.Background())
-	db.caches.New = func() any { return new(cache) }
-	db.writer = &writer{db: db, queue: newQueue()}
-	if err := db.prepare(f, c); err != nil {
+	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	if c.ReadOnly {
-		db.writer.stopped.Store(&stopCause{fmt.Errorf("%w: %w", ErrStopped, ErrReadOnly)})
+		db.stopped.Store(&stopCause{fmt.Errorf("%w: %w", ErrStopped, ErrReadOnly)})
 	} else {
 		_ = os.Remove(db.rewritten()) // of a rewriting that did not end: the lock says that no other process is at it
 	}
 	db.metrics = newMetrics(db, c.Registerer)
 	return db, nil
+}
+
+// guarded calls fn, and has a panic be its error: in a damaged file bbolt comes to pages that are none, and reaches beyond the end of the file.
+func guarded[T any](fn func() (T, error)) (v T, err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if found := recover(); found != nil {
+			err = Broken(found)
+		}
+	}()
+	return fn()
 }
 
 // Start starts the writer.
@@ -110,8 +110,7 @@ func (db *DB) Start(h Hooks) {
 		defer close(db.ended)
 		db.writer.loop()
 	}()
-	db.folding.ended = make(chan struct{})
-	go db.foldBeside()
+	go db.folding.loop()
 }
 
 // Close ends a rewriting, ends the writer after what it has begun, folds what is in the log, and closes the file. Afterwards the file alone
@@ -122,18 +121,37 @@ func (db *DB) Close() (err error) {
 }
 
 func (db *DB) close() (err error) {
-	db.rewrite.end()
+	db.rewriting.end()
 	db.writer.queue.close()
-	if db.ended != nil {
+	if db.ended == nil {
+		err = db.journal.close()
+	} else {
 		<-db.ended
 		close(db.folding.end)
 		<-db.folding.ended
 		err = db.endLog()
-	} else if db.journal != nil {
-		err = db.journal.Close()
 	}
 	db.metrics.unregister()
 	return errors.Join(err, db.state.Load().file.Close())
+}
+
+// endLog folds all that the log has, and ends it.
+func (db *DB) endLog() error {
+	switch {
+	case db.journal.wal.Load() == nil:
+		return nil
+	case db.stopErr() != nil || db.stands() != nil: // the log has what the file lacks, or the file is another's now
+		return db.journal.close()
+	}
+	err := db.folding.fold()
+	switch {
+	case err == nil:
+		return db.journal.end()
+	case isNoRoom(err):
+		db.log.Warn("the disk has no room to fold the log into the file: the next to open the store does that", slog.Any("cause", err))
+		err = nil
+	}
+	return errors.Join(err, db.journal.close())
 }
 
 // View calls fn with the latest committed state. What fn finds damaged is its error to return.
@@ -173,30 +191,51 @@ func (db *DB) DoAll(ops []Op) error {
 	return <-j.done
 }
 
-// DoorWithin tells whether an operation of a door was taken within the given time.
-func (db *DB) DoorWithin(d time.Duration) bool { return db.writer.queue.doorWithin(d) }
+// Fold writes all that is committed into the file. Where the disk has no room for it the error matches syscall.ENOSPC, and the log keeps what
+// would have been written.
+func (db *DB) Fold() error { return db.folding.fold() }
 
-// Waiting is how many jobs wait for the writer.
-func (db *DB) Waiting() int { return db.writer.queue.length() }
+// CheckLog reads from the disk what the log has beyond the file, and returns what of it is damaged.
+func (db *DB) CheckLog() error {
+	db.folding.mu.Lock() // nothing is folded while it reads, so no segment that it needs is used again
+	defer db.folding.mu.Unlock()
+	if db.journal.wal.Load() == nil || db.journal.check() == nil {
+		return nil
+	}
+	db.change.Lock() // the writer may have begun a segment just then: it waits for another look
+	defer db.change.Unlock()
+	return db.journal.check()
+}
 
 // Writable returns nil while check-ins are taken, otherwise what stopped writing for good, or will at the next write, or a *disk.Full.
 func (db *DB) Writable() error {
-	if err := db.Stopped(); err != nil {
+	if err := db.stopErr(); err != nil {
 		return err
 	}
-	if err := db.state.Load().file.stands(db.path); err != nil {
+	if err := db.stands(); err != nil {
 		return err
 	}
 	return db.room.Check(disk.Checkins)
 }
 
-// Stopped is what has stopped writing for good; nil = nothing has.
-func (db *DB) Stopped() error {
-	if cause := db.writer.stopped.Load(); cause != nil {
-		return cause.err
-	}
-	return nil
+// Figures are what an engine does at one moment.
+type Figures struct {
+	Stopped  error // what has stopped writing for good; nil = nothing has
+	Waiting  int   // jobs that wait for the writer
+	Rows     int   // in the log and not folded into the file yet
+	Bytes    int   // of memory that these rows take
+	Records  int   // of the log that are not folded yet
+	Segments int   // files of the log, those that are spare too
 }
 
-// rewritten is the path of the file that takes this one's place when it is whole.
-func (db *DB) rewritten() string { return filepath.Join(filepath.Dir(db.path), RewriteName) }
+// Figures returns the figures of now. It waits for no commit.
+func (db *DB) Figures() Figures {
+	s := db.state.Load()
+	return Figures{
+		Stopped: db.stopErr(), Waiting: db.writer.queue.length(), Segments: db.journal.segments(),
+		Rows: s.rows(), Bytes: s.bytes(), Records: s.sequence - int(s.mark.Sequence),
+	}
+}
+
+// DoorWithin tells whether an operation of a door was begun within the given time.
+func (db *DB) DoorWithin(d time.Duration) bool { return db.writer.queue.doorWithin(d) }

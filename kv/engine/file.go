@@ -13,6 +13,7 @@ import (
 
 	"doorward/kv/crash"
 	"doorward/kv/disk"
+	"doorward/kv/engine/pages"
 	"doorward/kv/engine/wal"
 
 	"go.etcd.io/bbolt"
@@ -22,10 +23,10 @@ import (
 // lockPatience is how long opening waits for another process to let go of the file.
 const lockPatience = 2 * time.Second
 
-// Options are how a file of some size is opened to be written.
-func Options(size int64) *bbolt.Options {
+// options are how a file of some size is opened to be written.
+func options(size int64) *bbolt.Options {
 	return &bbolt.Options{
-		Timeout: lockPatience, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType, PageSize: pageSize,
+		Timeout: lockPatience, FreelistType: bbolt.FreelistMapType, PageSize: pages.Size,
 		InitialMmapSize: mapped(size),
 	}
 }
@@ -45,15 +46,16 @@ const plenty int64 = 64 << 30
 // access is how a file of some size is opened, to be written or only to be read.
 func access(readOnly bool, size int64) (flag int, o *bbolt.Options) {
 	if !readOnly {
-		return os.O_RDWR, Options(size)
+		return os.O_RDWR, options(size)
 	}
-	return os.O_RDONLY, &bbolt.Options{ReadOnly: true, Timeout: lockPatience, PageSize: pageSize}
+	return os.O_RDONLY, &bbolt.Options{ReadOnly: true, Timeout: lockPatience, PageSize: pages.Size}
 }
 
 // file is the file as it lies open.
 type file struct {
 	*bbolt.DB
-	itself os.FileInfo
+	itself  os.FileInfo
+	*survey // of a file that is being opened
 }
 
 // stands returns an error where the file that was opened lies at its path no more: it was moved, removed or replaced, and the next to open
@@ -85,9 +87,11 @@ func openFile(c Config) (*file, error) {
 		_ = os.Chmod(c.Path, 0o600) // where it cannot be, the folder keeps others out
 	}
 	flag, o := access(c.ReadOnly, info.Size())
-	if err := guard(c.Path, flag); err != nil {
+	w, err := guard(c.Path, flag)
+	if err != nil {
 		return nil, err
 	}
+	o.NoFreelistSync = !w.HasFreelist() // otherwise bbolt writes a list at once
 	db, err := bbolt.Open(c.Path, 0o600, o)
 	if errors.Is(err, bolterrors.ErrTimeout) {
 		return nil, disk.ErrInUse
@@ -98,7 +102,7 @@ func openFile(c Config) (*file, error) {
 	if now, err := os.Stat(c.Path); err != nil || !os.SameFile(info, now) {
 		return nil, errors.Join(disk.ErrInUse, err, db.Close()) // another file was put in its place
 	}
-	return &file{DB: db, itself: info}, nil
+	return &file{DB: db, itself: info, survey: newSurvey(c.Path, w)}, nil
 }
 
 // create makes an empty file under a temporary name and links it into place, so that no crash leaves half of one and of two processes that
@@ -116,7 +120,7 @@ func create(c Config) error {
 	if err := tmp.Close(); err != nil {
 		return err
 	}
-	db, err := bbolt.Open(tmp.Name(), 0o600, Options(0))
+	db, err := bbolt.Open(tmp.Name(), 0o600, options(0))
 	if err != nil {
 		return err
 	}
@@ -163,54 +167,69 @@ func (s *Schema) create(tx *bbolt.Tx) error {
 	return errors.Join(err, firstMark.put(tx))
 }
 
-// prepare reads what lies in a file's log, and has the file looked at before anything is changed. Then it adds the buckets that the file lacks: a
-// version that does not know a kind has made it.
+// prepare reads what lies in a file and its log, has the file looked at before anything is changed, and has read from it what is derived. All that goes on beside
+// the survey of the leaves. Then it takes up the log.
 func (db *DB) prepare(f *file, c Config) error {
-	tx, err := f.Begin(false)
-	if err != nil {
+	tail, err := db.look(f, c)
+	if err == nil && c.Derive != nil {
+		err = db.View(c.Derive)
+	}
+	if bad := f.wait(); bad != nil { // it says more than what was read from a page that is damaged
+		err = bad
+	}
+	if err = named(c.Path, err); err != nil || c.ReadOnly {
 		return err
 	}
-	missing, unknown := db.schema.missing(tx)
-	var tail wal.Tail
-	if db.folded, err = readMark(tx); err == nil {
-		tail, err = db.begin(f, tx)
+	f.NoFreelistSync = false
+	if db.unlogged {
+		return nil
 	}
-	if err == nil && c.Accept != nil {
-		err = named(c.Path, c.Accept(db.view(tx, db.state.Load(), &cache{})))
+	return db.journal.takeUp(tail)
+}
+
+// look makes the first state, and has it accepted. Then it adds the buckets that the file lacks: a version that does not know a kind has made it.
+func (db *DB) look(f *file, c Config) (tail wal.Tail, err error) {
+	tx, err := f.Begin(false)
+	if err != nil {
+		return tail, err
+	}
+	defer func() { _ = tx.Rollback() }() // it has ended already, unless the file made bbolt panic
+	missing, unknown := db.schema.missing(tx)
+	if tail, err = db.begin(f, tx); err == nil && c.Accept != nil {
+		err = c.Accept(db.view(tx, db.state.Load(), &cache{}))
 	}
 	if err == nil && missing && unknown { // a bucket's name is damaged: to make the bucket again would hide what is in it
 		err = fmt.Errorf("%w: a bucket is missing, and another is there that is not known", ErrCorrupt)
 	}
-	if err = errors.Join(err, tx.Rollback()); err != nil || c.ReadOnly {
-		if err == nil && missing {
-			err = fmt.Errorf("%w, and an older version has written the store: copy the folder to a disk that can be written", ErrReadOnly)
-		}
-		return err
+	if err = errors.Join(err, tx.Rollback()); err != nil || !missing {
+		return tail, err
 	}
-	if missing {
-		var number int
-		err := f.Update(func(tx *bbolt.Tx) error { number = tx.ID(); return c.Schema.create(tx) })
-		if err != nil {
-			return err
-		}
-		s := *db.state.Load()
-		s.tx = number
-		db.set(&s)
+	if c.ReadOnly {
+		return tail, fmt.Errorf("%w, and an older version has written the store: copy the folder to a disk that can be written", ErrReadOnly)
 	}
-	if db.unlogged {
-		return nil
+	if err := f.wait(); err != nil {
+		return tail, err
 	}
-	return db.takeUp(db.folded, tail)
+	s := *db.state.Load()
+	if err := f.Update(func(tx *bbolt.Tx) error { s.tx = tx.ID(); return c.Schema.create(tx) }); err != nil {
+		return tail, err
+	}
+	db.set(&s)
+	return tail, nil
 }
 
 // begin makes the first state: the file, and above it what its log has.
-func (db *DB) begin(f *file, tx *bbolt.Tx) (wal.Tail, error) {
-	t, tail, err := replay(db.path, db.folded)
+func (c *current) begin(f *file, tx *bbolt.Tx) (tail wal.Tail, err error) {
+	s := &state{file: f, tx: tx.ID()}
+	if s.mark, err = c.schema.readMark(tx); err != nil {
+		return tail, err
+	}
+	t, tail, err := replay(c.path, s.mark)
 	if err != nil {
 		return tail, err
 	}
-	db.set(&state{file: f, tx: tx.ID(), tables: []*table{t}, sequence: int(tail.Sequence)})
-	db.folding.since = time.Now()
+	s.tables, s.sequence = []*table{t}, int(tail.Sequence)
+	c.set(s)
 	return tail, nil
 }
 
@@ -232,7 +251,7 @@ func (s *Schema) missing(tx *bbolt.Tx) (missing, unknown bool) {
 // ErrCorrupt.
 func Read(path string, s *Schema, fn func(*View) error) (err error) {
 	return readFile(path, func(tx *bbolt.Tx) error {
-		m, err := readMark(tx)
+		m, err := s.readMark(tx)
 		if err != nil {
 			return err
 		}
@@ -246,7 +265,8 @@ func Read(path string, s *Schema, fn func(*View) error) (err error) {
 
 // readFile calls fn with a transaction of a file that no process has open.
 func readFile(path string, fn func(*bbolt.Tx) error) (err error) {
-	if err := guard(path, os.O_RDWR); err != nil {
+	w, err := guard(path, os.O_RDWR)
+	if err != nil {
 		return err
 	}
 	f, err := os.Open(path)
@@ -271,12 +291,15 @@ func readFile(path string, fn func(*bbolt.Tx) error) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	if err := lookAtLeaves(path, w); err != nil {
+		return err
+	}
 	return named(path, db.View(fn))
 }
 
 // Edit runs an operation on a file that no process has open and that stands alone, durably.
 func Edit(path string, s *Schema, fn func(*Tx) error) error {
-	db, err := bbolt.Open(path, 0o600, Options(disk.Size(path)))
+	db, err := bbolt.Open(path, 0o600, options(disk.Size(path)))
 	if err != nil {
 		return err
 	}
@@ -288,4 +311,23 @@ func Edit(path string, s *Schema, fn func(*Tx) error) error {
 		return t.flush()
 	})
 	return errors.Join(err, db.Close())
+}
+
+// Settle folds the log of a file that no process has open into it, so that the file alone is whole. It does nothing to a file that names no log.
+func Settle(path string, s *Schema) error {
+	names := false
+	err := readFile(path, func(tx *bbolt.Tx) error {
+		m, err := readMark(tx)
+		names = !m.log.IsZero()
+		return err
+	})
+	if err != nil || !names {
+		return err
+	}
+	db, err := Open(Config{Path: path, Schema: s})
+	if err != nil {
+		return err
+	}
+	db.Start(Hooks{})
+	return db.Close()
 }

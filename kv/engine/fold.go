@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"syscall"
@@ -14,9 +14,10 @@ import (
 
 	"doorward/kv/crash"
 	"doorward/kv/disk"
+	"doorward/kv/engine/pages"
 )
 
-// When what is in the tables is folded into the file, and who waits where the disk cannot keep up.
+// When what is in the tables is folded into the file, and which work waits where the disk cannot keep up.
 const (
 	foldBytes  = 8 << 20          // at so many bytes
 	foldAfter  = 10 * time.Second // so long after the first row
@@ -27,21 +28,36 @@ const (
 	doorBytes  = 24 << 20         // and from here on doors
 )
 
-// folding is what the engine knows of its folds.
-type folding struct {
-	mu    sync.Mutex    // one fold, or one change of the file, at a time
-	wake  chan struct{} // rung when there may be something to do
-	end   chan struct{} // closed to end the goroutine
-	ended chan struct{} // closed when it has; nil until Start
+// What one transaction of a fold takes while doors are about, and how many rows it takes before it gives way to them. A door's sync waits for what the
+// disk was given before it, and its answer for the processor.
+const (
+	pieceRows  = 1000
+	pieceBytes = 256 << 10
+	pieceYield = 64
+)
 
-	// What follows is guarded by DB.commit.
+// folding is the side that writes into the file what is in the log.
+type folding struct {
+	*current
+	journal *journal
+	queue   *queue
+	mu      sync.Mutex    // one fold, or one change of the file, at a time
+	touched touched       // what was written into the file since a copy of it began; nil = there is none. Guarded by mu
+	wake    chan struct{} // rung when there may be something to do
+	end     chan struct{} // closed to end the goroutine
+	ended   chan struct{} // closed when it has
+
+	// What follows is guarded by current.change.
 	done  *sync.Cond // a fold has ended
 	since time.Time  // of the first row that is not folded
 	wrong error      // what the last fold has failed with
 }
 
-func newFolding(commit *sync.Mutex) folding {
-	return folding{wake: make(chan struct{}, 1), end: make(chan struct{}), done: sync.NewCond(commit)}
+func newFolding(c *current, j *journal, q *queue) *folding {
+	return &folding{
+		current: c, journal: j, queue: q, done: sync.NewCond(&c.change), since: time.Now(),
+		wake: make(chan struct{}, 1), end: make(chan struct{}), ended: make(chan struct{}),
+	}
 }
 
 func (f *folding) ring() {
@@ -51,168 +67,213 @@ func (f *folding) ring() {
 	}
 }
 
-// foldBeside folds while the writer writes, and makes the log's next segment before it is needed.
-func (db *DB) foldBeside() {
-	defer close(db.folding.ended)
+// loop folds while the writer writes, and makes the log's next segment before it is needed.
+func (f *folding) loop() {
+	defer close(f.ended)
 	due := time.NewTimer(time.Hour)
 	defer due.Stop()
 	for {
 		select {
-		case <-db.folding.end:
+		case <-f.end:
 			return
-		case <-db.folding.wake:
+		case <-f.wake:
 		case <-due.C:
 		}
-		db.prepareSegment()
-		wait := db.foldDue()
+		f.journal.prepare()
+		wait := f.due()
 		if wait <= 0 {
-			_ = db.Fold() // its error is kept, and tried again or said
-			wait = db.foldDue()
+			_ = f.fold() // its error is kept, and tried again or said
+			wait = f.due()
 		}
 		due.Reset(max(wait, time.Millisecond))
 	}
 }
 
-// prepareSegment makes a spare segment of the log where one is needed soon. The writer makes it itself where that fails.
-func (db *DB) prepareSegment() {
-	db.commit.Lock()
-	journal := db.journal
-	db.commit.Unlock()
-	if journal == nil || db.Stopped() != nil {
-		return
-	}
-	if err := journal.Prepare(); err != nil {
-		db.log.Warn("no segment of the log can be made ahead", slog.Any("cause", err))
-	}
-}
-
-// foldDue is how long the next fold has time.
-func (db *DB) foldDue() time.Duration {
-	db.commit.Lock()
-	defer db.commit.Unlock()
-	s := db.state.Load()
-	age := time.Since(db.folding.since)
+// due is how long the next fold has time.
+func (f *folding) due() time.Duration {
+	f.change.Lock()
+	defer f.change.Unlock()
+	s := f.state.Load()
+	age := time.Since(f.since)
 	switch {
-	case s.rows() == 0 || db.Stopped() != nil:
+	case s.rows() == 0 || f.stopErr() != nil:
 		return time.Hour
-	case db.folding.wrong != nil:
+	case f.wrong != nil:
 		return foldRetry
 	case s.active().bytes >= foldBytes:
 		return 0
 	case age < foldAfter:
 		return foldAfter - age
-	case age < foldLatest && db.DoorWithin(foldQuiet):
+	case age < foldLatest && f.queue.doorWithin(foldQuiet):
 		return foldQuiet
 	}
 	return 0
 }
 
-// Fold writes all that is committed into the file. Where the disk has no room for it the error matches syscall.ENOSPC, and the log keeps what
+// fold writes all that is committed into the file. Where the disk has no room for it the error matches syscall.ENOSPC, and the log keeps what
 // would have been written.
-func (db *DB) Fold() error {
-	db.folding.mu.Lock()
-	defer db.folding.mu.Unlock()
+func (f *folding) fold() error { return f.foldThen(func() error { return nil }) }
+
+// foldThen folds, and calls fn while the file shows what one mark says: during a fold it may show a part of what comes later.
+func (f *folding) foldThen(fn func() error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	for range 2 { // one table may be left of a fold that found no room
-		if err := db.foldTable(); err != nil {
+		if err := f.foldTable(); err != nil {
 			return err
 		}
 	}
-	return nil
+	return fn()
 }
 
 // foldTable folds one table. There may be nothing in it.
-func (db *DB) foldTable() error {
-	t := db.freeze()
+func (f *folding) foldTable() error {
+	t := f.freeze()
 	if t == nil {
 		return nil
 	}
-	if err := db.Stopped(); err != nil {
+	if err := f.stopErr(); err != nil {
 		return err
 	}
 	crash.At(crash.BeforeFold)
 	start := time.Now()
-	tx, err := db.apply(t)
+	tx, err := f.apply(t)
 	if err == nil {
 		crash.At(crash.AfterFold)
-		err = db.state.Load().file.stands(db.path)
+		err = f.stands()
 	}
-	db.commit.Lock()
-	defer db.commit.Unlock()
-	defer db.folding.done.Broadcast()
-	if db.folding.wrong = err; err != nil {
+	f.change.Lock()
+	defer f.change.Unlock()
+	defer f.done.Broadcast()
+	if f.wrong = err; err != nil {
 		err = fmt.Errorf("fold the log into the file: %w", err)
 		if !isNoRoom(err) {
-			db.writer.stop(err, nil)
+			_ = f.stop(err) // this error says why
 		}
 		return err
 	}
-	s := db.state.Load()
-	db.set(&state{file: s.file, tx: tx, tables: s.tables[:1:1], sequence: s.sequence})
-	db.folded, db.folding.since = t.upTo, time.Now()
-	db.touch(t)
-	db.writer.queue.hold(false)
-	db.journal.Release(t.upTo.Sequence)
-	db.metrics.folded(t, time.Since(start))
+	s := f.state.Load()
+	// An array of its own: the old one would keep the folded table.
+	f.set(&state{file: s.file, mark: t.upTo, tx: tx, tables: []*table{s.active()}, sequence: s.sequence})
+	f.since = time.Now()
+	f.touch(t)
+	f.queue.hold(false)
+	f.journal.wal.Load().Release(t.upTo.Sequence)
+	f.metrics.folded(t, time.Since(start))
 	return nil
 }
 
 // freeze has the next group begin a new table, and returns the one to fold; nil = there is nothing to fold.
-func (db *DB) freeze() *table {
-	db.commit.Lock()
-	defer db.commit.Unlock()
-	s := db.state.Load()
+func (f *folding) freeze() *table {
+	f.change.Lock()
+	defer f.change.Unlock()
+	s := *f.state.Load()
 	if t := s.frozen(); t != nil {
 		return t
 	}
-	t := s.active()
-	if t.rows == 0 || db.journal == nil {
+	t, log := s.active(), f.journal.wal.Load()
+	if t.rows == 0 || log == nil {
 		return nil
 	}
 	t = t.copy()
-	t.upTo = mark{db.folded.log, db.folded.term, db.journal.Tail()}
-	db.set(&state{file: s.file, tx: s.tx, tables: []*table{{}, t}, sequence: s.sequence})
+	t.upTo = mark{s.mark.log, s.mark.term, log.Tail()}
+	s.tables = []*table{{}, t}
+	f.set(&s)
 	return t
 }
 
-// apply writes a table's rows and its mark into the file, in one transaction of bbolt, and returns the transaction's number.
-func (db *DB) apply(t *table) (number int, err error) {
+// touch notes rows that were written into the file while it is copied.
+func (f *folding) touch(t *table) {
+	if f.touched != nil {
+		f.touched.note(t)
+	}
+}
+
+// roomy waits while too much lies above the file, unless the disk has no room to fold it.
+func (f *folding) roomy() {
+	for f.tooMuch() && f.stopErr() == nil && f.wrong == nil {
+		f.done.Wait()
+	}
+}
+
+func (f *folding) tooMuch() bool { return f.state.Load().bytes() >= doorBytes }
+
+// overfull is a *disk.Full while too much lies above the file and the disk has no room to fold it. Folds go on being tried.
+func (f *folding) overfull() error {
+	if f.wrong == nil || !f.tooMuch() {
+		return nil
+	}
+	free, _ := f.room.Free()
+	return &disk.Full{What: "changes that are not in the file yet", Need: f.state.Load().reserved(f.path), Free: free}
+}
+
+// grown is told of each group that is published: a fold may be due, and bulk work may have to wait for it.
+func (f *folding) grown(first bool) {
+	s := f.state.Load()
+	if first {
+		f.since = time.Now()
+	}
+	if first || s.active().bytes >= foldBytes {
+		f.ring()
+	}
+	if s.bytes() >= bulkBytes {
+		f.queue.hold(true)
+	}
+}
+
+// apply writes a table's rows and its mark into the file, and returns the number of the last transaction of bbolt that does. While doors are about there
+// are several, each with a piece of the rows. The mark comes with the last: until then the log has all of the rows, and the table covers them.
+func (f *folding) apply(t *table) (number int, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if found := recover(); found != nil {
 			err = Broken(found)
 		}
 	}()
-	err = db.state.Load().file.Update(func(tx *bbolt.Tx) error {
-		number = tx.ID()
-		v := View{tx: tx, schema: db.schema, cache: &cache{}}
-		if err := v.write(t); err != nil {
+	rows := t.feed()
+	for err == nil && !rows.over {
+		err = f.state.Load().file.Update(func(tx *bbolt.Tx) error {
+			number = tx.ID()
+			v := View{tx: tx, schema: f.schema, cache: &cache{}}
+			if err := f.write(&v, rows); err != nil || !rows.over {
+				return err
+			}
+			return t.upTo.put(tx)
+		})
+		crash.At(crash.AmongFolds)
+	}
+	return number, err
+}
+
+// write writes rows into the View's transaction: all, or a piece of them where doors are about.
+func (f *folding) write(v *View, rows *rowFeed) (err error) {
+	for n, bytes := 0, 0; err == nil && rows.next(); n++ {
+		err = v.writeRow(rows.bucket, &rows.item)
+		bytes += len(rows.item.row)
+		if (n+1)%pieceYield != 0 && bytes < pieceBytes || f.unlogged || !f.queue.doorWithin(foldQuiet) {
+			continue
+		}
+		if n+1 >= pieceRows || bytes >= pieceBytes {
 			return err
 		}
-		return t.upTo.put(tx)
-	})
-	return number, err
+		runtime.Gosched()
+	}
+	return err
 }
 
 // write writes a table's rows into the View's transaction.
 func (v *View) write(t *table) (err error) {
-	for b, tr := range t.trees {
-		if tr == nil {
-			continue
-		}
-		in := v.in(Bucket(b))
-		tr.Scan(func(it item) bool {
-			if it.deleted() {
-				err = in.Delete(it.name())
-			} else {
-				err = in.Put(it.name(), it.sealed())
-			}
-			return err == nil
-		})
-		if err != nil {
-			return err
-		}
+	for rows := t.feed(); err == nil && rows.next(); {
+		err = v.writeRow(rows.bucket, &rows.item)
 	}
-	return nil
+	return err
+}
+
+func (v *View) writeRow(b Bucket, it *item) error {
+	if it.deleted() {
+		return v.in(b).Delete(it.name())
+	}
+	return v.in(b).Put(it.name(), it.sealed())
 }
 
 // isNoRoom tells an error of a write that found no room on the disk. What an error of a sync leaves is not known.
@@ -228,5 +289,5 @@ func (s *state) reserved(path string) int64 {
 	if rows == 0 {
 		return 0
 	}
-	return min(int64(rows)*pageSize, disk.Size(path)) + 2*int64(s.bytes())
+	return min(int64(rows)*pages.Size, disk.Size(path)) + 2*int64(s.bytes())
 }

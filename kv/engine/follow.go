@@ -6,40 +6,38 @@ import (
 	"doorward/kv/engine/wal"
 )
 
-// ErrGone is a sequence of which the log has no record any more.
-var ErrGone = wal.ErrGone
-
-// Follower reads the groups that are committed, in order. One goroutine uses it. It does not keep the log from being used again, so whoever reads too slowly
-// gets ErrGone.
-type Follower struct {
-	wal *wal.Follower
+// Change is one row of a committed group: it was put, or, where its value is nil, deleted.
+type Change struct {
+	Bucket     Bucket
+	Key, Value []byte
 }
 
-// Record is a committed group: its sequence, which is the version that Views show with it, and the bytes of its rows.
-type Record struct {
-	Sequence int
-	bytes    []byte
-}
-
-// Follow reads the groups that come after a sequence: ErrGone where the log does not have the next of them. A store that has not written since it was opened
-// has no log: there is nothing to follow yet.
-func (db *DB) Follow(after int) (*Follower, error) {
-	db.commit.Lock()
-	defer db.commit.Unlock()
-	if db.journal == nil {
-		return nil, ErrGone
+// Follow reads the groups that are committed after a sequence, in order, and those that come, until fn or the context ends it. fn gets a group's sequence, which
+// is the version that Views show with it, and its rows, which are valid until fn returns. Follow does not keep the log from being used again: where the log
+// does not have the next group any more, because fn was too slow or the file was opened again, the error is wal.ErrGone. The log begins with the first
+// group that is written after the file was opened.
+func (db *DB) Follow(ctx context.Context, after int, fn func(sequence int, changes []Change) error) error {
+	log := db.journal.wal.Load()
+	if log == nil {
+		return wal.ErrGone
 	}
-	f, err := db.journal.Follow(uint64(after))
-	return &Follower{f}, err
-}
-
-// Next waits for the next group: ErrGone, or the context's error. The record is valid until the next call.
-func (f *Follower) Next(ctx context.Context) (Record, error) {
-	r, err := f.wal.Next(ctx)
-	return Record{int(r.Sequence), r.Payload}, err
-}
-
-// Each calls fn with the rows of a record. The value of a row that was deleted is nil.
-func (r Record) Each(fn func(b Bucket, key, value []byte)) error {
-	return eachRow(r.bytes, func(b Bucket, it item) { fn(b, it.name(), it.plain()) })
+	f, err := log.Follow(uint64(after))
+	if err != nil {
+		return err
+	}
+	var changes []Change
+	for {
+		r, err := f.Next(ctx)
+		if err != nil {
+			return err
+		}
+		changes = changes[:0]
+		err = eachRow(r.Payload, func(b Bucket, it item) { changes = append(changes, Change{b, it.name(), it.plain()}) })
+		if err == nil {
+			err = fn(int(r.Sequence), changes)
+		}
+		if err != nil {
+			return err
+		}
+	}
 }

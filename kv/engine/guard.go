@@ -1,99 +1,90 @@
 package engine
 
 import (
-	"encoding/binary"
 	"fmt"
-	"hash/fnv"
-	"io"
 	"os"
 
 	"doorward/kv/disk"
+	"doorward/kv/engine/pages"
 )
-
-// A bbolt file begins with two meta pages, of which the one with the higher transaction counts. Each, behind a page header of
-// 16 bytes: magic 4, version 4, page size 4, flags 4, root bucket 16, freelist 8, pages in use 8, transaction 8, FNV-1a 8; all
-// little-endian.
-const (
-	pageSize    = 8 << 10
-	metaOffset  = 16
-	metaSize    = 64
-	metaMagic   = 0xED0CDAED
-	metaVersion = 2
-)
-
-// head is what counts of a file's meta pages.
-type head struct {
-	root, pages, tx uint64
-}
 
 // guard refuses a file that would end the process in bbolt: one that is shorter than its meta page says, or has a page that leads beyond its end or
 // to a page that another leads to. It opens the file with the flag, and no other process has the file open until it returns: *BadFile, disk.ErrInUse.
-func guard(path string, flag int) (err error) {
+// It does not look at leaves: see survey.
+func guard(path string, flag int) (w *pages.Walk, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	bad := func(format string, args ...any) error {
-		return &BadFile{Path: path, Reason: fmt.Sprintf(format, args...)}
+	bad := func(format string, args ...any) (*pages.Walk, error) {
+		return nil, &BadFile{Path: path, Reason: fmt.Sprintf(format, args...)}
 	}
 	if !info.Mode().IsRegular() {
 		return bad("is no file")
 	}
 	f, err := os.OpenFile(path, flag, 0)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { _ = f.Close() }() // it was only read
 	if err := disk.LockWithin(f, lockPatience); err != nil {
-		return err
+		return nil, err
 	}
 	if info, err = f.Stat(); err != nil {
-		return err
+		return nil, err
 	}
-	h, size, both, err := readHead(f)
+	h, size, both, err := pages.ReadHead(f)
 	switch {
 	case err != nil:
-		return err
+		return nil, err
 	case info.Size() == 0:
 		return bad("is empty")
 	case size == 0:
 		return bad("is no store, or both of its heads are damaged")
-	case size != pageSize:
+	case size != pages.Size:
 		return bad("is a store of another program: its pages have %d bytes", size)
-	case info.Size() < int64(h.pages)*pageSize:
-		return bad("has been cut short: it has %d bytes, of %d that it should have", info.Size(), int64(h.pages)*pageSize)
+	case info.Size() < h.Size():
+		return bad("%s", cutShort(info.Size(), h))
 	case !disk.Locks:
-		return nil // another process may be writing: bbolt takes its lock first, and looks then
+		return pages.New(h), nil // another process may be writing: bbolt takes its lock first, and looks then
 	case !both:
 		return bad("is damaged: of its two heads one cannot be read, so its latest commit may be missing")
 	}
-	reason, err := (&pageWalk{file: f, pages: h.pages}).from(h.root)
+	w = pages.New(h)
+	reason, err := w.Branches(f)
 	if err == nil && reason != "" {
-		err = bad("is damaged: %s", reason)
+		return bad("is damaged: %s", reason)
 	}
-	return err
+	return w, err
 }
 
-// readHead reads the meta page that counts, the page size that it tells, 0: there is none, and whether both are sound. bbolt itself
-// goes on from the sound one. Where that is the older one it shows the state before the latest commit, of which people were told
-// that it is kept, so both must be. No power cut leaves half of one: it lies within a sector.
-func readHead(f io.ReaderAt) (h head, size uint32, both bool, err error) {
-	sound := 0
-	for i := range int64(2) {
-		meta := make([]byte, metaSize)
-		if _, err := f.ReadAt(meta, i*pageSize+metaOffset); err != nil && err != io.EOF {
-			return h, 0, false, err
-		}
-		sum := fnv.New64a()
-		sum.Write(meta[:metaSize-8])
-		number := func(at int) uint64 { return binary.LittleEndian.Uint64(meta[at:]) }
-		if number(0) != metaMagic|metaVersion<<32 || number(56) != sum.Sum64() {
-			continue
-		}
-		sound++
-		if number(48) >= h.tx {
-			h, size = head{number(16), number(40), number(48)}, binary.LittleEndian.Uint32(meta[8:])
-		}
+// survey looks at the leaves of a file beside what else is done with it, which must change nothing.
+type survey struct {
+	ended chan struct{}
+	err   error // a *BadFile; set when it has ended
+}
+
+// newSurvey begins to look at what the guard has put off.
+func newSurvey(path string, w *pages.Walk) *survey {
+	s := &survey{ended: make(chan struct{})}
+	go func() {
+		defer close(s.ended)
+		s.err = lookAtLeaves(path, w)
+	}()
+	return s
+}
+
+// wait returns what was found, once all was looked at.
+func (s *survey) wait() error {
+	<-s.ended
+	return s.err
+}
+
+// lookAtLeaves looks at what the guard has put off. What does not fit is a *BadFile.
+func lookAtLeaves(path string, w *pages.Walk) error {
+	reason, err := guarded(func() (string, error) { return w.Leaves(path) })
+	if err == nil && reason != "" {
+		err = &BadFile{Path: path, Reason: "is damaged: " + reason}
 	}
-	return h, size, sound == 2, nil
+	return err
 }

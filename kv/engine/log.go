@@ -9,104 +9,40 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"go.etcd.io/bbolt"
 
 	"doorward/kv/crash"
+	"doorward/kv/disk"
+	"doorward/kv/engine/pages"
 	"doorward/kv/engine/wal"
 )
 
-// exclude has the state change by the writer alone until the function that it returns is called. It waits while too much lies above the file. Where there
-// is no log the writer changes the file itself, so no rewriting goes on either.
-func (db *DB) exclude() (end func()) {
-	if db.unlogged {
-		db.folding.mu.Lock()
-	}
-	db.commit.Lock()
-	for db.state.Load().bytes() >= doorBytes && db.Stopped() == nil {
-		if err := db.folding.wrong; err != nil {
-			db.writer.stop(err, nil)
-			break
-		}
-		db.folding.done.Wait()
-	}
-	return func() {
-		db.commit.Unlock()
-		if db.unlogged {
-			db.folding.mu.Unlock()
-		}
-	}
-}
-
-// write makes a group durable: in the log, or in the file where there is none.
-func (db *DB) write(g *group) error {
-	if !db.unlogged {
-		return db.append(g.record)
-	}
-	g.table.upTo = db.folded
-	g.table.upTo.Sequence = uint64(g.base + 1)
-	tx, err := db.apply(g.table)
-	if err != nil {
-		return fmt.Errorf("commit: %w", err)
-	}
-	db.touch(g.table)
-	db.folded = g.table.upTo
-	g.table, g.folded = &table{}, tx
-	return nil
-}
-
-// publish shows readers a group that is durable.
-func (db *DB) publish(g *group) {
-	s := db.state.Load()
-	if s.rows() == 0 {
-		db.folding.since = time.Now()
-		db.folding.ring()
-	}
-	next := &state{file: s.file, tx: max(s.tx, g.folded), tables: append([]*table{g.table}, s.tables[1:]...), sequence: g.base + 1}
-	if db.set(next); g.table.bytes >= foldBytes {
-		db.folding.ring()
-	}
-	if next.bytes() >= bulkBytes {
-		db.writer.queue.hold(true)
-	}
-}
-
-// set makes a state the one that readers see, and keeps the room on the disk that its fold will take.
-func (db *DB) set(s *state) {
-	db.state.Store(s)
-	db.room.Reserve(s.reserved(db.path))
-}
-
-// touch notes rows that were written into the file while it is rewritten.
-func (db *DB) touch(t *table) {
-	if db.rewrite.touched != nil {
-		db.rewrite.touched.note(t)
-	}
-}
-
-// unfolded is how many records of the log are not in the file.
-func (db *DB) unfolded() int {
-	db.commit.Lock()
-	defer db.commit.Unlock()
-	return db.state.Load().sequence - int(db.folded.Sequence)
+// journal is the log of a file, which the first record begins.
+type journal struct {
+	*current
+	wal  atomic.Pointer[wal.Log] // nil until the first record
+	full bool                    // the disk had no room for a segment when one was wanted last
 }
 
 // segments is how many files the log has.
-func (db *DB) segments() int {
-	db.commit.Lock()
-	defer db.commit.Unlock()
-	if db.journal == nil {
+func (j *journal) segments() int {
+	log := j.wal.Load()
+	if log == nil {
 		return 0
 	}
-	live, spare := db.journal.Segments()
+	live, spare := log.Segments()
 	return live + spare
 }
 
 // logDir is the folder of the log of a file.
-func logDir(path string) string { return filepath.Join(filepath.Dir(path), LogName) }
+func logDir(path string) string { return filepath.Join(filepath.Dir(path), logName) }
 
 // replay reads into a table what the log of a file has beyond the file. The mark says which log that is.
 func replay(path string, m mark) (*table, wal.Tail, error) {
@@ -118,7 +54,7 @@ func replay(path string, m mark) (*table, wal.Tail, error) {
 	if damaged := (*wal.Damaged)(nil); errors.As(err, &damaged) || errors.Is(err, wal.ErrMissing) {
 		reason := fmt.Sprintf("cannot be opened: %v", err)
 		if damaged == nil {
-			reason += fmt.Sprintf(" (the folder %s beside it); what was written up to sequence %d is kept for certain", LogName, m.Sequence)
+			reason += fmt.Sprintf(" (the folder %s beside it); what was written up to sequence %d is kept for certain", logName, m.Sequence)
 		}
 		return nil, tail, &BadFile{Path: path, Reason: reason}
 	}
@@ -126,21 +62,24 @@ func replay(path string, m mark) (*table, wal.Tail, error) {
 }
 
 // takeUp goes on with the log that was read, or clears away what others have left where the file has none.
-func (db *DB) takeUp(m mark, tail wal.Tail) (err error) {
-	dir := logDir(db.path)
-	to := asidePath(db.path, time.Now())
+func (j *journal) takeUp(tail wal.Tail) error {
+	dir, m := logDir(j.path), j.state.Load().mark
+	to := asidePath(j.path, time.Now())
 	if moved, err := wal.SetAside(dir, m.log, to); err != nil {
 		return err
 	} else if moved {
-		db.log.Warn("there was a log that is not this file's: it is set aside and not read", slog.String("folder", to))
+		j.log.Warn("there was a log that is not this file's: it is set aside and not read", slog.String("folder", to))
 	}
 	if m.log.IsZero() {
 		return wal.RemoveEnded(dir)
 	}
 	if tail.Dropped {
-		db.log.Warn("the log ends within a record: a change that was not answered is dropped", slog.Uint64("sequence", tail.Sequence+1))
+		j.log.Warn("the log ends within a record: a change that was not answered is dropped", slog.Uint64("sequence", tail.Sequence+1))
 	}
-	db.journal, err = wal.Resume(dir, m.log, m.Sequence, tail)
+	log, err := wal.Resume(dir, m.log, m.Sequence, tail)
+	if err == nil {
+		j.wal.Store(log)
+	}
 	return err
 }
 
@@ -156,126 +95,150 @@ func asidePath(path string, now time.Time) string {
 	}
 }
 
-// append makes a group's rows durable in the log. The first begins a log, and the file names it before anything is in it.
-func (db *DB) append(rows [][]byte) error {
-	if db.journal == nil {
-		if err := db.beginLog(); err != nil {
-			return fmt.Errorf("begin the log: %w", err)
+// sealBytes is more than the rows that a group gets when it is whole mostly take in its record.
+const sealBytes = 64 << 10
+
+// ready makes sure that the log has a segment for a group's rows. The first group begins a log, and the file names it before anything is in it. Where
+// the disk has no room for that the error is a *disk.Full, and nothing has changed.
+func (j *journal) ready(rows [][]byte) error {
+	need := sealBytes
+	for _, r := range rows {
+		need += len(r)
+	}
+	log, err := j.wal.Load(), error(nil)
+	if log == nil {
+		if log, err = j.begin(); err != nil {
+			err = fmt.Errorf("begin the log: %w", err)
 		}
 	}
-	took, err := db.journal.Append(rows...)
-	if err != nil {
-		return fmt.Errorf("append to the log: %w", err)
-	}
-	db.metrics.appended(took)
-	if db.journal.Short() {
-		db.folding.ring()
-	}
-	return nil
-}
-
-func (db *DB) beginLog() error {
-	s := db.state.Load()
-	if err := s.file.stands(db.path); err != nil {
-		return err
-	}
-	m := db.folded
-	m.term++
-	if _, err := rand.Read(m.log[:]); err != nil {
-		return err
-	}
-	log, err := wal.Create(logDir(db.path), m.log, m.Position, m.term)
-	if err != nil {
-		return err
-	}
-	crash.At(crash.BeforeLog)
-	if err := s.file.Update(m.put); err != nil {
-		return errors.Join(err, log.Close())
-	}
-	crash.At(crash.AfterLog)
-	db.journal, db.folded = log, m
-	return nil
-}
-
-// endLog ends the log of a store that is stopped: afterwards the file alone is whole.
-func (db *DB) endLog() error {
-	if db.journal == nil {
-		return nil
-	}
-	if db.Stopped() != nil {
-		return db.journal.Close() // it has what the file lacks
-	}
-	if err := db.state.Load().file.stands(db.path); err != nil {
-		return db.journal.Close() // the file is another's now, or was wiped
-	}
-	err := db.Fold()
-	if isNoRoom(err) {
-		db.log.Warn("the disk has no room to fold the log into the file: the next to open the store does that", slog.Any("cause", err))
-		return db.journal.Close()
-	}
 	if err == nil {
-		err = db.journal.End()
+		err = log.Reserve(need)
 	}
-	if err == nil {
-		crash.At(crash.BeforeAlone)
-		m := db.folded
-		m.log = wal.ID{}
-		err = db.state.Load().file.Update(m.put)
+	full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+	if was := j.full; full != was {
+		if j.full = full; full {
+			j.log.Warn("the disk has no room for the log: changes are refused", slog.Any("cause", err))
+		} else {
+			j.log.Info("the disk has room for the log again: changes are taken")
+		}
 	}
-	if err != nil {
-		return errors.Join(err, db.journal.Close())
-	}
-	crash.At(crash.AfterAlone)
-	return db.journal.Remove()
-}
-
-// CheckLog reads from the disk what the log has beyond the file, and returns what of it is damaged.
-func (db *DB) CheckLog() error {
-	db.folding.mu.Lock() // nothing is folded while it reads, so no segment that it needs is used again
-	defer db.folding.mu.Unlock()
-	db.commit.Lock()
-	begun, from, want := db.journal != nil, db.folded, uint64(db.state.Load().sequence)
-	db.commit.Unlock()
-	if !begun {
-		return nil
-	}
-	if tail, err := db.readLog(from); err == nil && tail.Sequence >= want {
-		return nil
-	}
-	db.commit.Lock() // the writer may have begun a segment just then: it waits for another look
-	defer db.commit.Unlock()
-	tail, err := db.readLog(from)
-	if want = uint64(db.state.Load().sequence); err == nil && tail.Sequence < want {
-		err = fmt.Errorf("the log ends with sequence %d, and %d was written", tail.Sequence, want)
+	if full {
+		free, _ := j.room.Free()
+		return &disk.Full{What: "segments of the log", Need: int64(need), Free: free}
 	}
 	return err
 }
 
-func (db *DB) readLog(from mark) (wal.Tail, error) {
-	return wal.Read(logDir(db.path), from.log, from.Position, func(wal.Record) error { return nil })
-}
-
-// Settle folds the log of a file that no process has open into it, so that the file alone is whole. It does nothing to a file that names no log.
-func Settle(path string, s *Schema) error {
-	names := false
-	err := readFile(path, func(tx *bbolt.Tx) error {
-		m, err := readMark(tx)
-		names = !m.log.IsZero()
-		return err
-	})
-	if err != nil || !names {
-		return err
-	}
-	db, err := Open(Config{Path: path, Schema: s})
+// append makes a group's rows durable in the log, which is ready for them. short tells that a spare segment will be needed soon.
+func (j *journal) append(rows [][]byte) (short bool, err error) {
+	log := j.wal.Load()
+	took, err := log.Append(rows...)
 	if err != nil {
-		return err
+		return false, fmt.Errorf("append to the log: %w", err)
 	}
-	db.Start(Hooks{})
-	return db.Close()
+	j.metrics.appended(took)
+	return log.Short(), nil
 }
 
-// LogName is the folder of the log, beside the file.
-const LogName = "log"
+func (j *journal) begin() (*wal.Log, error) {
+	s := *j.state.Load()
+	if err := j.stands(); err != nil {
+		return nil, err
+	}
+	s.mark.term++
+	if _, err := rand.Read(s.mark.log[:]); err != nil {
+		return nil, err
+	}
+	log, err := wal.Create(logDir(j.path), s.mark.log, s.mark.Position, s.mark.term)
+	if err != nil {
+		return nil, err
+	}
+	crash.At(crash.BeforeLog)
+	if err := s.file.Update(s.mark.put); isNoRoom(err) {
+		return nil, errors.Join(err, log.End(), log.Remove()) // the file does not name it
+	} else if err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	crash.At(crash.AfterLog)
+	j.wal.Store(log)
+	j.set(&s)
+	return log, nil
+}
+
+// prepare makes a spare segment where one is needed soon. The writer makes it itself where that fails.
+func (j *journal) prepare() {
+	log := j.wal.Load()
+	if log == nil || j.stopErr() != nil {
+		return
+	}
+	if err := log.Prepare(); err != nil {
+		j.log.Warn("no segment of the log can be made ahead", slog.Any("cause", err))
+	}
+}
+
+// cut begins a segment, so that no other is needed once all is folded.
+func (j *journal) cut() error {
+	j.change.Lock()
+	defer j.change.Unlock()
+	log := j.wal.Load()
+	if err := j.stopErr(); err != nil || log == nil {
+		return err
+	}
+	err := log.Rotate()
+	if err != nil && !isNoRoom(err) {
+		_ = j.stop(err) // this error says why
+	}
+	return err
+}
+
+// erase writes zeros over the segments of which nothing is needed.
+func (j *journal) erase() error {
+	if log := j.wal.Load(); log != nil {
+		return log.Erase()
+	}
+	return nil
+}
+
+// close closes the files and keeps them.
+func (j *journal) close() error {
+	if log := j.wal.Load(); log != nil {
+		return log.Close()
+	}
+	return nil
+}
+
+// end ends the log, of which all is folded: afterwards the file alone is whole.
+func (j *journal) end() error {
+	log, s := j.wal.Load(), j.state.Load()
+	err := log.End()
+	if err == nil {
+		crash.At(crash.BeforeAlone)
+		m := s.mark
+		m.log = wal.ID{}
+		err = s.file.Update(m.put)
+	}
+	if err != nil {
+		return errors.Join(err, log.Close())
+	}
+	crash.At(crash.AfterAlone)
+	return log.Remove()
+}
+
+// check reads from the disk what the log has beyond the file, and returns what of it is damaged. Nothing may be folded while it reads.
+func (j *journal) check() error {
+	s := j.state.Load()
+	tail, err := wal.Read(logDir(j.path), s.mark.log, s.mark.Position, func(wal.Record) error { return nil })
+	if err == nil && tail.Sequence < uint64(s.sequence) {
+		err = fmt.Errorf("the log ends with sequence %d, and %d was written", tail.Sequence, s.sequence)
+	}
+	return err
+}
+
+// logName is the folder of the log, beside the file.
+const logName = "log"
+
+// IsOwnName tells whether the engine gives this name to what it keeps beside the file.
+func IsOwnName(name string) bool { return name == logName || name == rewriteName }
 
 // The engine's own bucket has one row: which log the file belongs to, and up to where that is folded into it. It is written in the transaction that
 // folds.
@@ -291,7 +254,7 @@ var (
 	markKey   = []byte("log")
 )
 
-const markSize = pageSize/4 + 64
+const markSize = pages.Size/4 + 64
 
 // mark is what the row says.
 type mark struct {
@@ -314,6 +277,14 @@ func (m mark) encode() []byte {
 
 // put writes the row.
 func (m mark) put(tx *bbolt.Tx) error { return tx.Bucket(ownBucket).Put(markKey, m.encode()) }
+
+// readMark reads the row of a store's file, which may be older than the row.
+func (s *Schema) readMark(tx *bbolt.Tx) (m mark, err error) {
+	if tx.Bucket(ownBucket) == nil && !slices.ContainsFunc(s[:], func(d Def) bool { return d.Name != "" && tx.Bucket([]byte(d.Name)) != nil }) {
+		return m, &BadFile{Reason: "is a store of another program"}
+	}
+	return readMark(tx)
+}
 
 // readMark reads the row; there is none in a file that the engine has not made.
 func readMark(tx *bbolt.Tx) (m mark, err error) {

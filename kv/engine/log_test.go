@@ -15,6 +15,7 @@ import (
 
 	"doorward/kv/engine"
 	"doorward/kv/engine/enginetest"
+	"doorward/kv/engine/wal"
 	"doorward/kv/kvtest/proof"
 
 	"pgregory.net/rapid"
@@ -251,16 +252,7 @@ func TestAReaderSeesOneMoment(t *testing.T) {
 			}
 		})
 	}
-	readers.Go(func() {
-		for {
-			select {
-			case <-over:
-				return
-			default:
-				_ = s.Fold()
-			}
-		}
-	})
+	readers.Go(func() { s.foldUntil(over) })
 	for i := range proof.Count(1500, 20000) {
 		put(1, fmt.Sprintf("%06d", i+1))
 		put(2, fmt.Sprintf("%06d", i+1))
@@ -269,11 +261,75 @@ func TestAReaderSeesOneMoment(t *testing.T) {
 	readers.Wait()
 }
 
+// foldUntil folds again and again.
+func (s *subject) foldUntil(over <-chan struct{}) {
+	for {
+		select {
+		case <-over:
+			return
+		default:
+			_ = s.Fold()
+		}
+	}
+}
+
+// TestACopyShowsOneMomentBesideFolds: while doors are about a fold is several transactions of the file, and no copy is made between two of them.
+func TestACopyShowsOneMomentBesideFolds(t *testing.T) {
+	s := newSubject(t)
+	const rows = 3000 // as three transactions take
+	round := 0
+	write := func() {
+		round++
+		s.must(s.Do(true, func(tx *engine.Tx) error {
+			for i := range rows {
+				tx.Put(one, fmt.Appendf(nil, "%06d", i), fmt.Append(nil, round))
+			}
+			return nil
+		}))
+	}
+	write()
+	over := make(chan struct{})
+	var folds sync.WaitGroup
+	folds.Go(func() { s.foldUntil(over) })
+	copied := make(chan error, 1)
+	for i := range proof.Count(10, 100) {
+		path := filepath.Join(proof.Memory(t), fmt.Sprintf("%d.db", i))
+		go func() { copied <- copyTo(s.DB, path) }()
+		for more := true; more; {
+			write()
+			select {
+			case err := <-copied:
+				s.must(err)
+				more = false
+			default:
+			}
+		}
+		values := map[string]int{}
+		s.must(engine.Read(path, s.config.Schema, func(v *engine.View) error {
+			return v.Scan(one, nil, nil, func(_, value []byte) (bool, error) { values[string(value)]++; return true, nil })
+		}))
+		if len(values) != 1 {
+			t.Fatalf("a copy has rows of several moments: %v", values)
+		}
+	}
+	close(over)
+	folds.Wait()
+}
+
+func copyTo(db *engine.DB, path string) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	_, err = db.CopyTo(f, func(*engine.View) error { return nil })
+	return errors.Join(err, f.Close())
+}
+
 // TestACleanStopLeavesTheFileAlone: no log, and what was written is in the file.
 func TestACleanStopLeavesTheFileAlone(t *testing.T) {
 	s := newSubject(t)
 	s.write(map[string]string{"k01": "kept"})
-	log := filepath.Join(filepath.Dir(s.config.Path), engine.LogName)
+	log := filepath.Join(filepath.Dir(s.config.Path), "log")
 	if _, err := os.Stat(log); err != nil {
 		t.Errorf("an open engine has no log: %v", err)
 	}
@@ -301,7 +357,7 @@ func TestALogThatIsMissingIsNoticed(t *testing.T) {
 		},
 	} {
 		dir := s.image()
-		s.must(change(filepath.Join(dir, engine.LogName)))
+		s.must(change(filepath.Join(dir, "log")))
 		before, err := os.ReadFile(filepath.Join(dir, "a.db"))
 		s.must(err)
 		c := s.config
@@ -417,7 +473,7 @@ func TestSettleFoldsWhatAKillHasLeft(t *testing.T) {
 	s.write(map[string]string{"k01": "kept"})
 	path := filepath.Join(s.image(), "a.db")
 	s.must(engine.Settle(path, s.config.Schema))
-	s.must(os.RemoveAll(filepath.Join(filepath.Dir(path), engine.LogName)))
+	s.must(os.RemoveAll(filepath.Join(filepath.Dir(path), "log")))
 	s.must(s.Close())
 	s.config.Path = path
 	s.open()
@@ -428,49 +484,64 @@ func TestSettleFoldsWhatAKillHasLeft(t *testing.T) {
 func TestAFolderThatFollowsIsEqual(t *testing.T) {
 	s, second := newSubject(t), newSubject(t)
 	s.write(map[string]string{"first": "begins the log"})
-	f, err := s.Follow(1)
-	s.must(err)
 	const operations = 200
-	copied := make(chan error)
+	last := 1
+	followed, copied := make(chan error, 1), make(chan struct{})
 	go func() {
-		defer close(copied)
-		for n := 2; n < operations+3; n++ {
-			r, err := f.Next(t.Context())
-			if err == nil && r.Sequence != n {
-				err = fmt.Errorf("sequence %d comes after %d", r.Sequence, n-1)
+		followed <- s.Follow(t.Context(), 1, func(sequence int, changes []engine.Change) error {
+			if sequence != last+1 {
+				return fmt.Errorf("sequence %d comes after %d", sequence, last)
 			}
-			if err == nil {
-				err = second.Do(false, func(tx *engine.Tx) error {
-					return r.Each(func(b engine.Bucket, key, value []byte) {
-						if value == nil {
-							tx.Delete(b, key)
-						} else {
-							tx.Put(b, key, value)
-						}
-					})
-				})
+			last = sequence
+			err := second.Do(false, func(tx *engine.Tx) error {
+				for _, c := range changes {
+					if c.Value == nil {
+						tx.Delete(c.Bucket, c.Key)
+					} else {
+						tx.Put(c.Bucket, c.Key, c.Value)
+					}
+				}
+				return nil
+			})
+			if err == nil && sequence == operations+2 {
+				err = errEnough
 			}
-			if copied <- err; err != nil {
-				return
-			}
-		}
+			copied <- struct{}{}
+			return err
+		})
+		close(copied)
 	}()
-	s.must(<-copied)
+	<-copied
 	for i := range operations {
 		s.write(map[string]string{fmt.Sprintf("k%02d", i%40): strings.Repeat("v", i*100), fmt.Sprintf("k%02d", i*7%40): ""})
 		if i%20 == 0 {
 			s.must(s.Fold())
 		}
-		s.must(<-copied)
+		<-copied
 	}
-	s.must(<-copied) // the channel is closed
+	if err := <-followed; err != errEnough {
+		t.Fatal(err)
+	}
 	second.rows = s.rows
 	second.holds()
 	s.holds()
-	late, err := s.Follow(operations)
-	s.must(err)
-	s.must(s.Rewrite(t.Context(), func(*engine.Tx) {}))
-	if _, err := late.Next(t.Context()); !errors.Is(err, engine.ErrGone) {
+}
+
+var errEnough = errors.New("enough")
+
+// TestAFollowerThatIsTooSlowIsTold: a rewriting erases the records that it would have read next.
+func TestAFollowerThatIsTooSlowIsTold(t *testing.T) {
+	s := newSubject(t)
+	for i := range 3 {
+		s.write(map[string]string{fmt.Sprintf("k%02d", i): "kept"})
+	}
+	err := s.Follow(t.Context(), 2, func(sequence int, _ []engine.Change) error {
+		if sequence != 3 {
+			t.Errorf("the follower is given sequence %d after 2", sequence)
+		}
+		return s.Rewrite(t.Context(), func(*engine.Tx) {})
+	})
+	if !errors.Is(err, wal.ErrGone) {
 		t.Errorf("a record that a rewriting has erased: %v", err)
 	}
 }

@@ -57,10 +57,10 @@ func backlog(db *DB) []prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(of()) })
 	}
 	return []prometheus.Collector{
-		gauge("doorward_store_unfolded_rows", "Rows that are in the log and not folded into the store's file yet.", func() int { return db.state.Load().rows() }),
-		gauge("doorward_store_unfolded_bytes", "Memory of the rows that are not folded yet.", func() int { return db.state.Load().bytes() }),
-		gauge("doorward_store_unfolded_records", "Records of the log that are not folded yet.", db.unfolded),
-		gauge("doorward_store_log_segments", "Files of the log, those that are spare too.", db.segments),
+		gauge("doorward_store_unfolded_rows", "Rows that are in the log and not folded into the store's file yet.", func() int { return db.Figures().Rows }),
+		gauge("doorward_store_unfolded_bytes", "Memory of the rows that are not folded yet.", func() int { return db.Figures().Bytes }),
+		gauge("doorward_store_unfolded_records", "Records of the log that are not folded yet.", func() int { return db.Figures().Records }),
+		gauge("doorward_store_log_segments", "Files of the log, those that are spare too.", func() int { return db.Figures().Segments }),
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"slices"
+
+	"go.etcd.io/bbolt"
 )
 
 // Bucket is the number of one of the file's buckets. It is part of each checksum, so numbers are never used again.
@@ -17,8 +19,8 @@ const NumBuckets = 64
 // How full bbolt leaves the pages of a bucket that it splits. Where keys come in order, at the bucket's end or at the ends of ranges within
 // it, half-empty pages would stay half empty.
 const (
-	TailFill  = 0.95
-	RangeFill = 0.8
+	tailFill  = 0.95
+	rangeFill = 0.9
 )
 
 // Schema has the buckets of a file by their numbers.
@@ -26,9 +28,22 @@ type Schema [NumBuckets]Def
 
 // Def describes a bucket; the zero Def is none.
 type Def struct {
-	Name  string
-	Fill  float64               // how full pages are left; 0 = bbolt's default
-	IsKey func(key []byte) bool // tells a key that the bucket may have, where all are known; nil = any
+	Name   string
+	Tail   bool                  // new keys mostly come behind all others
+	Ranges bool                  // new keys mostly come at the ends of ranges
+	IsKey  func(key []byte) bool // tells a key that the bucket may have, where all are known; nil = any
+}
+
+// fill sets how full bbolt leaves the pages of a bucket.
+func (d *Def) fill(b *bbolt.Bucket) *bbolt.Bucket {
+	switch {
+	case b == nil:
+	case d.Tail:
+		b.FillPercent = tailFill
+	case d.Ranges:
+		b.FillPercent = rangeFill
+	}
+	return b
 }
 
 // named finds a bucket by its name in the file. A bucket that a later version has made is not known.

@@ -2,24 +2,25 @@ package engine
 
 import (
 	"bytes"
-	"errors"
 
 	"github.com/tidwall/btree"
-	"go.etcd.io/bbolt"
-	bolterrors "go.etcd.io/bbolt/errors"
 )
 
 // table holds rows that were written and are not in the file yet, in key order, deletions too. A table that was published is never changed: the
 // next group works on a copy, which shares what it does not change.
 type table struct {
 	trees [NumBuckets]*tree
-	owned uint64 // the buckets whose trees are this table's alone
+	owned uint64 // the buckets of which the trees are this table's alone
+	hints *hints // shared with the tables that it was copied from: only the last of them is changed
 	rows  int
 	bytes int  // of memory
 	upTo  mark // of a table that is folded: what the file has then
 }
 
 type tree = btree.BTreeG[item]
+
+// hints say for each bucket where its last row was put: the next one mostly belongs beside it.
+type hints [NumBuckets]btree.PathHint
 
 // item is a row: its key, and behind it the value with its checksum. A deletion has no value.
 type item struct {
@@ -67,9 +68,12 @@ func (t *table) set(b Bucket, it item) {
 	case t.owned&(1<<b) == 0:
 		tr = tr.Copy()
 	}
+	if t.hints == nil {
+		t.hints = &hints{}
+	}
 	t.trees[b], t.owned = tr, t.owned|1<<b
 	t.bytes += len(it.row) + itemBytes
-	if old, replaced := tr.Set(it); replaced {
+	if old, replaced := tr.SetHint(it, &t.hints[b]); replaced {
 		t.bytes -= len(old.row) + itemBytes // the record that it came with may keep its bytes a little longer
 		return
 	}
@@ -86,6 +90,37 @@ func (t *table) get(b Bucket, key []byte) (it item, found bool) {
 		return it, false
 	}
 	return tr.Get(item{row: key, key: len(key)})
+}
+
+// rowFeed gives out the rows of a table, bucket by bucket, each in key order.
+type rowFeed struct {
+	trees  []*tree // those that are left
+	iter   btree.IterG[item]
+	within bool // iter is in the tree of bucket
+	bucket Bucket
+	item   item
+	over   bool // there are no more
+}
+
+func (t *table) feed() *rowFeed { return &rowFeed{trees: t.trees[:]} }
+
+// next goes to the next row; false where there is none.
+func (r *rowFeed) next() bool {
+	for {
+		if r.within && r.iter.Next() {
+			r.item = r.iter.Item()
+			return true
+		}
+		for len(r.trees) > 0 && r.trees[0] == nil {
+			r.trees = r.trees[1:]
+		}
+		if r.over = len(r.trees) == 0; r.over {
+			return false
+		}
+		r.bucket, r.within = Bucket(NumBuckets-len(r.trees)), true
+		r.iter.Init(r.trees[0], false)
+		r.trees = r.trees[1:]
+	}
 }
 
 // rowWalk goes through the rows of some tables in key order, up or down. Of rows with one key it shows that of the first table.
@@ -169,72 +204,4 @@ func (w *rowWalk) step(key []byte) {
 			s.set(s.iter.Next())
 		}
 	}
-}
-
-// state is what readers see: the file, and above it the tables with what was committed since. It is never changed; the next one takes its place.
-type state struct {
-	file     *file
-	tx       int      // of bbolt: the tables hold all that the file does not show in this transaction or a later one
-	tables   []*table // the one that is written to, and behind it the one that is being folded
-	sequence int      // of the latest commit
-}
-
-// active is the table that is written to.
-func (s *state) active() *table { return s.tables[0] }
-
-// frozen is the table that is being folded; nil = none is.
-func (s *state) frozen() *table {
-	if len(s.tables) == 1 {
-		return nil
-	}
-	return s.tables[1]
-}
-
-// bytes is the memory of the tables.
-func (s *state) bytes() (n int) {
-	for _, t := range s.tables {
-		n += t.bytes
-	}
-	return n
-}
-
-// rows is how many rows the tables have.
-func (s *state) rows() (n int) {
-	for _, t := range s.tables {
-		n += t.rows
-	}
-	return n
-}
-
-// snapshot is a transaction of the file and a state above it that show one moment together. The transaction begins first: what it shows
-// was committed before, so the state has it. Where a fold has taken rows out of the tables that the transaction does not show
-// yet, it is done again.
-func (db *DB) snapshot() (*bbolt.Tx, *state, error) {
-	return db.snapshotBy(func(f *file) (*bbolt.Tx, error) { return f.Begin(false) })
-}
-
-// snapshotBy is snapshot with another way to begin a transaction that reads.
-func (db *DB) snapshotBy(begin func(*file) (*bbolt.Tx, error)) (*bbolt.Tx, *state, error) {
-	for {
-		f := db.state.Load().file
-		tx, err := begin(f)
-		if errors.Is(err, bolterrors.ErrDatabaseNotOpen) && db.state.Load().file != f {
-			continue // another took its place just now
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		s := db.state.Load()
-		if s.file == f && (tx.ID() == s.tx || tx.ID() > s.tx && !db.unlogged) {
-			return tx, s, nil
-		}
-		if err := tx.Rollback(); err != nil {
-			return nil, nil, err
-		}
-	}
-}
-
-// view is the View of a state.
-func (db *DB) view(tx *bbolt.Tx, s *state, c *cache) *View {
-	return &View{tx: tx, schema: db.schema, cache: c, tables: s.tables, version: s.sequence}
 }

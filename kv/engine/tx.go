@@ -11,10 +11,9 @@ import (
 // an error.
 type Tx struct {
 	View
-	db    *DB
-	full  error    // a *disk.Full: what is written will be refused
-	kept  []func() // run in the writer's goroutine once the operation's rows are in the group
-	after []func() // run once they are durable
+	current *current
+	full    error    // a *disk.Full: what is written will be refused
+	after   []func() // run once they are durable
 }
 
 // Put sets a value; both slices are copied.
@@ -23,9 +22,6 @@ func (tx *Tx) Put(b Bucket, key, value []byte) { tx.over.put(b, key, value) }
 // Delete removes a row, if it is there.
 func (tx *Tx) Delete(b Bucket, key []byte) { tx.over.set(b, key, nil, true) }
 
-// OnKept has fn run in the writer's goroutine when the operation has succeeded and its rows are part of the group.
-func (tx *Tx) OnKept(fn func()) { tx.kept = append(tx.kept, fn) }
-
 // OnCommitted has fn run when the operation is durable, before its caller has the answer.
 func (tx *Tx) OnCommitted(fn func()) { tx.after = append(tx.after, fn) }
 
@@ -33,7 +29,7 @@ func (tx *Tx) OnCommitted(fn func()) { tx.after = append(tx.after, fn) }
 func (tx *Tx) Full() error { return tx.full }
 
 // Rewriting tells whether Rewrite copies the file just now, so that the new file may hold what the operation deletes.
-func (tx *Tx) Rewriting() bool { return tx.db != nil && tx.db.rewrite.underWay.Load() }
+func (tx *Tx) Rewriting() bool { return tx.current != nil && tx.current.copied.Load() }
 
 // flush moves an operation's rows into the transaction of bbolt.
 func (v *View) flush() error {

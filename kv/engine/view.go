@@ -29,20 +29,32 @@ func (v *View) Version() int { return v.version }
 // Writing tells whether the View is that of an operation.
 func (v *View) Writing() bool { return v.over != nil }
 
+// Beside calls fn with another View of the same state, on a goroutine of its own if the caller likes. It returns ErrBusy where
+// the file shows a later state already, which it does not while Config.Derive runs. What fn finds damaged is its error to return, a panic too.
+func (v *View) Beside(fn func(*View) error) error {
+	_, err := guarded(func() (none struct{}, err error) {
+		tx, err := v.tx.DB().Begin(false)
+		if err != nil {
+			return none, err
+		}
+		defer func() { _ = tx.Rollback() }() // it was only read
+		if tx.ID() != v.tx.ID() {
+			return none, ErrBusy
+		}
+		return none, fn(&View{tx: tx, schema: v.schema, cache: &cache{}, tables: v.tables, version: v.version})
+	})
+	return err
+}
+
 // in opens a bucket; nil where an older file has none.
 func (v *View) in(b Bucket) *bbolt.Bucket {
 	at := &v.cache[b]
 	if at.bucket == nil {
-		at.bucket = v.tx.Bucket([]byte(v.schema[b].Name))
-		if fill := v.schema[b].Fill; fill != 0 && at.bucket != nil {
-			at.bucket.FillPercent = fill
-		}
+		d := &v.schema[b]
+		at.bucket = d.fill(v.tx.Bucket([]byte(d.Name)))
 	}
 	return at.bucket
 }
-
-// Has tells whether the file has a bucket.
-func (v *View) Has(b Bucket) bool { return v.in(b) != nil }
 
 // lend hands out a cursor of a bucket; a scan within a scan of the same bucket gets another one.
 func (v *View) lend(b Bucket) *bbolt.Cursor {
@@ -111,7 +123,11 @@ func (v *View) Scan(b Bucket, prefix, from []byte, fn func(key, value []byte) (b
 			}
 			key = nil
 		}
-		written, value, deleted := above.peek()
+		var written, value []byte
+		var deleted bool
+		if above.any() {
+			written, value, deleted = above.peek()
+		}
 		switch {
 		case key == nil && written == nil:
 			return nil
@@ -154,6 +170,9 @@ func (v *View) above(b Bucket, prefix, from []byte) above {
 	}
 	return a
 }
+
+// any tells whether there may be a row.
+func (a *above) any() bool { return len(a.over) > 0 || a.walk != nil }
 
 // peek is the next row; its key is nil at the end.
 func (a *above) peek() (key, value []byte, deleted bool) {
@@ -271,12 +290,12 @@ func (v *View) Count(b Bucket) int {
 	return n
 }
 
-// Cursor walks the committed rows of a bucket, the damaged ones too.
+// Cursor walks the committed rows of a bucket, the damaged ones too. The Row that Seek and Next return is the Cursor's own, and shows the row where it
+// stands: to copy it for each row costs as much as to find it.
 type Cursor struct {
-	bucket Bucket
-	schema *Schema
-	at     *bbolt.Cursor
-	merge  *merge // nil = no row of the bucket lies above the file
+	row   Row
+	at    *bbolt.Cursor
+	merge *merge // nil = no row of the bucket lies above the file
 }
 
 // merge is a cursor's place in the file and in the tables.
@@ -288,7 +307,7 @@ type merge struct {
 
 // Cursor makes a cursor of a bucket.
 func (v *View) Cursor(b Bucket) Cursor {
-	c := Cursor{bucket: b, schema: v.schema, at: v.in(b).Cursor()}
+	c := Cursor{row: Row{bucket: b, schema: v.schema}, at: v.in(b).Cursor()}
 	for _, t := range v.tables {
 		if t.trees[b] != nil {
 			c.merge = &merge{tables: v.tables}
@@ -298,48 +317,49 @@ func (v *View) Cursor(b Bucket) Cursor {
 }
 
 // Seek goes to the first row from a key on.
-func (c Cursor) Seek(from []byte) Row {
+func (c *Cursor) Seek(from []byte) *Row {
 	key, sealed := c.at.Seek(from)
 	if c.merge == nil {
-		return c.row(key, sealed)
+		c.row.Key, c.row.sealed = key, sealed
+		return &c.row
 	}
 	c.merge.key, c.merge.sealed = key, sealed
-	c.merge.walk = walkTables(c.merge.tables, c.bucket, from, false)
-	return c.next()
+	c.merge.walk = walkTables(c.merge.tables, c.row.bucket, from, false)
+	c.row.Key, c.row.sealed = c.merge.next(c.at)
+	return &c.row
 }
 
 // Next goes to the next row.
-func (c Cursor) Next() Row {
+func (c *Cursor) Next() *Row {
 	if c.merge == nil {
-		return c.row(c.at.Next())
+		c.row.Key, c.row.sealed = c.at.Next()
+	} else {
+		c.row.Key, c.row.sealed = c.merge.next(c.at)
 	}
-	return c.next()
+	return &c.row
 }
 
 // next is the first row of the file and the tables that was not given out yet.
-func (c Cursor) next() Row {
-	m := c.merge
+func (m *merge) next(at *bbolt.Cursor) (key, sealed []byte) {
 	for {
 		it := m.walk.peek()
 		if it == nil || m.key != nil && bytes.Compare(m.key, it.name()) < 0 {
-			row := c.row(m.key, m.sealed)
-			if m.key != nil {
-				m.key, m.sealed = c.at.Next()
+			key, sealed = m.key, m.sealed
+			if key != nil {
+				m.key, m.sealed = at.Next()
 			}
-			return row
+			return key, sealed
 		}
-		name, sealed := it.name(), it.sealed()
-		if bytes.Equal(name, m.key) {
-			m.key, m.sealed = c.at.Next()
+		key, sealed = it.name(), it.sealed()
+		if bytes.Equal(key, m.key) {
+			m.key, m.sealed = at.Next()
 		}
-		m.walk.step(name)
+		m.walk.step(key)
 		if len(sealed) > 0 {
-			return c.row(name, sealed)
+			return key, sealed
 		}
 	}
 }
-
-func (c Cursor) row(key, sealed []byte) Row { return Row{key, sealed, c.bucket, c.schema} }
 
 // Row is a row with a value that is not checked yet. Its key is nil where there is none.
 type Row struct {
@@ -350,4 +370,4 @@ type Row struct {
 }
 
 // Value returns the value: ErrCorrupt where its checksum fails.
-func (r Row) Value() ([]byte, error) { return r.schema.unseal(r.bucket, r.Key, r.sealed) }
+func (r *Row) Value() ([]byte, error) { return r.schema.unseal(r.bucket, r.Key, r.sealed) }

@@ -1,11 +1,11 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime"
 	"runtime/debug"
-	"sync/atomic"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -24,16 +24,17 @@ const (
 )
 
 // groupYields is how often the writer gives way to callers before it closes a group that is smaller than the one before. Where
-// nobody wants to run, all of it takes about a tenth of a millisecond.
+// no other goroutine wants to run, all of it takes about a tenth of a millisecond.
 const groupYields = 500
 
 // writer is the one goroutine that writes: it takes what waits, runs each operation on an overlay of its own, appends them to the log together
 // and answers after the sync. The first error of a commit stops it for good.
 type writer struct {
-	db       *DB
-	hooks    Hooks
+	*current
+	journal  *journal
+	folding  *folding
 	queue    *queue
-	stopped  atomic.Pointer[stopCause]
+	hooks    Hooks
 	arena    arena
 	over     overlay
 	cache    cache
@@ -43,8 +44,6 @@ type writer struct {
 	tables   []*table // that an operation sees; reused
 }
 
-type stopCause struct{ err error }
-
 // group is what one commit will hold.
 type group struct {
 	tx     *bbolt.Tx // of the file, to read
@@ -53,12 +52,18 @@ type group struct {
 	base   int       // the version before it
 	folded int       // the transaction of bbolt that has written it into the file; 0 = none has
 	jobs   []*job
+	wrote  []wrote
 	bytes  int
-	rows   int
 	bulk   time.Duration // spent on other jobs than doors'
 	door   bool          // holds a door's job
 	yields int           // to callers that may come yet
 	full   error         // a *disk.Full: what writes nothing is done, the rest is not
+}
+
+// wrote is a job with rows in a group.
+type wrote struct {
+	job   *job
+	after int // how many functions it had to run before the group
 }
 
 func (w *writer) loop() {
@@ -88,31 +93,35 @@ func (w *writer) serve(first *job) {
 
 // group forms a group that begins with first and commits it. It returns nil where it could not, and the group's jobs have that error.
 func (w *writer) group(first *job) *group {
-	defer w.db.exclude()()
-	if cause := w.stopped.Load(); cause != nil {
-		first.done <- cause.err
+	defer w.exclude()()
+	if err := w.stopErr(); err != nil {
+		first.done <- err
 		return nil
 	}
 	g := &group{}
 	if err := w.begin(g); err != nil {
 		g.jobs = append(g.jobs, first)
-		w.stop(err, g.jobs)
+		w.fail(g, err)
 		return nil
 	}
-	defer func() { _ = g.tx.Rollback() }() // it was only read
+	defer func() {
+		_ = g.tx.Rollback() // it was only read
+		clear(w.tables)     // a fold frees them
+		w.cache = cache{}   // it reads them
+	}()
 	err := w.fill(g, first)
 	if err == nil {
 		err = w.commit(g)
 	}
 	if err != nil {
-		w.stop(err, g.jobs)
+		w.fail(g, err)
 		return nil
 	}
 	return g
 }
 
 func (w *writer) begin(g *group) error {
-	tx, at, err := w.db.snapshot()
+	tx, at, err := w.snapshot()
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
@@ -120,7 +129,9 @@ func (w *writer) begin(g *group) error {
 	w.tables = append(append(w.tables[:0], g.table), at.tables[1:]...)
 	w.arena.reset()
 	w.over.arena, w.cache = &w.arena, cache{}
-	g.full = w.db.room.Check(disk.Checkins)
+	if g.full = w.room.Check(disk.Checkins); g.full == nil {
+		g.full = w.folding.overfull()
+	}
 	if w.hooks.Begin != nil {
 		w.hooks.Begin()
 	}
@@ -207,9 +218,11 @@ func (w *writer) run(g *group, j *job, o *Op) error {
 		return err
 	}
 	g.bytes += w.over.bytes
-	g.rows += len(w.over.entries)
-	for _, fn := range tx.kept {
-		fn()
+	if n := len(g.wrote); n == 0 || g.wrote[n-1].job != j {
+		g.wrote = append(g.wrote, wrote{j, len(j.after)})
+	}
+	if w.hooks.Kept != nil {
+		w.hooks.Kept()
 	}
 	j.after = append(j.after, tx.after...)
 	return nil
@@ -219,8 +232,8 @@ func (w *writer) run(g *group, j *job, o *Op) error {
 func (w *writer) begun(g *group) *Tx {
 	w.over.reset()
 	w.tx = Tx{
-		View: View{tx: g.tx, schema: w.db.schema, cache: &w.cache, tables: w.tables, over: &w.over, version: g.base},
-		db:   w.db, full: g.full, kept: w.tx.kept[:0], after: w.tx.after[:0],
+		View:    View{tx: g.tx, schema: w.schema, cache: &w.cache, tables: w.tables, over: &w.over, version: g.base},
+		current: w.current, full: g.full, after: w.tx.after[:0],
 	}
 	return &w.tx
 }
@@ -229,7 +242,7 @@ func (w *writer) begun(g *group) *Tx {
 func (w *writer) shield(tx *Tx, run func(*Tx) error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			w.db.log.Error("an operation panicked", slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+			w.log.Error("an operation panicked", slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
 			err = ErrPanicked
 		}
 	}()
@@ -245,8 +258,18 @@ func (w *writer) keep(g *group) error {
 
 // commit makes the group durable, and then shows it to readers.
 func (w *writer) commit(g *group) error {
-	if g.rows == 0 {
+	if len(g.record) == 0 {
 		return nil
+	}
+	if !w.unlogged {
+		err := w.journal.ready(g.record)
+		if full := (*disk.Full)(nil); errors.As(err, &full) {
+			w.refuse(g, full)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
 	}
 	tx := w.begun(g)
 	if w.hooks.Seal != nil {
@@ -257,27 +280,84 @@ func (w *writer) commit(g *group) error {
 	}
 	crash.At(crash.BeforeCommit)
 	start := time.Now()
-	if err := w.db.turn.During(func() error { return w.db.write(g) }); err != nil {
+	if err := w.turn.During(func() error { return w.write(g) }); err != nil {
 		return err
 	}
-	if err := w.db.state.Load().file.stands(w.db.path); err != nil {
+	if err := w.stands(); err != nil {
 		return err
 	}
-	w.db.publish(g)
-	w.db.metrics.committed(len(g.jobs), time.Since(start))
+	w.publish(g)
+	w.metrics.committed(len(g.jobs), time.Since(start))
 	if w.hooks.Committed != nil {
 		w.hooks.Committed()
 	}
 	return nil
 }
 
-// stop ends writing for good: after a failed commit what the disk holds is not known, so nothing is tried again.
-func (w *writer) stop(err error, jobs []*job) {
-	cause := fmt.Errorf("%w: %w", ErrStopped, err)
-	w.stopped.Store(&stopCause{cause})
-	w.db.metrics.writable.Set(0)
-	w.db.log.Error("the store has stopped taking writes", slog.Any("cause", err))
-	for _, j := range jobs {
+// refuse gives up a group of which nothing is durable yet: its jobs have written nothing.
+func (w *writer) refuse(g *group, full *disk.Full) {
+	for _, of := range g.wrote {
+		of.job.full, of.job.after = full, of.job.after[:of.after]
+	}
+	if w.hooks.Refused != nil {
+		w.hooks.Refused()
+	}
+}
+
+// fail ends writing for good, and tells the jobs of a group so.
+func (w *writer) fail(g *group, err error) {
+	cause := w.stop(err)
+	for _, j := range g.jobs {
 		j.done <- cause
 	}
+}
+
+// exclude has the state change by the writer alone until the function that it returns is called. It waits while too much lies above the file. Where there
+// is no log the writer changes the file itself, so no rewriting goes on either.
+func (w *writer) exclude() (end func()) {
+	if w.unlogged {
+		w.folding.mu.Lock()
+	}
+	w.change.Lock()
+	w.folding.roomy()
+	return func() {
+		w.change.Unlock()
+		if w.unlogged {
+			w.folding.mu.Unlock()
+		}
+	}
+}
+
+// write makes a group durable: in the log, or in the file where there is none.
+func (w *writer) write(g *group) error {
+	if !w.unlogged {
+		short, err := w.journal.append(g.record)
+		if short {
+			w.folding.ring()
+		}
+		return err
+	}
+	t := g.table
+	t.upTo = w.state.Load().mark
+	t.upTo.Sequence = uint64(g.base + 1)
+	tx, err := w.folding.apply(t)
+	if err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	w.folding.touch(t)
+	g.table, g.folded = &table{upTo: t.upTo}, tx
+	return nil
+}
+
+// publish shows readers a group that is durable.
+func (w *writer) publish(g *group) {
+	next := *w.state.Load()
+	first := next.rows() == 0
+	if g.folded != 0 {
+		next.tx, next.mark = g.folded, g.table.upTo
+	}
+	next.tables = append([]*table{g.table}, next.tables[1:]...)
+	next.sequence = g.base + 1
+	w.set(&next)
+	w.folding.grown(first)
 }

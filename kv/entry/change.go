@@ -2,12 +2,13 @@ package entry
 
 import (
 	"bytes"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"doorward/kv/access"
+	"doorward/kv/admission"
 	"doorward/kv/auth"
 	"doorward/kv/engine"
 	"doorward/kv/fault"
@@ -24,7 +25,7 @@ type Reply struct {
 	Replayed bool // the kept answer of an earlier request
 }
 
-// Visible answers nil where p sees a record, otherwise ErrNotFound.
+// Visible returns ErrNotFound unless p sees a record.
 func Visible(s *table.Set, p auth.Principal, k *record.Kind, id record.ID) error {
 	return s.View(func(v *table.View) error {
 		_, err := Find(v, p, k, id)
@@ -35,22 +36,22 @@ func Visible(s *table.Set, p auth.Principal, k *record.Kind, id record.ID) error
 // NewRecord is a record about to be stored; tombstone is what lies under its id, or nil.
 type NewRecord struct {
 	table.Made
-	Id        record.ID
+	ID        record.ID
 	Tombstone *table.Stored
-	Free      bool // nothing else has what it is known by: it was looked for in this operation
+	Free      bool // no other record has its unique fields: this operation has checked
 }
 
-// Add checks that a new record is the only one of its sort, and writes it.
+// Add checks the unique fields of a new record and writes it.
 func Add(o *table.Tx, p auth.Principal, k *record.Kind, n NewRecord) (*table.Stored, error) {
 	if !n.Free {
-		if err := Unique(o, k, n.Id, n.Doc); err != nil {
+		if err := Unique(o, k, n.ID, n.Doc); err != nil {
 			return nil, err
 		}
 	}
-	return fitting(o.Write(table.Edit{Kind: k, Id: n.Id, Before: n.Tombstone, Is: n.Doc, Author: p.Key(), Made: &n.Made}))
+	return fitting(o.Write(table.Edit{Kind: k, ID: n.ID, Before: n.Tombstone, Is: n.Doc, Author: p.Key(), Made: &n.Made}))
 }
 
-// Amend changes one record by a function; where that changes nothing the record stays as it is.
+// Amend changes one record by a function. If the function changes nothing, the record stays as it is.
 func Amend(o *table.Tx, p auth.Principal, k *record.Kind, before *table.Stored, fn func(*record.Doc)) (*table.Stored, error) {
 	was, err := before.Decode(k)
 	if err != nil {
@@ -63,20 +64,21 @@ func Amend(o *table.Tx, p auth.Principal, k *record.Kind, before *table.Stored, 
 	}
 	is.Settle(was, Moment(o))
 	if !SameKeys(was, is) { // what was made twice stays so until the root merges it
-		if err := Unique(o, k, before.Id, is); err != nil {
+		if err := Unique(o, k, before.ID, is); err != nil {
 			return nil, err
 		}
 	}
-	next, err := fitting(o.Write(table.Edit{Kind: k, Id: before.Id, Before: before, Was: was, Is: is, Author: p.Key()}))
+	next, err := fitting(o.Write(table.Edit{Kind: k, ID: before.ID, Before: before, Was: was, Is: is, Author: p.Key()}))
 	if err == nil && k == record.Person && next.Home(k) != before.Home(k) {
-		err = table.Rehome(o, before.Id)
+		err = table.Rehome(o, before.ID)
 	}
 	return next, err
 }
 
-func Moment(o *table.Tx) record.Moment { return record.Moment{Now: o.Now, Zone: o.Store.ZoneOf} }
+// Moment is the transaction's time and the congregation's timezone.
+func Moment(o *table.Tx) record.Moment { return record.Moment{Now: o.Now, Zone: o.Store.Clock.Zone()} }
 
-// Vacant answers an id that no live record has: the given one, or the next free one. A tombstone under it comes along.
+// Vacant returns an id that no live record has: the given one, or the next free one. It returns the tombstone under the id too.
 func Vacant(o *table.Tx, k *record.Kind, id record.ID) (record.ID, *table.Stored, error) {
 	if !id.IsZero() {
 		st, err := o.LoadAny(k, id)
@@ -113,7 +115,7 @@ func isUsed(o *table.Tx, k *record.Kind, id record.ID) (bool, error) {
 	key := k.AppendID(nil, id)
 	st, err := o.LoadAny(k, id)
 	if errors.Is(err, engine.ErrCorrupt) {
-		o.Store.NoteCorrupt(err)
+		o.Store.Damage.Note(err)
 		return table.HasRow(o.View.View, table.KindBucket(k), key), nil
 	}
 	if err != nil || st != nil {
@@ -121,13 +123,14 @@ func isUsed(o *table.Tx, k *record.Kind, id record.ID) (bool, error) {
 	}
 	gone, err := table.IsErased(o.View, k, id)
 	if errors.Is(err, engine.ErrCorrupt) {
-		o.Store.NoteCorrupt(err)
-		hash := o.Store.HashErased(k, id)
+		o.Store.Damage.Note(err)
+		hash := o.Store.Identity.HashErased(k, id)
 		return table.HasRow(o.View.View, table.ErasedBucket, hash[:]), nil
 	}
 	return gone, err
 }
 
+// SameBody tells whether two bodies are equal.
 func SameBody(a, b record.Body) bool {
 	return bytes.Equal(a.Shown, b.Shown) && bytes.Equal(a.Hidden, b.Hidden)
 }
@@ -135,7 +138,7 @@ func SameBody(a, b record.Body) bool {
 // MaxRecordDoc is how many bytes a record's document may have.
 const MaxRecordDoc = 1 << 20
 
-// fitting answers ErrTooLarge for a record that was written and that no other store would take: then nothing is.
+// fitting returns ErrTooLarge for a written record that no other store would take. The operation then leaves no trace.
 func fitting(st *table.Stored, err error) (*table.Stored, error) {
 	if err == nil && len("{,}")+len(st.Body.Shown)+len(st.Body.Hidden) > MaxRecordDoc {
 		return nil, ErrTooLarge
@@ -143,9 +146,10 @@ func fitting(st *table.Stored, err error) (*table.Stored, error) {
 	return st, err
 }
 
+// ErrTooLarge is a document beyond MaxRecordDoc.
 var ErrTooLarge = errors.New("the document is too large")
 
-// SameKeys tells two bodies of a record that are known by the same.
+// SameKeys tells whether two bodies of a record have the same unique fields.
 func SameKeys(a, b *record.Doc) bool {
 	return !slices.ContainsFunc([]string{"external_id", "event_id", "code_hash", "group_id", "person"}, func(field string) bool {
 		return string(a.Value(field)) != string(b.Value(field))
@@ -175,11 +179,6 @@ func AsRefusal(err error) error {
 	return err
 }
 
-func Draw10() (b [10]byte) {
-	rand.Read(b[:])
-	return b
-}
-
 // CheckPatch adds to a patch's faults what only the store can see: references that lead nowhere, or out of p's sight, and
 // records that would leave it. What is wrong comes back as fault.ByField, all of it.
 func CheckPatch(o *table.Tx, p auth.Principal, k *record.Kind, patch *record.Patch) error {
@@ -201,7 +200,7 @@ func CheckPatch(o *table.Tx, p auth.Principal, k *record.Kind, patch *record.Pat
 	return nil
 }
 
-// MayPoint tells whether a reference leads to a record that p sees and, where it decides whose the record is, owns.
+// MayPoint tells whether a reference leads to a record that p sees. A reference to a record's church or event must lead to one of p's own.
 func MayPoint(o *table.Tx, p auth.Principal, k *record.Kind, ref record.Pointer) (bool, error) {
 	st, err := o.Load(ref.Kind, ref.ID)
 	if err != nil || st == nil {
@@ -212,18 +211,18 @@ func MayPoint(o *table.Tx, p auth.Principal, k *record.Kind, ref record.Pointer)
 		return HoldsChurch(o.View, p, ref.ID.Int())
 	case ref.Kind == record.Event && k.Class == record.Events:
 		tie, err := tieToEvent(o.View, p, ref.ID.Int())
-		return auth.Desk(p, auth.Make, record.Ticket, tie), err
+		return access.MayAtDesk(p, access.Make, record.Ticket, tie), err
 	}
 	return Sees(o.View, p, ref.Kind, st)
 }
 
-// OwnedByChurch tells kinds whose church decides who sees them.
+// OwnedByChurch tells whether a record's church decides which keys see it.
 func OwnedByChurch(k *record.Kind) bool {
 	return k.Class == record.Churches || k.Class == record.Shared
 }
 
 // GiveChurch gives a new record the church of a key that has exactly one; a key of several must name one.
-func GiveChurch(o *table.Tx, p auth.Principal, k *record.Kind, patch *record.Patch) {
+func GiveChurch(p auth.Principal, k *record.Kind, patch *record.Patch) {
 	if _, given := patch.Value("church_id"); given || p.IsWhole() || !OwnedByChurch(k) || patch.Faults["church_id"] != nil {
 		return
 	}
@@ -334,12 +333,12 @@ func Unreferred(o *table.Tx, p auth.Principal, k *record.Kind, id record.ID) err
 		}
 	}
 	if k == record.Ticket {
-		err := o.Scan(table.AdmissionBucket, table.TicketAdmissions(nil, id.Int()), nil, func(_, _ []byte) (bool, error) {
-			counts[record.Checkin.Name]++
-			return true, nil
-		})
+		checkins, err := admission.OfTicket(o.View, id)
 		if err != nil {
 			return err
+		}
+		if len(checkins) > 0 {
+			counts[record.Checkin.Name] += len(checkins)
 		}
 	}
 	if len(counts) == 0 && !referred {
@@ -370,12 +369,17 @@ func countSeen(o *table.Tx, p auth.Principal, k *record.Kind, ids []record.ID) (
 	return n, nil
 }
 
-// writersName is what a kind is called by those who write it: the parts of a ticket are the ticket.
+// writersName is the name of the kind that clients write: "ticket" for the records of a ticket.
 func writersName(k *record.Kind) string {
-	if k == record.HolderName || k == record.Holder {
-		return record.Ticket.Name
+	return WrittenAs(k).Name
+}
+
+// WrittenAs is the kind that a kind's records are written as: a ticket's records are the ticket.
+func WrittenAs(k *record.Kind) *record.Kind {
+	if k.OfTicket() || k.OfHolding() {
+		return record.Ticket
 	}
-	return k.Name
+	return k
 }
 
 // Require adds a fault for each required field that a create does not give.

@@ -32,10 +32,12 @@ func FromLease(o *table.Tx, k *record.Kind, count int64) (from int64, err error)
 	return from, nil
 }
 
+// TakenRow is the row of a taken lease: to 8, next 8.
 func TakenRow(to, next int64) []byte {
 	return binary.BigEndian.AppendUint64(table.SeqKey(uint64(to)), uint64(next))
 }
 
+// ParseTaken reads it.
 func ParseTaken(row []byte) (to, next int64, err error) {
 	c := table.Cutter{Rest: row}
 	to, next = int64(c.Uint64()), int64(c.Uint64())
@@ -47,7 +49,7 @@ func ParseTaken(row []byte) (to, next int64, err error) {
 
 // mintID is the next id for a record made here.
 func mintID(o *table.Tx, k *record.Kind) (record.ID, error) {
-	if !o.Store.IsLeaf() {
+	if !o.Store.Identity.IsLeaf() {
 		return o.State.Mint(k), nil
 	}
 	n, err := FromLease(o, k, 1)
@@ -60,9 +62,9 @@ func mintID(o *table.Tx, k *record.Kind) (record.ID, error) {
 	return record.Int(record.FirstDrawn + rand.Int64N(record.MaxID+1-record.FirstDrawn)), nil
 }
 
-// mayGive answers a *Conflict for an id that nobody may give a record: one that is leased, and at a store that has a centre any.
+// mayGive returns a *Conflict for an id that a caller must not choose: a leased one, and at a laptop every one.
 func mayGive(o *table.Tx, k *record.Kind, id record.ID) error {
-	if o.Store.IsLeaf() {
+	if o.Store.Identity.IsLeaf() {
 		return &table.Conflict{Reason: "ids are given at the centre alone", Field: "id"}
 	}
 	_, given, err := LeaseOf(o.View, k, id.Int())
@@ -74,7 +76,7 @@ func mayGive(o *table.Tx, k *record.Kind, id record.ID) error {
 
 // LeaseOf finds the key that an id is leased to; given is false where it is in no range.
 func LeaseOf(v *table.View, k *record.Kind, id int64) (key int64, given bool, err error) {
-	if k == record.HolderName || k == record.Holder {
+	if k == record.TicketCode {
 		k = record.Ticket
 	}
 	prefix := []byte{table.LeaseGiven, k.Number}

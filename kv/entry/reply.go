@@ -15,7 +15,7 @@ func ref(v *table.View, k *record.Kind, id record.ID) (record.Body, bool) {
 	if seen && v.Writing() {
 		err = table.Unshown(v, k, st)
 	}
-	v.Store.NoteCorrupt(err)
+	v.Store.Damage.Note(err)
 	if !seen {
 		return record.Body{}, false
 	}
@@ -33,17 +33,17 @@ func Show(v *table.View, dst []byte, s record.Surface, k *record.Kind, st *table
 func ShowAs(v *table.View, dst []byte, s record.Surface, k *record.Kind, st *table.Stored) []byte {
 	rv := &v.Shown
 	if rv.Ref == nil {
-		*rv = record.View{Now: v.Now, Zone: v.Store.ZoneOf, Ref: func(k *record.Kind, id record.ID) (record.Body, bool) { return ref(v, k, id) }, Page: v.Page}
+		*rv = record.View{Now: v.Now, Zone: v.Store.Clock.Zone(), Ref: func(k *record.Kind, id record.ID) (record.Body, bool) { return ref(v, k, id) }, Page: v.Page}
 	}
-	rv.ID, rv.Body, rv.UpdatedAt, rv.UpdatedBy = st.Id, st.Body, st.Updated(), st.UpdatedBy
+	rv.ID, rv.Body, rv.UpdatedAt, rv.UpdatedBy = st.ID, st.Body, st.Updated(), st.UpdatedBy
 	if k == record.Event {
-		rv.Count = func(string) int { return v.Lists.Kind(record.Ticket).Issued.Of(st.Id.Int()).Len() }
+		rv.Count = func(string) int { return v.Lists.Kind(record.Ticket).Issued.Of(st.ID.Int()).Len() }
 	}
 	return k.Show(dst, s, rv)
 }
 
-// ReplyOf is a record as a surface shows it, on memory of its own.
-func ReplyOf(v *table.View, s record.Surface, k *record.Kind, st *table.Stored) (Reply, error) {
+// MakeReply is a record as a surface shows it, on memory of its own.
+func MakeReply(v *table.View, s record.Surface, k *record.Kind, st *table.Stored) (Reply, error) {
 	revision, err := RevisionOf(v, s, k, st)
 	if err != nil {
 		return Reply{}, err
@@ -53,7 +53,7 @@ func ReplyOf(v *table.View, s record.Surface, k *record.Kind, st *table.Stored) 
 		return Reply{}, err
 	}
 	json, err := Show(v, nil, s, k, &shown)
-	return Reply{ID: st.Id, JSON: json, Revision: revision}, err
+	return Reply{ID: st.ID, JSON: json, Revision: revision}, err
 }
 
 // RevisionOf names the state of what a surface shows as one record.

@@ -3,11 +3,8 @@ package entry
 import (
 	"crypto/sha256"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"doorward/kv/auth"
 	"doorward/kv/codes"
-	"doorward/kv/ledger"
 	"doorward/kv/record"
 	"doorward/kv/rev"
 	"doorward/kv/table"
@@ -17,11 +14,18 @@ import (
 // Input is a patch made ready outside the write transaction: a ticket's form is in its parts already.
 type Input struct {
 	*record.Patch
-	Parts [3]*record.Patch // of a ticket's form, in the order of ticketParts
-	Made  [3]table.Made    // what those make where there is no ticket yet
-	Exact table.CodeHash   // of its code
-	Coded bool             // it sets one
-	Free  bool             // in this operation nothing was found by its external_id and its code
+	Parts    record.Parts   // of a ticket's form
+	Made     madeTicket     // what those make where there is no ticket yet
+	Exact    table.CodeHash // of its code
+	Coded    bool           // it sets one
+	Free     bool           // in this operation nothing was found by its external_id and its code
+	Imported bool           // it is a row of an import
+}
+
+// madeTicket is a new ticket ready to be stored.
+type madeTicket struct {
+	Ticket, Code table.Made
+	Holding      *madeHolding // nil: the form says nothing of a holder
 }
 
 // Prepare does what a patch needs and the writer need not do.
@@ -42,13 +46,17 @@ func PrepareNew(s *table.Set, p auth.Principal, patch *record.Patch) *Input {
 	whole := in
 	if !in.Coded { // what is there keeps its code, what is new gets one
 		whole = &Input{Patch: patch.Project(record.TicketForm, nil)}
-		whole.Set("code", value.Quote(codes.Make(Draw10())))
+		whole.Set("code", value.Quote(codes.Draw()))
 		split(s, whole)
 	}
-	now := record.Moment{Now: s.ClockNow(), Zone: s.ZoneOf}
-	for i, k := range ledger.TicketParts {
-		in.Made[i] = Compose(p, k, whole.Parts[i], now)
+	now := record.Moment{Now: s.Clock.Now(), Zone: s.Clock.Zone()}
+	if whole.Parts.NamesHolder() {
+		in.Made.Holding = NewHolding(s, &whole.Parts, now)
+		whole.Parts.Ticket.Set("holding", in.Made.Holding.Text())
 	}
+	in.Made.Ticket = Compose(p, record.Ticket, whole.Parts.Ticket, now)
+	in.Made.Code = Compose(p, record.TicketCode, whole.Parts.Code, now)
+	in.Parts.Ticket.Drop("holding") // an existing ticket keeps its own
 	return in
 }
 
@@ -61,63 +69,74 @@ func Compose(p auth.Principal, k *record.Kind, patch *record.Patch, now record.M
 
 // Finish gives a new record its origin, and what follows from its fields.
 func Finish(p auth.Principal, d *record.Doc, now record.Moment) table.Made {
-	if p.Key() != 0 {
+	if _, ok := d.Kind.Field("created_by"); ok && p.Key() != 0 {
 		d.Set("created_by", value.Number(p.Key()))
 	}
 	d.Settle(nil, now)
-	return table.Made{Doc: d, Body: d.Encode(), Revision: rev.Next(rev.ID{}, false, d.Canonical())}
+	canonical := d.Canonical()
+	return table.Made{Doc: d, Body: d.Encode(), Canonical: canonical, Revision: rev.Next(rev.ID{}, false, canonical)}
 }
 
 // split takes a ticket's form apart and hashes its code.
 func split(s *table.Set, in *Input) {
-	code, _ := FormText(in.Patch, "code")
+	code := in.Text("code")
 	if in.Coded = code != ""; !in.Coded {
 		in.Drop("code") // null leaves it alone
 	}
-	ticket, name, holder := record.SplitTicket(in.Patch)
+	in.Parts = record.SplitTicket(in.Patch)
 	if in.Coded {
-		in.Exact = s.HashCode(code)
+		in.Exact = s.Identity.HashCode(code)
 		normal := in.Exact
 		if form := codes.Normal(code); form != code {
-			normal = s.HashCode(form)
+			normal = s.Identity.HashCode(form)
 		}
-		ticket.Set("code_hash", table.HexText(in.Exact[:]))
-		ticket.Set("normal_hash", table.HexText(normal[:]))
+		in.Parts.Ticket.Set("code_hash", table.HexText(in.Exact[:]))
+		in.Parts.Ticket.Set("normal_hash", table.HexText(normal[:]))
 	}
-	in.Parts = [3]*record.Patch{ticket, name, holder}
 }
 
-// FormText is a text that the form sets; "" for null.
-func FormText(form *record.Patch, name string) (string, bool) {
-	v, ok := form.Value(name)
-	if !ok || v.Kind() != '"' {
-		return "", ok
+// eachPart calls fn with the records that a ticket is shown as, as far as they are here.
+func eachPart(v *table.View, ticket *table.Stored, fn func(*record.Kind, *table.Stored)) error {
+	fn(record.Ticket, ticket)
+	code, err := v.Load(record.TicketCode, ticket.ID)
+	if err != nil {
+		return err
 	}
-	text, err := jsontext.AppendUnquote(nil, v)
-	return string(text), err == nil
+	h, err := LoadHolding(v, PresentOf(ticket.Body))
+	if err != nil {
+		return err
+	}
+	for i, st := range [...]*table.Stored{code, h.Name, h.Holder} {
+		if k := [...]*record.Kind{record.TicketCode, record.HolderName, record.Holder}[i]; st != nil {
+			if err := table.Unshown(v, k, st); err != nil {
+				return err
+			}
+			fn(k, st)
+		}
+	}
+	return nil
 }
 
 // showTicket puts a ticket's parts together as the writer's form.
 func showTicket(v *table.View, dst []byte, ticket *table.Stored) ([]byte, error) {
-	var bodies [3]record.Body
+	var bodies []record.Body
 	latest := *ticket
-	for i, k := range ledger.TicketParts {
-		part, err := v.Load(k, ticket.Id)
-		if err != nil {
-			return nil, err
-		}
-		if part == nil {
-			continue
-		}
-		if err := table.Unshown(v, k, part); err != nil {
-			return nil, err
-		}
-		bodies[i] = part.Body
+	err := eachPart(v, ticket, func(_ *record.Kind, part *table.Stored) {
+		bodies = append(bodies, part.Body)
 		if part.UpdatedAt > latest.UpdatedAt {
 			latest.UpdatedAt, latest.UpdatedBy = part.UpdatedAt, part.UpdatedBy
 		}
+	})
+	if err != nil {
+		return nil, err
 	}
-	latest.Body = record.JoinTicket(bodies[0], bodies[1], bodies[2]).Encode()
+	form := record.JoinTicket(bodies...)
+	label, err := LabelOf(v, PresentOf(ticket.Body))
+	if err != nil {
+		return nil, err
+	}
+	form.Set("label", value.Quote(label))
+	latest.Body = form.Encode()
 	return ShowAs(v, dst, record.Admin, record.TicketForm, &latest), nil
 }
 
@@ -125,15 +144,12 @@ func showTicket(v *table.View, dst []byte, ticket *table.Stored) ([]byte, error)
 func ticketRevision(v *table.View, ticket *table.Stored) (string, error) {
 	all := rev.ID{}
 	h := sha256.New()
-	for _, k := range ledger.TicketParts {
-		part, err := v.Load(k, ticket.Id)
-		if err != nil {
-			return "", err
-		}
-		if part != nil {
-			all.Generation += part.Revision.Generation
-			h.Write(part.Revision.Hash[:])
-		}
+	err := eachPart(v, ticket, func(_ *record.Kind, part *table.Stored) {
+		all.Generation += part.Revision.Generation
+		h.Write(part.Revision.Hash[:])
+	})
+	if err != nil {
+		return "", err
 	}
 	copy(all.Hash[:], h.Sum(nil))
 	return all.String(), nil

@@ -3,6 +3,7 @@ package entry
 import (
 	"slices"
 
+	"doorward/kv/access"
 	"doorward/kv/auth"
 	"doorward/kv/record"
 	"doorward/kv/scopes"
@@ -14,7 +15,7 @@ import (
 // Sees tells whether p sees a stored record. A membership is seen where its group is seen too.
 func Sees(v *table.View, p auth.Principal, k *record.Kind, st *table.Stored) (bool, error) {
 	tie, err := tieTo(v, p, k, st)
-	if err != nil || !auth.Desk(p, auth.Read, k, tie) {
+	if err != nil || !access.MayAtDesk(p, access.Read, k, tie) {
 		return false, err
 	}
 	if k != record.Membership || p.IsWhole() {
@@ -30,7 +31,7 @@ func Sees(v *table.View, p auth.Principal, k *record.Kind, st *table.Stored) (bo
 // SeesEvent tells whether p's level sees an event.
 func SeesEvent(v *table.View, p auth.Principal, event int64) (bool, error) {
 	tie, err := tieToEvent(v, p, event)
-	return tie&(auth.Own|auth.Nobodys) != 0, err
+	return tie&(access.Own|access.Churchless) != 0, err
 }
 
 // HoldsChurch tells whether a church is one of p's own.
@@ -70,10 +71,10 @@ func Find(v *table.View, p auth.Principal, k *record.Kind, id record.ID) (*table
 
 // MayCreate answers whether p's level writes records of a kind at all.
 func MayCreate(p auth.Principal, k *record.Kind) error {
-	if !auth.OnDesk(k) {
+	if !access.DeskWrites(k) {
 		return table.ErrNotFound
 	}
-	return auth.CheckCreate(p, k)
+	return access.CheckCreate(p, k)
 }
 
 // MayChange answers whether p may change a record that it sees: what belongs to no church is changed at denomination level. It returns
@@ -83,9 +84,9 @@ func MayChange(v *table.View, p auth.Principal, k *record.Kind, st *table.Stored
 	switch {
 	case err != nil:
 		return err
-	case auth.Desk(p, auth.Change, k, tie):
+	case access.MayAtDesk(p, access.Change, k, tie):
 		return nil
-	case tie == auth.New:
+	case tie == access.New:
 		return table.ErrNotFound
 	}
 	return p.LacksLevel(auth.Denomination)
@@ -97,57 +98,57 @@ func Member(b record.Body, name string) record.ID { return record.Int(table.IntO
 // This file tells the rules (package auth) how a principal stands to a church or an event.
 
 // tieTo tells how p's level stands to the church or the event that a record belongs to.
-func tieTo(v *table.View, p auth.Principal, k *record.Kind, st *table.Stored) (auth.Tie, error) {
+func tieTo(v *table.View, p auth.Principal, k *record.Kind, st *table.Stored) (access.Tie, error) {
 	switch {
 	case p.IsWhole(), k.Class == record.Everyones, k.Class == record.Finances, k.Class == record.System:
-		return auth.Own, nil
+		return access.Own, nil
 	case k.Class == record.Events:
 		return tieToEvent(v, p, st.Home(k))
 	case k == record.Event && p.IsOf(auth.EventOf):
-		return ownOr(p.Level().Has(st.Id.Int()), nil)
+		return ownOr(p.Level().Has(st.ID.Int()), nil)
 	case st.Home(k) == 0:
-		return auth.Nobodys, nil
+		return access.Churchless, nil
 	}
 	return ownOr(HoldsChurch(v, p, st.Home(k)))
 }
 
 // TieToScope tells how p's level stands to the church or the event of a scope.
-func TieToScope(v *table.View, p auth.Principal, s scopes.Scope) (auth.Tie, error) {
+func TieToScope(v *table.View, p auth.Principal, s scopes.Scope) (access.Tie, error) {
 	switch {
 	case s.Sort == scopes.Church, s.Sort == scopes.ChurchFinance:
 		return ownOr(HoldsChurch(v, p, s.ID))
 	case s.Sort.OfEvent():
 		return tieToEvent(v, p, s.ID)
 	}
-	return auth.Own, nil
+	return access.Own, nil
 }
 
 // tieToEvent tells how p's level stands to an event.
-func tieToEvent(v *table.View, p auth.Principal, event int64) (auth.Tie, error) {
+func tieToEvent(v *table.View, p auth.Principal, event int64) (access.Tie, error) {
 	if p.IsWhole() || p.IsOf(auth.EventOf) && p.Level().Has(event) {
-		return auth.Own, nil
+		return access.Own, nil
 	}
 	st, err := v.Load(record.Event, record.Int(event))
 	switch {
 	case err != nil:
 		return 0, err
 	case st == nil:
-		return auth.New, nil
+		return access.New, nil
 	case p.IsOf(auth.EventOf):
-		return auth.Foreign, nil
+		return access.Foreign, nil
 	}
 	return tieTo(v, p, record.Event, st)
 }
 
-func ownOr(own bool, err error) (auth.Tie, error) {
+func ownOr(own bool, err error) (access.Tie, error) {
 	if own {
-		return auth.Own, err
+		return access.Own, err
 	}
-	return auth.Foreign, err
+	return access.Foreign, err
 }
 
 // AsError is nil, or the *Forbidden of a verdict that refuses.
-func AsError(verdict auth.Verdict, err error) error {
+func AsError(verdict access.Verdict, err error) error {
 	if err == nil && verdict.Refuses() {
 		err = table.Refused(verdict.String())
 	}

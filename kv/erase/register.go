@@ -20,26 +20,33 @@ import (
 	"doorward/kv/table"
 )
 
-// Register erases people, and finishes erasures that a crash or a full disk has interrupted.
+// Register erases people, and finishes erasures that a crash or a full disk has interrupted. One erasure runs at a time.
 type Register struct {
+	Recall     *Recall                 // tells other stores of erasures, and carries out what they tell
+	Interrupt  func(step string) error // a test's, which ends the erasure at a step; nil = none
 	tables     *table.Set
-	mu         sync.Mutex              // one at a time
-	dir        string                  // of the ledger; "" = none is kept
-	Stop       func(step string) error // of tests, which end the work there; nil = nobody
-	done       atomic.Uint64           // how often any were finished since the start, which laptops are told of at once
-	rekey      func()                  // tells those who wait for keys that a person was erased
+	mu         sync.Mutex    // held while an erasure runs
+	dir        string        // of the ledger; "" = none is kept
+	done       atomic.Uint64 // how many erasures were finished since the start
+	rekey      func()        // rings for the laptops that wait for keys: they are told of the erasure at once
 	close      context.CancelFunc
 	running    sync.WaitGroup
-	unfinished atomic.Int64 // what could not be erased the last time
+	unfinished atomic.Int64 // how many records the last attempt could not erase
 }
 
-func New(t *table.Set, rekey func()) *Register { return &Register{tables: t, rekey: rekey} }
+// New makes the register of a store. It does nothing before Start.
+func New(t *table.Set, rekey func()) *Register {
+	rg := &Register{tables: t, rekey: rekey}
+	rg.Recall = &Recall{rg}
+	return rg
+}
 
-// Times is how often erasures were finished since the start.
-func (rg *Register) Times() uint64 { return rg.done.Load() }
+// Finished is how many erasures were finished since the start.
+func (rg *Register) Finished() uint64 { return rg.done.Load() }
 
-// ErasuresDue is how many erasures have left bytes in free pages of the store's file, which compacting takes away, and since when.
-func (rg *Register) ErasuresDue() (n int, since time.Time, err error) {
+// Uncompacted is how many erased records may still have bytes in free pages of the store's file, and since when. Compacting
+// removes the bytes.
+func (rg *Register) Uncompacted() (n int, since time.Time, err error) {
 	if !rg.tables.Recalls.Any.Load() {
 		return 0, since, nil
 	}
@@ -53,7 +60,7 @@ func (rg *Register) ErasuresDue() (n int, since time.Time, err error) {
 			if err != nil {
 				return false, err
 			}
-			if e.Kept || e.Done == table.NothingHeld || e.Done != 0 && e.Done <= compacted {
+			if e.Done == table.NothingHeld || e.Done != 0 && e.Done <= compacted {
 				return true, nil
 			}
 			n++
@@ -66,142 +73,167 @@ func (rg *Register) ErasuresDue() (n int, since time.Time, err error) {
 	return n, since, err
 }
 
-// When a store is to be compacted after an erasure, or after what it has released: as soon as doors are quiet once half a day has
-// gone by, and before a day has whatever happens at them.
-const compactSoon = 12 * time.Hour
+// The file is compacted after an erasure or a release: after compactSoon once the doors are quiet, and after compactLate whether
+// they are quiet or not.
+const (
+	compactSoon = 12 * time.Hour
+	compactLate = 23 * time.Hour
+)
 
-const compactLate = 23 * time.Hour
-
-// WantsCompacting tells that it is time to write the file anew (Compact).
+// WantsCompacting tells that it is time to compact the file.
 func (rg *Register) WantsCompacting() (bool, error) {
-	_, since, err := rg.ErasuresDue()
+	_, since, err := rg.Uncompacted()
 	if err != nil {
 		return false, err
 	}
-	released, err := rg.tables.ReleasedSince()
+	released, err := releasedSince(rg.tables)
 	if since.IsZero() || !released.IsZero() && released.Before(since) {
 		since = released
 	}
 	if err != nil || since.IsZero() {
 		return false, err
 	}
-	age := rg.tables.ClockNow().Sub(since)
-	ahead := age < -table.DoubtSlack // the clock was wrong when it was noted: nobody knows how long ago that is
+	age := rg.tables.Clock.Now().Sub(since)
+	ahead := age < -table.DoubtSlack // the clock was wrong then, so the age is not known
 	return ahead || age >= compactLate || age >= compactSoon && !rg.tables.Engine.DoorWithin(table.DoorsQuiet), nil
 }
 
-// TakeUpErasures finishes before anybody is served what was begun before a crash, and erases anew what a restored file holds still;
-// then it waits for what peers tell of. What cannot be finished now is concealed until it is.
-func (rg *Register) TakeUpErasures(c table.Config) error {
+// releasedSince returns the time since which the file holds bytes of released records; zero = it holds none.
+func releasedSince(t *table.Set) (since time.Time, err error) {
+	err = t.View(func(v *table.View) error {
+		n, err := table.ReleasedSince(v)
+		if n != 0 {
+			since = time.UnixMicro(n)
+		}
+		return err
+	})
+	return since, err
+}
+
+// Start finishes the erasures that a crash has interrupted, and erases again what a restored file still holds. The store serves
+// requests only after that. Then Start waits for erasures that other stores tell of. A record that cannot be erased now is redacted until it is.
+func (rg *Register) Start(c table.Config) error {
 	rg.close = func() {}
 	if c.Aside {
 		return nil
 	}
-	if !c.Restored { // the folder is one that the file is in for the moment
+	if !c.Restored { // a restored file lies in a temporary folder, which has no ledger
 		rg.dir = c.Dir
 	}
-	begun, err := rg.BegunErasures()
+	found, err := rg.FindPending()
 	if err != nil {
 		return fmt.Errorf("find out what was to be erased: %w", err)
 	}
 	if c.ReadOnly {
-		rg.unfinished.Store(int64(len(begun.pending)))
-		return nil // what cannot be erased is concealed
+		rg.unfinished.Store(int64(len(found.pending)))
+		return nil // replies redact these records
 	}
-	rg.FinishErasures(begun)
+	rg.FinishPending(found)
 	ctx, cancel := context.WithCancel(context.Background())
 	rg.close = cancel
-	rg.running.Go(func() { rg.followErasures(ctx) })
+	rg.running.Go(func() { rg.follow(ctx) })
 	return nil
 }
 
-// End ends what runs by itself.
-func (rg *Register) End() {
+// Close ends the goroutine that Start has started, and waits for it.
+func (rg *Register) Close() {
 	if rg.close != nil {
 		rg.close()
 	}
 	rg.running.Wait()
 }
 
-// How long after a failure what is unfinished is tried again: at first, and at most.
+// A failed erasure is tried again after retrySoon, then after twice as long each time, up to retryLate.
 const (
 	retrySoon = time.Minute
 	retryLate = time.Hour
 )
 
-// followErasures carries out what peers tell of, and tries again what could not be finished, until writing has stopped for good.
-func (rg *Register) followErasures(ctx context.Context) {
+// follow carries out the erasures that other stores tell of, and tries failed ones again, until the store takes no more writes.
+func (rg *Register) follow(ctx context.Context) {
 	patience := retrySoon
-	for done := rg.tables.Recalls.Told.Load(); rg.tables.Engine.Stopped() == nil; {
+	for done := rg.tables.Recalls.Told.Load(); rg.tables.Engine.Figures().Stopped == nil; {
 		turn, cancel := ctx, context.CancelFunc(func() {})
-		failed := rg.ErasuresUnfinished() > 0
+		failed := rg.Unfinished() > 0
 		if failed {
 			turn, cancel = context.WithTimeout(ctx, patience)
 		}
-		_ = rg.tables.Recalls.Come.Await(turn, func() bool { return rg.tables.Recalls.Told.Load() != done || !failed && rg.ErasuresUnfinished() > 0 })
+		_ = rg.tables.Recalls.Come.Await(turn, func() bool { return rg.tables.Recalls.Told.Load() != done || !failed && rg.Unfinished() > 0 })
 		cancel()
 		switch {
 		case ctx.Err() != nil:
-			if rg.tables.Recalls.Told.Load() != done { // a command that has copied is not there any more to be asked
-				rg.EraseBegun()
+			if rg.tables.Recalls.Told.Load() != done { // a command that only copies ends here, and nothing would run later
+				rg.ErasePending()
 			}
 			return
 		case !failed && rg.tables.Recalls.Told.Load() == done:
-			continue // somebody's erasure has failed just now
+			continue // an erasure by a request has failed just now
 		case failed:
 			patience = min(2*patience, retryLate)
 		}
 		done = rg.tables.Recalls.Told.Load()
-		if rg.EraseBegun() {
+		if rg.ErasePending() {
 			patience = retrySoon
 		}
 	}
 }
 
-// EraseBegun carries out what is to be erased, and tells whether nothing is left to do.
-func (rg *Register) EraseBegun() (finished bool) {
-	begun, err := rg.BegunErasures()
+// ErasePending carries out the erasures that are pending. finished is false if some are left.
+func (rg *Register) ErasePending() (finished bool) {
+	found, err := rg.FindPending()
 	if err != nil {
-		rg.eraseFailed(1, err)
+		rg.logFailed(1, err)
 		return false
 	}
-	return rg.FinishErasures(begun)
+	return rg.FinishPending(found)
 }
 
-// eraseFailed notes and tells that so many records are not erased.
-func (rg *Register) eraseFailed(n int, cause error) {
+// redactTold redacts the records that a laptop has told of. They are erased later.
+func (rg *Register) redactTold(n int) {
+	found, err := rg.FindPending()
+	if err != nil {
+		rg.logFailed(n, err)
+		return
+	}
+	rg.unfinished.Store(int64(len(found.pending)))
+	rg.tables.Recalls.Come.Ring()
+}
+
+// logFailed logs that n records could not be erased, and has them tried again.
+func (rg *Register) logFailed(n int, cause error) {
 	rg.unfinished.Store(int64(max(1, n)))
 	rg.tables.Recalls.Come.Ring()
 	rg.tables.Log.Error("an erasure could not be finished; it is tried again", slog.Any("cause", cause))
 }
 
-// newEraser is one that has nothing to do yet, and what the ledger says.
+// newEraser returns an eraser with nothing to erase yet, and the lines of the ledger.
 func (rg *Register) newEraser() (*eraser, []ledger.LedgerLine, error) {
-	led, lines, err := ledger.ReadLedger(rg.dir, rg.tables.Realm(), rg.tables.Log)
-	return &eraser{store: rg, Ledger: led, all: map[*record.Kind][]record.ID{}}, lines, err
+	led, lines, err := ledger.ReadLedger(rg.dir, rg.tables.Identity.Realm(), rg.tables.Log)
+	return &eraser{register: rg, Ledger: led, all: map[*record.Kind][]record.ID{}, tickets: map[record.ID]bool{}}, lines, err
 }
 
-// begun are erasures that are to be finished.
-type begun struct {
+// pendingWork is the erasures that are noted and not finished.
+type pendingWork struct {
 	*eraser
-	pending, absent []ledger.LedgerLine // absent: of what is not here
-	all             []ledger.LedgerLine // what the store knows of, finished or not
+	pending, absent []ledger.LedgerLine // absent: the record is not here
+	all             []ledger.LedgerLine // all that the store knows of, finished or not
 }
 
-// BegunErasures finds out what the ledger or the store says is erased and is not. From now on it is concealed.
-func (rg *Register) BegunErasures() (b begun, err error) {
+// FindPending finds the erasures that the ledger or the store has noted and that are not finished. Replies redact these records
+// from now on.
+func (rg *Register) FindPending() (b pendingWork, err error) {
 	rg.mu.Lock()
 	defer rg.mu.Unlock()
-	return rg.concealBegun()
+	return rg.redactPending()
 }
 
-// concealBegun is begunErasures, with the lock held.
-func (rg *Register) concealBegun() (b begun, err error) {
+// redactPending is FindPending with the lock held.
+func (rg *Register) redactPending() (b pendingWork, err error) {
 	var lines []ledger.LedgerLine
 	if b.eraser, lines, err = rg.newEraser(); err != nil {
 		return b, err
 	}
-	if b.pending, b.all, err = rg.pendingErasures(b.Ledger, lines); err != nil {
+	if b.pending, b.all, err = rg.pendingLines(lines); err != nil {
 		return b, err
 	}
 	rg.tables.Recalls.Any.Store(len(b.all)+len(b.pending) > 0)
@@ -211,27 +243,27 @@ func (rg *Register) concealBegun() (b begun, err error) {
 	if b.absent, err = b.identify(b.pending); err != nil {
 		return b, err
 	}
-	rg.conceal(b.eraser)
+	rg.redact(b.eraser)
 	return b, nil
 }
 
-// errBegunSince is why more is left to do.
-var errBegunSince = errors.New("another erasure has been begun meanwhile")
+// errMorePending says that another erasure was noted while this one ran.
+var errMorePending = errors.New("another erasure was begun at the same time")
 
-// FinishErasures erases what was begun, and tells whether nothing is left to do.
-func (rg *Register) FinishErasures(b begun) (finished bool) {
+// FinishPending carries out the erasures that FindPending has found. finished is false if some are left.
+func (rg *Register) FinishPending(b pendingWork) (finished bool) {
 	rg.mu.Lock()
 	defer rg.mu.Unlock()
 	if err := b.complete(); err != nil {
-		rg.eraseFailed(len(b.pending), err)
+		rg.logFailed(len(b.pending), err)
 		return false
 	}
-	left, err := rg.concealBegun()
+	left, err := rg.redactPending()
 	if err == nil && len(left.pending) > 0 {
-		err = errBegunSince
+		err = errMorePending
 	}
 	if err != nil {
-		rg.eraseFailed(len(left.pending), err)
+		rg.logFailed(len(left.pending), err)
 		return false
 	}
 	rg.unfinished.Store(0)
@@ -239,8 +271,8 @@ func (rg *Register) FinishErasures(b begun) (finished bool) {
 	return true
 }
 
-// complete erases what was begun.
-func (b begun) complete() error {
+// complete enters all erasures in the ledger, and carries out the pending ones.
+func (b pendingWork) complete() error {
 	if err := b.Enter(b.all); err != nil || len(b.pending) == 0 {
 		return err
 	}
@@ -248,7 +280,7 @@ func (b begun) complete() error {
 	for _, l := range b.pending {
 		steps = append(steps, table.Step{Run: func(o *table.Tx) error { return merge.NoteErased(o, l, 0, 0) }})
 	}
-	if err := b.store.tables.DoEach(steps); err != nil {
+	if err := b.register.tables.DoEach(steps); err != nil {
 		return err
 	}
 	if len(b.absent) < len(b.pending) {
@@ -259,33 +291,29 @@ func (b begun) complete() error {
 	return b.finish(b.absent)
 }
 
-// pendingErasures are those of the ledger that the store does not know, and those that it has not finished; all are the store's own.
-func (rg *Register) pendingErasures(led ledger.Ledger, lines []ledger.LedgerLine) (pending, all []ledger.LedgerLine, err error) {
+// pendingLines returns the erasures of the ledger that the store does not know, and those that it has not finished. all are the
+// store's own.
+func (rg *Register) pendingLines(lines []ledger.LedgerLine) (pending, all []ledger.LedgerLine, err error) {
 	seen := map[ledger.ErasedHash]bool{}
 	err = rg.tables.View(func(v *table.View) error {
-		// Of a damaged row the ledger knows what was erased.
+		// A damaged row is passed over: the ledger has the same erasure.
 		table.Sound(v.View, table.ErasedBucket, nil, func(key, row []byte) {
 			e, err := table.ParseErased(row)
 			if err != nil || len(key) != ledger.CodeHashSize {
-				rg.tables.NoteCorrupt(table.OrCorrupt(err))
+				rg.tables.Damage.Note(table.OrCorrupt(err))
 				return
 			}
-			if e.Kept {
-				return
-			}
-			l := ledger.LedgerLine{Kind: e.Kind, Hash: ledger.ErasedHash(key), At: rg.tables.ClockNow()}
-			more := !rg.tables.IsLeaf() && e.Learn(led.Known[l.Hash]) // a laptop is told by its centre
-			l.Firsts = e.Firsts
+			l := ledger.LedgerLine{Kind: e.Kind, Hash: ledger.ErasedHash(key), At: rg.tables.Clock.Now()}
 			all, seen[l.Hash] = append(all, l), true
-			if e.Done == 0 || more {
+			if e.Done == 0 {
 				pending = append(pending, l)
 			}
 		}, func(key []byte) {
-			rg.tables.NoteCorrupt(fmt.Errorf("%w: %s", engine.ErrCorrupt, table.DamagedRow(table.ErasedBucket, key)))
+			rg.tables.Damage.Note(fmt.Errorf("%w: %s", engine.ErrCorrupt, table.DamagedRow(table.ErasedBucket, key)))
 		})
 		return nil
 	})
-	for _, l := range slices.Backward(lines) { // the last says most
+	for _, l := range lines {
 		if !seen[l.Hash] {
 			seen[l.Hash] = true
 			pending = append(pending, l)
@@ -294,29 +322,25 @@ func (rg *Register) pendingErasures(led ledger.Ledger, lines []ledger.LedgerLine
 	return pending, all, err
 }
 
-// conceal hides from now on what an eraser is at; of a ticket that was passed on, what it was before. Where damage keeps it from
-// telling which tickets these are, it hides whose all tickets are.
-func (rg *Register) conceal(e *eraser) {
-	persons, tickets := e.all[record.Person], slices.Clip(e.all[record.Ticket])
-	if len(persons)+len(tickets) == 0 {
+// redact has replies hide the records of an eraser from now on. If damage hides which holdings these are, replies redact all holdings.
+func (rg *Register) redact(e *eraser) {
+	persons, holdings := e.all[record.Person], slices.Clip(e.all[record.Holder])
+	if len(persons)+len(holdings) == 0 {
 		return
 	}
 	c := &table.Concealed{Persons: setOf(persons)}
-	if past, err := e.heldOnce(); err == nil { // what is damaged is counted where it is read
-		c.Past = setOf(past)
-	}
 	err := rg.tables.View(func(v *table.View) error {
 		for _, id := range persons {
-			held, err := v.Lookup(record.Holder, "person_id", id.Int())
+			held, err := v.Lookup(record.Holder, "persons", id.Int())
 			if err != nil {
 				return err
 			}
-			tickets = append(tickets, held...)
+			holdings = append(holdings, held...)
 		}
 		return nil
 	})
-	if err == nil { // as above
-		c.Tickets = setOf(tickets)
+	if err == nil { // an error is counted by the read that has found it
+		c.Holdings = setOf(holdings)
 	}
 	rg.tables.Recalls.Concealed.Store(c)
 }
@@ -329,22 +353,25 @@ func setOf(ids []record.ID) map[record.ID]bool {
 	return set
 }
 
-// ErasuresUnfinished is how many records shall be erased and could not be. It is tried again by itself, and nobody is shown what is
-// personal in them.
-func (rg *Register) ErasuresUnfinished() int { return int(rg.unfinished.Load()) }
+// Unfinished is how many records are to be erased and could not be. The register tries again by itself, and replies show no
+// personal data of these records.
+func (rg *Register) Unfinished() int { return int(rg.unfinished.Load()) }
 
-func ErasuresGauge(due func() (n int, since time.Time, err error)) prometheus.Collector {
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_erasures_uncompacted", Help: "Erased records whose bytes may lie in free pages of the file until it is compacted."}, func() float64 {
-		n, _, err := due()
-		if err != nil {
-			return math.NaN()
-		}
-		return float64(n)
-	})
-}
-
-func UnfinishedGauge(unfinished func() int) prometheus.Collector {
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_erasures_unfinished", Help: "Records that are to be erased and could not be: nobody is shown them, and it is tried again."}, func() float64 {
-		return float64(unfinished())
-	})
+// Gauges returns the metrics of Uncompacted and Unfinished.
+func (rg *Register) Gauges() []prometheus.Collector {
+	gauge := func(name, help string, value func() float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
+	}
+	return []prometheus.Collector{
+		gauge("doorward_erasures_uncompacted", "Erased records whose bytes may lie in free pages of the file until it is compacted.", func() float64 {
+			n, _, err := rg.Uncompacted()
+			if err != nil {
+				return math.NaN()
+			}
+			return float64(n)
+		}),
+		gauge("doorward_erasures_unfinished", "Records that are to be erased and could not be: replies hide them, and it is tried again.", func() float64 {
+			return float64(rg.Unfinished())
+		}),
+	}
 }

@@ -107,7 +107,7 @@ func (e *exportPages) next(v *table.View) (page [][]byte, more bool, err error) 
 		json, err := e.record(v, id)
 		switch {
 		case errors.Is(err, engine.ErrCorrupt):
-			v.Store.NoteCorrupt(err)
+			v.Store.Damage.Note(err)
 			e.out.Add(&LeftOut{Records: []string{e.lost(v, id)}, Count: 1})
 		case err != nil:
 			return nil, false, err
@@ -137,6 +137,6 @@ func (e *exportPages) record(v *table.View, id record.ID) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := entry.ReplyOf(v, record.Admin, e.kind, st)
+	r, err := entry.MakeReply(v, record.Admin, e.kind, st)
 	return r.JSON, err
 }

@@ -54,7 +54,7 @@ func (lg *Log) Replay(p auth.Principal, since uint64, limit int, kinds ...*recor
 	return page, upto, nil
 }
 
-// replay appends what up to n rows of the log after since say of some kinds.
+// appendReplay appends what up to n rows of the log after since say of some kinds.
 func appendReplay(v *table.View, page []Replayed, since uint64, n int, kinds []*record.Kind) (_ []Replayed, seen int, upto uint64, err error) {
 	upto = since
 	err = v.Scan(table.LogBucket, nil, table.SeqKey(since+1), func(key, row []byte) (bool, error) {
@@ -84,7 +84,7 @@ func replayed(v *table.View, c table.Change) (Replayed, error) {
 	}
 	st, err := v.Load(c.Kind, c.ID)
 	if errors.Is(err, engine.ErrCorrupt) {
-		v.Store.NoteCorrupt(err)
+		v.Store.Damage.Note(err)
 		return r, nil
 	}
 	if err != nil || st == nil {
@@ -100,5 +100,5 @@ func replayed(v *table.View, c table.Change) (Replayed, error) {
 // Await returns nil once the log holds a change after a sequence, or the store has released something since Releases answered a number; the
 // error of ctx when that ends first.
 func (lg *Log) Await(ctx context.Context, seq, releases uint64) error {
-	return lg.tables.Bell.Await(ctx, func() bool { return lg.tables.Seq() > seq || lg.tables.Releases() != releases })
+	return lg.tables.Commits.Bell.Await(ctx, func() bool { return lg.tables.Commits.Seq() > seq || lg.tables.Commits.Releases() != releases })
 }

@@ -8,8 +8,6 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/auth"
-	"doorward/kv/door"
-	"doorward/kv/keys"
 	"doorward/kv/merge"
 	"doorward/kv/record"
 	"doorward/kv/rev"
@@ -26,11 +24,6 @@ func KeepRefusal(o *table.Tx, p auth.Principal, db string, in *merge.DocWrite, f
 		if gone, err := table.IsErased(o.View, k, id); err != nil || gone {
 			return false, err
 		}
-		if e, err := table.FindErased(o.View, k, id); err != nil {
-			return false, err
-		} else if e != nil && in.Content != nil {
-			in = in.WithoutNames(k)
-		}
 	}
 	doc := wholeDoc(in)
 	sum := sha256.Sum256(append([]byte(db+"\x00"), doc...)) // of the document alone: how much its path tells depends on the way that it came
@@ -39,12 +32,12 @@ func KeepRefusal(o *table.Tx, p auth.Principal, db string, in *merge.DocWrite, f
 	if st, err := o.LoadAny(record.Refusal, id); err != nil || st != nil {
 		return err == nil, err
 	}
-	ok, first, err := table.Spend(o, p.Key(), o.Store.Limits.Refusals, len(doc))
+	ok, first, err := table.Spend(o, p.Key(), o.Store.Rules.Limits.Refusals, len(doc))
 	if err != nil || !ok && !first {
 		return false, err
 	}
 	if !ok {
-		id, doc = door.NewFactID(o.Now), wholeDoc(&merge.DocWrite{ID: in.ID})
+		id, doc = table.NewFactID(o.Now), wholeDoc(&merge.DocWrite{ID: in.ID})
 		f = table.Refused("more of what the key brings is refused than is kept").(*auth.Forbidden)
 	}
 	d := record.Refusal.NewDoc()
@@ -55,7 +48,7 @@ func KeepRefusal(o *table.Tx, p auth.Principal, db string, in *merge.DocWrite, f
 		d.Set("key_id", value.Number(p.Key()))
 	}
 	d.Set("at", value.Time(o.Now))
-	_, err = o.Write(table.Edit{Kind: record.Refusal, Id: id, Is: d})
+	_, err = o.Write(table.Edit{Kind: record.Refusal, ID: id, Is: d})
 	return ok && err == nil, err
 }
 
@@ -105,7 +98,7 @@ func PurgeRefusals(o *table.Tx, ids []record.ID) error {
 // A refused document is kept with its path as the protocol writes it, "_revisions":{"start":3,"ids":["…","…"]}, newest first.
 // The path separates the document's own changes from those that others have made since.
 
-// appendPath adds a path to a document that has other members, as far as a tree may know it.
+// appendPath adds a path to a document that has other members. It adds at most as many revisions as a tree may have.
 func appendPath(doc []byte, path []rev.ID) []byte {
 	if len(path) < 2 {
 		return doc // it is the first, or a new edit
@@ -130,7 +123,7 @@ func pathBefore(doc record.Body) (path []rev.ID) {
 	}
 	revisions := record.Body{Shown: whole[1 : len(whole)-1]}
 	start := table.IntOf(revisions.Member("start"))
-	for i, hash := range keys.Texts(revisions.Member("ids")) {
+	for i, hash := range value.ReadTexts(revisions.Member("ids")) {
 		if rev, ok := rev.Parse(strconv.FormatInt(start-int64(i), 10) + "-" + hash); ok && i > 0 {
 			path = append(path, rev)
 		}
@@ -145,7 +138,7 @@ func baseOfRefused(o *table.Tx, k *record.Kind, st *table.Stored, doc record.Bod
 		if rev == st.Revision {
 			return st.Decode(k)
 		}
-		if d, err := table.KeptDoc(o.View, k, st.Id, rev); err != nil || d != nil {
+		if d, err := table.KeptDoc(o.View, k, st.ID, rev); err != nil || d != nil {
 			return d, err
 		}
 	}

@@ -1,3 +1,16 @@
-// Package keys keeps the api keys and the sessions of peers: it makes and revokes keys, and turns a key and its secret into a
-// Principal. A Ring holds the keys that work in memory, so a request needs no read of the file to be let in.
+// Package keys keeps the api keys of a store, and the sessions by which a centre notices copies of a laptop.
+//
+// A Ring holds the working keys in memory: by public half, with the hash of the secret and the auth.Principal. So a login reads no file.
+// The keys themselves are records (kind api_key). A commit that changes one reloads the ring, and the next request sees the change.
+//
+//	Login                    key, secret → Principal; every wrong pair takes the same time                login.go
+//	Standing, StandingKey    the Principal as its key is now, for work that lasts longer than a request
+//	RevokedNode, RevokedDoor what the laptop or the phone of a revoked key may still bring               login.go, steward.go
+//	AddKey, Keys, RevokeKey  make, list and end keys; a key never makes one that may more than itself    keys.go, scope.go
+//	KeyMark, AwaitKeys       tell a laptop that the keys which work there have changed                   keymark.go
+//	KeyExpiry                when keys end                                                               upkeep.go
+//	Session, SeenSession     the chain of a store's sessions, and where two copies of it part            session.go
+//
+// If the keys cannot be read, no key logs in. The package stores no secret, and slows no guesses: api and sync do that. Which records a
+// principal reads and writes is decided in kv/access.
 package keys

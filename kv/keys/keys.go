@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"doorward/kv/auth"
 	"doorward/kv/codes"
 	"doorward/kv/disk"
@@ -39,7 +37,7 @@ func EachKey(v *table.View, fn func(k auth.Key, hash [sha256.Size]byte)) error {
 	for _, id := range all.Page(nil, 0, all.Len()) {
 		st, err := v.Load(record.APIKey, id)
 		if errors.Is(err, engine.ErrCorrupt) {
-			v.Store.NoteCorrupt(err)
+			v.Store.Damage.Note(err)
 			continue
 		}
 		if err != nil {
@@ -60,11 +58,11 @@ func ReadKey(st *table.Stored) (k auth.Key, hash [sha256.Size]byte, err error) {
 	if err != nil {
 		return k, hash, err
 	}
-	k = auth.Key{ID: st.Id.Int(), Key: d.Text("key"), Name: d.Text("name"), Rate: int(d.Int("rate_limit"))}
+	k = auth.Key{ID: st.ID.Int(), Key: d.Text("key"), Name: d.Text("name"), Rate: int(d.Int("rate_limit"))}
 	if k.Level, err = auth.ParseLevel(d.Text("level")); err != nil {
 		return k, hash, err
 	}
-	for _, text := range Texts(d.Value("permissions")) {
+	for _, text := range value.ReadTexts(d.Value("permissions")) {
 		g, err := auth.ParsePermission(text)
 		if err != nil {
 			return k, hash, err
@@ -78,41 +76,49 @@ func ReadKey(st *table.Stored) (k auth.Key, hash [sha256.Size]byte, err error) {
 	return k, hash, err
 }
 
-// Texts reads a stored list of texts.
-func Texts(v jsontext.Value) (all []string) {
-	d := jsontext.NewDecoder(strings.NewReader(string(v)))
-	for {
-		t, err := d.ReadToken()
-		if err != nil {
-			return all // the end of a valid list
-		}
-		if t.Kind() == '"' {
-			all = append(all, t.String())
-		}
-	}
+// Draw draws the public half of a key: what a client logs in with besides the secret.
+func Draw() string { return "dw_" + codes.Draw() + codes.Draw()[:4] }
+
+// DrawSecret draws a secret of 256 bits.
+func DrawSecret() string {
+	var b [32]byte
+	rand.Read(b[:])
+	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// AddKey makes a key and tells its secret, once. *Forbidden where the key would be larger than p; fault.ByField.
-func (kr *Ring) AddKey(p auth.Principal, spec KeySpec) (k auth.Key, secret string, err error) {
+// keyOf is the key that p asks for. It returns *Forbidden or fault.ByField, but does not look at what the key would see and do.
+func keyOf(p auth.Principal, spec KeySpec) (k auth.Key, err error) {
 	if err := p.Check("admin", "POST"); err != nil {
-		return auth.Key{}, "", err
+		return k, err
 	}
-	k = auth.Key{Key: "dw_" + codes.Make(entry.Draw10()) + codes.Make(entry.Draw10())[:4], Name: strings.TrimSpace(spec.Name),
+	k = auth.Key{Key: Draw(), Name: strings.TrimSpace(spec.Name),
 		Level: spec.Level, Permissions: spec.Permissions, Expires: spec.Expires, Rate: spec.Rate, Node: spec.Node}
-	random := make([]byte, 32)
-	rand.Read(random)
-	secret = base64.RawURLEncoding.EncodeToString(random)
 	if faults := KeyFaults(&k); len(faults) > 0 {
-		return auth.Key{}, "", faults
+		return k, faults
 	}
-	if err := auth.CheckTerm(p, k); err != nil {
+	return k, auth.CheckTerm(p, k)
+}
+
+// CheckAdd returns the *Forbidden or the fault.ByField that AddKey would return now. It makes nothing.
+func CheckAdd(v *table.View, p auth.Principal, spec KeySpec) error {
+	k, err := keyOf(p, spec)
+	if err != nil {
+		return err
+	}
+	return within(v, p, k)
+}
+
+// AddKey makes a key, and returns its secret this once. It returns *Forbidden if the key could do or see more than p, or fault.ByField.
+func (kr *Ring) AddKey(p auth.Principal, spec KeySpec) (k auth.Key, secret string, err error) {
+	if k, err = keyOf(p, spec); err != nil {
 		return auth.Key{}, "", err
 	}
-	if err := kr.tables.Room(disk.Creates); err != nil {
+	secret = DrawSecret()
+	if err := kr.tables.Folder.Room.Check(disk.Creates); err != nil {
 		return auth.Key{}, "", err
 	}
-	err = kr.tables.Do(false, func(o *table.Tx) error {
-		if err := within(o, p, k); err != nil {
+	err = kr.tables.Do(func(o *table.Tx) error {
+		if err := within(o.View, p, k); err != nil {
 			return err
 		}
 		id, _, err := entry.Vacant(o, record.APIKey, record.ID{})
@@ -120,7 +126,7 @@ func (kr *Ring) AddKey(p auth.Principal, spec KeySpec) (k auth.Key, secret strin
 			return err
 		}
 		k.ID = id.Int()
-		_, err = entry.Add(o, p, record.APIKey, entry.NewRecord{Id: id, Made: entry.Finish(p, KeyDoc(&k, sha256.Sum256([]byte(secret))), entry.Moment(o))})
+		_, err = entry.Add(o, p, record.APIKey, entry.NewRecord{ID: id, Made: entry.Finish(p, KeyDoc(&k, sha256.Sum256([]byte(secret))), entry.Moment(o))})
 		return err
 	})
 	if err != nil {
@@ -129,6 +135,7 @@ func (kr *Ring) AddKey(p auth.Principal, spec KeySpec) (k auth.Key, secret strin
 	return k, secret, nil
 }
 
+// KeyFaults finds what is wrong with the fields of a key.
 func KeyFaults(k *auth.Key) (f fault.ByField) {
 	if k.Name == "" {
 		f.Add("name", fault.Blank)
@@ -145,19 +152,12 @@ func KeyFaults(k *auth.Key) (f fault.ByField) {
 	return f
 }
 
-// KeyDoc is the key as a record.
+// KeyDoc returns a key as a record, with the hash of its secret.
 func KeyDoc(k *auth.Key, hash [sha256.Size]byte) *record.Doc {
 	d := record.APIKey.NewDoc()
 	d.Set("name", value.Quote(k.Name))
 	d.Set("level", value.Quote(k.Level.String()))
-	list := []byte{'['}
-	for i, g := range k.Permissions {
-		if i > 0 {
-			list = append(list, ',')
-		}
-		list = append(list, value.Quote(g.String())...)
-	}
-	d.Set("permissions", append(list, ']'))
+	d.Set("permissions", value.Texts(k.PermissionTexts()...))
 	if !k.Expires.IsZero() {
 		d.Set("expires_at", value.Time(k.Expires))
 	}
@@ -172,29 +172,19 @@ func KeyDoc(k *auth.Key, hash [sha256.Size]byte) *record.Doc {
 
 // Keys lists the keys within p, revoked ones too, in order of their ids.
 func (kr *Ring) Keys(p auth.Principal) (keys []auth.Key, err error) {
-	return KeysWithin(kr.tables, p)
-}
-
-// KeysWithin is Keys.
-func KeysWithin(s *table.Set, p auth.Principal) (keys []auth.Key, err error) {
 	if err := p.Check("admin", "GET"); err != nil {
 		return nil, err
 	}
-	err = s.View(func(v *table.View) error {
+	err = kr.tables.View(func(v *table.View) error {
 		var levels error
 		err := EachKey(v, func(k auth.Key, _ [sha256.Size]byte) {
 			ok, err := entry.LevelWithin(v, p, k.Level)
-			if err != nil {
-				levels = err
-			}
+			levels = errors.Join(levels, err)
 			if ok {
 				keys = append(keys, k)
 			}
 		})
-		if err == nil {
-			err = levels
-		}
-		return err
+		return errors.Join(err, levels)
 	})
 	return keys, err
 }
@@ -204,35 +194,25 @@ func (kr *Ring) RevokeKey(p auth.Principal, id int64) error {
 	if err := p.Check("admin", "DELETE"); err != nil {
 		return err
 	}
-	return kr.tables.Do(false, func(o *table.Tx) error {
+	return kr.tables.Do(func(o *table.Tx) error {
 		st, err := o.Load(record.APIKey, record.Int(id))
-		if err != nil {
-			return err
-		}
-		if st == nil {
-			return table.ErrNotFound
+		if err != nil || st == nil {
+			return table.OrNotFound(err)
 		}
 		k, _, err := ReadKey(st)
 		if err != nil {
 			return err
 		}
 		if ok, err := entry.LevelWithin(o.View, p, k.Level); err != nil || !ok {
-			return OrNotFound(err)
+			return table.OrNotFound(err)
 		}
 		if !k.Revoked.IsZero() {
 			return table.ErrNotFound
 		}
-		if err := within(o, p, k); err != nil {
+		if err := within(o.View, p, k); err != nil {
 			return err
 		}
 		_, err = entry.Amend(o, p, record.APIKey, st, func(d *record.Doc) { d.Set("revoked_at", value.Time(o.Now)) })
 		return err
 	})
-}
-
-func OrNotFound(err error) error {
-	if err == nil {
-		return table.ErrNotFound
-	}
-	return err
 }

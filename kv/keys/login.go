@@ -30,6 +30,7 @@ type Ring struct {
 	erasedTimes func() uint64                         // how often erasures were finished since the start
 }
 
+// New makes the ring of a store. keysFor lists the keys that work at a laptop too; erasedTimes counts finished erasures.
 func New(t *table.Set, keysFor func(auth.Principal) ([]int64, error), erasedTimes func() uint64) *Ring {
 	return &Ring{tables: t, keysFor: keysFor, erasedTimes: erasedTimes}
 }
@@ -75,17 +76,17 @@ func (kr *Ring) RevokedNode(key string) (auth.Principal, error) {
 	return l.principal.Revoked(), nil
 }
 
-// StandingKey is the principal of a key that has shown its secret before.
+// StandingKey returns the principal of a key that has shown its secret before.
 func (kr *Ring) StandingKey(key string) (auth.Principal, error) {
 	return kr.Standing(auth.Key{Key: key}.Principal())
 }
 
-// stand judges a key itself.
+// stand returns the principal of a key, unless the key is revoked or expired.
 func (kr *Ring) stand(l login) (auth.Principal, error) {
 	switch {
 	case l.revoked:
 		return auth.Principal{}, table.ErrRevoked
-	case !l.expires.IsZero() && !kr.tables.ClockNow().Before(l.expires):
+	case !l.expires.IsZero() && !kr.tables.Clock.Now().Before(l.expires):
 		return auth.Principal{}, table.ErrBadLogin
 	}
 	return l.principal, nil
@@ -116,7 +117,7 @@ func (kr *Ring) FollowKeys(changes []table.ListChange) {
 func (kr *Ring) reloadLogins() {
 	defer kr.rekeyed.Ring()
 	if err := kr.LoadLogins(); err != nil {
-		kr.tables.NoteCorrupt(err)
+		kr.tables.Damage.Note(err)
 		none := make(map[string]login)
 		kr.logins.Store(&none) // no key logs in while keys cannot be checked
 	}

@@ -12,41 +12,41 @@ import (
 	"doorward/kv/table"
 )
 
-// ErrSession is what no store says of its session.
+// ErrSession says that a message about a session is malformed: no store sends it.
 var ErrSession = errors.New("not a session")
 
-// maxChain is how many unanswered sessions are told. Of more the oldest are left out, not the one that was answered to:
-// then a copy may be noticed where there is none, which costs a lease, but none is missed.
+// maxChain is how many unanswered sessions a store names. If there are more, it leaves out the oldest, but not the one that the peer has
+// answered. The peer may then see a copy where there is none, which costs a lease; it never misses one.
 const maxChain = 32
 
-// Session names this start of the store, and those before back to the last that a peer has answered to (SessionMet), for a peer at
-// contact. It begins with the first such contact: a start without a contact is in no chain. Where a store was copied, two chains
-// leave from one session, or one goes on beside its successor: SeenSession at the peer notices.
+// Session returns the id of this start of the store, and the sessions before it back to the last one that a peer has answered (SessionMet).
+// A session begins with the first contact; a start without contact has none. If the store was copied, two chains go on from one session, or
+// a session goes on beside its successor. SeenSession at the peer notices both.
 func (kr *Ring) Session() (id string, before []string, err error) {
-	if now := kr.tables.Session.Load(); now != nil {
-		return now.Id, now.Before, nil
+	if now := kr.tables.Epochs.Session.Load(); now != nil {
+		return now.ID, now.Before, nil
 	}
-	err = kr.tables.Do(false, func(o *table.Tx) error {
-		if now := kr.tables.Session.Load(); now != nil {
-			id, before = now.Id, now.Before
+	err = kr.tables.Do(func(o *table.Tx) error {
+		if now := kr.tables.Epochs.Session.Load(); now != nil {
+			id, before = now.ID, now.Before
 			return nil
 		}
 		if before, err = sessions(o); err != nil {
 			return err
 		}
 		if before == nil {
-			before = []string{kr.tables.Epoch()}
+			before = []string{kr.tables.Epochs.Present()}
 		}
-		next := &table.Session{Id: ulid.Make().String(), Before: before}
-		o.Put(table.MetaBucket, table.SessionKey, []byte(next.Id+strings.Join(before, "")))
-		o.After(func() { kr.tables.Session.Store(next) })
-		id = next.Id
+		next := &table.Session{ID: ulid.Make().String(), Before: before}
+		o.Put(table.MetaBucket, table.SessionKey, []byte(next.ID+strings.Join(before, "")))
+		o.After(func() { kr.tables.Epochs.Session.Store(next) })
+		id = next.ID
 		return nil
 	})
 	return id, before, err
 }
 
-// sessions are those that the next one is to name.
+// sessions returns the sessions that the next one names as those before it.
 func sessions(o *table.Tx) (chain []string, err error) {
 	row, err := o.Get(table.MetaBucket, table.SessionKey)
 	if err != nil || len(row)%table.UlidLength != 0 {
@@ -61,14 +61,14 @@ func sessions(o *table.Tx) (chain []string, err error) {
 	return chain, nil
 }
 
-// SessionMet notes that a peer has answered to a session: the next one names none before it.
+// SessionMet notes that a peer has answered a session. The next session names only this one as before it.
 func (kr *Ring) SessionMet(id string) error {
-	now := kr.tables.Session.Load()
-	if now == nil || now.Id != id || now.Met.Load() {
+	now := kr.tables.Epochs.Session.Load()
+	if now == nil || now.ID != id || now.Met.Load() {
 		return nil
 	}
-	return kr.tables.Do(false, func(o *table.Tx) error {
-		if kr.tables.Session.Load() == now {
+	return kr.tables.Do(func(o *table.Tx) error {
+		if kr.tables.Epochs.Session.Load() == now {
 			o.Put(table.MetaBucket, table.SessionKey, []byte(id))
 			o.After(func() { now.Met.Store(true) })
 		}
@@ -76,19 +76,19 @@ func (kr *Ring) SessionMet(id string) error {
 	})
 }
 
-// sighting is a session of a peer, as this store was told of it.
+// sighting is a session of a peer that this store has met or was told of.
 type sighting struct {
 	id          string
-	predecessor string // the session before; the epoch, where this is its first
-	outlived    bool   // it was met again after one that names it as its predecessor
+	predecessor string // the session before; the epoch, if this is the first session
+	outlived    bool   // this store met it again after its successor
 }
 
 // keptSightings is how many sessions of a peer are remembered.
 const keptSightings = 100
 
-// SeenSession notes that a node was met in a session, and which were before it, the latest first, and tells whether it has a clone:
-// two copies of it are about, which have gone on from one session, however often either was started before it met anybody. Both
-// copies, and what follows them, are told so until they begin a new epoch. ErrSession.
+// SeenSession notes that this store has met a node in a session, and which sessions were before it, the latest first. clone tells that two
+// copies of the node are in use, which went on from one session, however often each was started before its first contact. Both copies and
+// their successors get this answer until they begin a new epoch. SeenSession returns ErrSession for a malformed message.
 func (kr *Ring) SeenSession(node, id string, before []string) (clone bool, err error) {
 	chain := append([]string{id}, before...)
 	if len(before) < 1 || len(before) > maxChain {
@@ -100,10 +100,7 @@ func (kr *Ring) SeenSession(node, id string, before []string) (clone bool, err e
 		}
 	}
 	key := []byte("sessions/" + node)
-	if err := kr.settleReturned(node, key, chain[len(chain)-1]); err != nil {
-		return false, err
-	}
-	err = kr.tables.Do(false, func(o *table.Tx) error {
+	err = kr.tables.Do(func(o *table.Tx) error {
 		row, err := o.Get(table.MetaBucket, key)
 		if err != nil {
 			return err
@@ -122,25 +119,7 @@ func (kr *Ring) SeenSession(node, id string, before []string) (clone bool, err e
 	return clone, err
 }
 
-// settleReturned settles what waits for a node that goes on in another epoch than before: it may have lost what it had not brought yet.
-func (kr *Ring) settleReturned(node string, key []byte, root string) error {
-	var returned bool
-	err := kr.tables.Do(false, func(o *table.Tx) error { // a store that is stopped says so
-		row, err := o.Get(table.MetaBucket, key)
-		if err != nil {
-			return err
-		}
-		seen, err := parseSightings(row)
-		returned = len(seen) > 0 && !slices.ContainsFunc(seen, func(g sighting) bool { return g.id == root || g.predecessor == root })
-		return err
-	})
-	if err != nil || !returned {
-		return err
-	}
-	return kr.tables.Rules.Returned(kr.tables, ulid.MustParse(node)) // it was read before
-}
-
-// hear adds to what is remembered a meeting with the first of a chain of sessions.
+// hear adds the meeting with the first session of a chain to the sightings.
 func hear(seen []sighting, chain []string) (now []sighting, changed bool) {
 	at := func(id string) int { return slices.IndexFunc(seen, func(g sighting) bool { return g.id == id }) }
 	known := at(chain[0])
@@ -155,7 +134,7 @@ func hear(seen []sighting, chain []string) (now []sighting, changed bool) {
 	return seen[max(0, len(seen)-keptSightings):], changed
 }
 
-// cloned tells whether a session, or one that it goes back to, is where two copies part.
+// cloned tells whether two copies part at this session or at one before it.
 func cloned(seen []sighting, id string) bool {
 	for range seen { // each has one predecessor: a chain is not longer
 		at := slices.IndexFunc(seen, func(g sighting) bool { return g.id == id })

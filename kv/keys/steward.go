@@ -10,14 +10,14 @@ import (
 	"doorward/kv/table"
 )
 
-// The phone of a revoked key hands in what it has kept once more, within a window that its first request opens, so that an answer that
-// is lost can be asked for again. Its facts are flagged for review.
+// The phone of a revoked key may hand in its kept scans once. Its first request opens a window, within which it may repeat the request, for
+// example because the answer was lost. The facts are flagged for review.
 const handInLasts = 10 * time.Minute
 
 func handedIn(key int64) []byte { return []byte("handed_in/" + strconv.FormatInt(key, 10)) }
 
-// RevokedDoor returns the principal of a phone for which Login returned ErrRevoked. It may hand in scans of guests that it has let in, and
-// is told nothing of them. It returns ErrRevoked for a key that is not a door's, and when the phone has handed in before.
+// RevokedDoor returns the principal of a phone for which Login returned ErrRevoked. This principal may hand in scans of guests that the phone
+// has let in, and reads nothing. RevokedDoor returns ErrRevoked for a key that is not a door's, and after the window has closed.
 func (kr *Ring) RevokedDoor(key string, event int64) (p auth.Principal, err error) {
 	l := (*kr.logins.Load())[key]
 	p = l.principal
@@ -25,7 +25,7 @@ func (kr *Ring) RevokedDoor(key string, event int64) (p auth.Principal, err erro
 		return auth.Principal{}, table.ErrRevoked
 	}
 	p = p.Revoked()
-	return p, kr.tables.Do(true, func(o *table.Tx) error {
+	return p, kr.tables.DoAtDoor(func(o *table.Tx) error {
 		row, err := o.Get(table.MetaBucket, handedIn(p.Key()))
 		if err != nil {
 			return err

@@ -6,19 +6,19 @@ import (
 	"doorward/kv/auth"
 )
 
-// KeyExpiry tells of the keys of one class that are not revoked.
+// KeyExpiry says when the keys of one class end. It leaves out revoked keys.
 type KeyExpiry struct {
-	Soonest time.Time // of those that work and will end; zero = none of them will
+	Soonest time.Time // when the first of the working keys ends; zero = none of them ends
 	Name    string    // of the key that ends first
 	Expired int       // how many have ended
 }
 
-// KeyExpiry tells when keys end, those of laptops apart from all others: *Forbidden.
+// KeyExpiry returns when keys end, the keys of laptops apart from all others. It returns *Forbidden.
 func (kr *Ring) KeyExpiry(p auth.Principal) (keys, laptops KeyExpiry, err error) {
 	if err := p.CheckRule(); err != nil {
 		return keys, laptops, err
 	}
-	now := kr.tables.ClockNow()
+	now := kr.tables.Clock.Now()
 	for _, l := range *kr.logins.Load() {
 		of := &keys
 		if l.principal.IsLaptop() {

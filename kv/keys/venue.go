@@ -15,8 +15,12 @@ const (
 	grantNames   = "names"
 )
 
-func VenueOf(d *record.Doc) auth.Venue { return VenueWith(d.Text("node"), Texts(d.Value("grants"))) }
+// VenueOf reads the venue of an api_key or node record.
+func VenueOf(d *record.Doc) auth.Venue {
+	return VenueWith(d.Text("node"), value.ReadTexts(d.Value("grants")))
+}
 
+// VenueWith returns the venue of a laptop with these grants.
 func VenueWith(node string, grants []string) auth.Venue {
 	return auth.Venue{Node: node, Finance: slices.Contains(grants, grantFinance), Mirror: slices.Contains(grants, grantMirror),
 		Names: slices.Contains(grants, grantNames)}
@@ -30,6 +34,7 @@ func setVenue(d *record.Doc, n auth.Venue) {
 	d.Set("grants", value.Texts(GrantsOf(n)...))
 }
 
+// GrantsOf lists the grants of a venue, as records have them.
 func GrantsOf(n auth.Venue) (grants []string) {
 	for _, g := range []struct {
 		name string

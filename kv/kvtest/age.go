@@ -11,7 +11,7 @@ import (
 	"doorward/kv/table"
 )
 
-// Advance gives a folder's store, which nobody has open, a format that this version does not know yet.
+// Advance gives a folder's closed store a format that this version does not know.
 func Advance(t testing.TB, dir string) {
 	t.Helper()
 	stamp(t, dir, 100)

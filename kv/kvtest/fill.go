@@ -11,8 +11,8 @@ import (
 	"doorward/kv/table"
 )
 
-// Fill writes n records of a kind as an import does, one batch after the other: those whose ids the store gives have them in the
-// order of i, so that what is made of a seed is the same each time. body is the JSON of each.
+// Fill writes n records of a kind as an import does, one batch after the other. The store gives ids in the order of i, so a seed makes the
+// same records each time. body is the JSON of each.
 func Fill(t testing.TB, s *kv.Store, k *record.Kind, n int, body func(i int) string) {
 	t.Helper()
 	for from := 0; from < n; from += table.MaxRows {

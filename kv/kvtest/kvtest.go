@@ -43,8 +43,14 @@ func Create(t testing.TB, s *kv.Store, k *record.Kind, body string) int64 {
 	return r.ID.Int()
 }
 
+// failer is a test, or one that draws: *rapid.T is no testing.TB.
+type failer interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
 // Parse reads a body of the admin surface; a ticket's is the writer's form.
-func Parse(t testing.TB, k *record.Kind, body string, create bool) *record.Patch {
+func Parse(t failer, k *record.Kind, body string, create bool) *record.Patch {
 	t.Helper()
 	if k == record.Ticket {
 		k = record.TicketForm

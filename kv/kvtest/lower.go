@@ -1,7 +1,7 @@
 package kvtest
 
-// Lower makes the ASCII letters of a text small, where they stand. The race detector leaves it alone: nobody else has the text, and
-// to look at each byte of large files takes it minutes.
+// Lower makes the ASCII letters of a text small, in place. The race detector skips it: only the caller has the text, and checking each
+// byte of large files takes minutes.
 //
 //go:norace
 func Lower(text []byte) []byte {

@@ -1,3 +1,15 @@
-// Package laptop is a laptop's own side of its centre: joining, what the centre takes and gives, the leases it spends, the mirror of another
-// system that it feeds, and the events that it hands back.
+// Package laptop is a laptop's own side of its centre. It promises that a laptop without a connection keeps serving its doors, and that
+// nothing which only this laptop has is removed from its file.
+//
+//	Join, NoteUpstream      which centre the store has, and what that takes            upstream.go
+//	TakeLease               ids that the centre has leased to this store               lease.go
+//	ReadyEvents, InProgress which doors it can serve, and which it serves now          events.go
+//	Held, Release, Leave    records that the centre keeps leave the file, without      release.go, refuse.go
+//	                        a tombstone, after the centre has all changes of them
+//	TakeBack                a refused revision is replaced by what the centre has      takeback.go
+//	Mirror                  records pulled from another server; only at a centre       mirror.go
+//
+// Each operation is one call of the laptop's loop (sync/venue) or of a pull (api/pull), and runs in transactions of bounded size. The loop
+// decides when: this package sends nothing over the network, and does not know whether the centre is reached. The centre's side is
+// kv/office.
 package laptop

@@ -11,8 +11,8 @@ import (
 	"doorward/kv/table"
 )
 
-// TakeLease keeps a range that the centre has leased to this store's epoch. One that is kept already, or of which ids are used, is
-// not taken twice.
+// TakeLease keeps a range of ids that the centre has leased to this store. It returns *Conflict if the range, or a later one, was taken
+// before.
 func (lp *Laptop) TakeLease(p auth.Principal, l office.Lease) error {
 	if err := p.CheckWhole(); err != nil {
 		return err
@@ -20,7 +20,7 @@ func (lp *Laptop) TakeLease(p auth.Principal, l office.Lease) error {
 	if l.From < 1 || l.To < l.From || l.To >= record.FirstDrawn || table.LeaseSize(l.Kind) == 0 {
 		return fmt.Errorf("%w: a lease from %d to %d", table.ErrNotFound, l.From, l.To)
 	}
-	return lp.tables.Do(false, func(o *table.Tx) error {
+	return lp.tables.Do(func(o *table.Tx) error {
 		last, err := o.Get(table.LeaseBucket, []byte{table.LeaseLast, l.Kind.Number})
 		if err != nil {
 			return err
@@ -34,9 +34,9 @@ func (lp *Laptop) TakeLease(p auth.Principal, l office.Lease) error {
 	})
 }
 
-// LeasesWanted are the kinds of which less than half a range is left, for a store that may write them: what to ask the centre for.
+// LeasesWanted lists the kinds of which this store asks the centre for ids, because at most half a range is left.
 func (lp *Laptop) LeasesWanted(p auth.Principal) (kinds []*record.Kind, err error) {
-	if err := p.CheckWhole(); err != nil || !lp.tables.IsLeaf() {
+	if err := p.CheckWhole(); err != nil || !lp.tables.Identity.IsLeaf() {
 		return nil, err
 	}
 	err = lp.tables.View(func(v *table.View) error {

@@ -18,14 +18,17 @@ import (
 	"doorward/kv/table"
 )
 
-// ErrMirrorAtCentre is a laptop that shall be the mirror of another server.
+// Mirror keeps the records of another server in this store: a pull reads them there and writes them here.
+type Mirror struct{ tables *table.Set }
+
+// ErrMirrorAtCentre says that a laptop cannot pull from another server.
 var ErrMirrorAtCentre = errors.New("this folder has joined a centre: pull at the centre")
 
-// Mirror says what a store's records are pulled from, and how far that has come.
-type Mirror struct {
+// MirrorSource is the server that records are pulled from, and how far the pull has come.
+type MirrorSource struct {
 	Source string               `json:"source"`          // the address
-	Key    string               `json:"key"`             // that reads there: another one may see other records
-	Since  map[string]time.Time `json:"since,omitempty"` // by kind, from when on changes are read; none = everything is
+	Key    string               `json:"key"`             // the key that reads there; another key may see other records
+	Since  map[string]time.Time `json:"since,omitempty"` // by kind, the time after which the next pull reads changes; without it the pull reads all records
 }
 
 // pulled is what a store keeps of a record that it has pulled: the revision that the pull left, and a hash of what was pulled. The
@@ -35,17 +38,18 @@ type pulled struct {
 	Sum      [16]byte
 }
 
-// mirrorKey is the key of the Mirror itself; those of records begin with a kind's number, which is never 0.
+// mirrorKey is the key of the MirrorSource; the keys of records begin with a kind's number, which is never 0.
 var mirrorKey = []byte{0}
 
 func pulledKey(k *record.Kind, id record.ID) []byte { return k.AppendID([]byte{k.Number}, id) }
 
-// Mirror tells what the store's records are pulled from; ok is false where none was ever pulled. ErrMirrorAtCentre, *Forbidden.
-func (lp *Laptop) Mirror(p auth.Principal) (m Mirror, ok bool, err error) {
-	if err := lp.mayMirror(p); err != nil {
-		return Mirror{}, false, err
+// Source returns the server that records are pulled from. ok is false if none were ever pulled. It returns ErrMirrorAtCentre or
+// *Forbidden.
+func (mr *Mirror) Source(p auth.Principal) (m MirrorSource, ok bool, err error) {
+	if err := mr.mayPull(p); err != nil {
+		return m, false, err
 	}
-	err = lp.tables.View(func(v *table.View) error {
+	err = mr.tables.View(func(v *table.View) error {
 		row, err := v.Get(table.MirrorBucket, mirrorKey)
 		if err == nil && row != nil && json.Unmarshal(row, &m) != nil {
 			err = fmt.Errorf("%w: mirror", engine.ErrCorrupt)
@@ -56,34 +60,34 @@ func (lp *Laptop) Mirror(p auth.Principal) (m Mirror, ok bool, err error) {
 	return m, ok, err
 }
 
-// NoteMirror keeps what the store's records are pulled from. ErrMirrorAtCentre, *Forbidden.
-func (lp *Laptop) NoteMirror(p auth.Principal, m Mirror) error {
-	if err := lp.mayMirror(p); err != nil {
+// SetSource stores the server that records are pulled from. It returns ErrMirrorAtCentre or *Forbidden.
+func (mr *Mirror) SetSource(p auth.Principal, m MirrorSource) error {
+	if err := mr.mayPull(p); err != nil {
 		return err
 	}
 	row, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}
-	return lp.tables.Do(false, func(o *table.Tx) error {
+	return mr.tables.Do(func(o *table.Tx) error {
 		o.Put(table.MirrorBucket, mirrorKey, row)
 		return nil
 	})
 }
 
-func (lp *Laptop) mayMirror(p auth.Principal) error {
-	if lp.tables.IsLeaf() {
+func (mr *Mirror) mayPull(p auth.Principal) error {
+	if mr.tables.Identity.IsLeaf() {
 		return ErrMirrorAtCentre
 	}
 	return p.CheckWhole()
 }
 
 // Pulled lists the records of a kind that were pulled and are still here, in id order.
-func (lp *Laptop) Pulled(p auth.Principal, k *record.Kind) (ids []int64, err error) {
-	if err := lp.mayMirror(p); err != nil {
+func (mr *Mirror) Pulled(p auth.Principal, k *record.Kind) (ids []int64, err error) {
+	if err := mr.mayPull(p); err != nil {
 		return nil, err
 	}
-	err = lp.tables.EachRow(table.MirrorBucket, []byte{k.Number}, func(v *table.View, key, _ []byte) error {
+	err = mr.tables.EachRow(table.MirrorBucket, []byte{k.Number}, func(v *table.View, key, _ []byte) error {
 		id, _ := k.KeyID(key[1:])
 		st, err := v.Load(k, id)
 		if err == nil && st != nil {
@@ -94,15 +98,15 @@ func (lp *Laptop) Pulled(p auth.Principal, k *record.Kind) (ids []int64, err err
 	return ids, err
 }
 
-// Pull writes up to MaxRows rows as another server has them, each under the row's own id, which may be any: a bad one is rejected
-// and blocks none. A record that is here and was not pulled, or was changed or deleted since it was, stays as it is: Kept, unless it
-// says the same. dryRun decides all and writes nothing; its rows do not see each other. ErrMirrorAtCentre, *Forbidden.
-func (lp *Laptop) Pull(p auth.Principal, rows []entry.Row, dryRun bool) ([]desk.RowResult, error) {
-	if err := lp.mayMirror(p); err != nil {
+// Pull writes up to MaxRows rows as another server has them, each under the row's own id. A bad row is rejected and blocks no other.
+// A record that is here stays as it is if it was not pulled, or was changed or deleted since: the result is Kept, unless the record
+// says the same. dryRun decides all and writes nothing; its rows do not see each other. Pull returns ErrMirrorAtCentre or *Forbidden.
+func (mr *Mirror) Pull(p auth.Principal, rows []entry.Row, dryRun bool) ([]desk.RowResult, error) {
+	if err := mr.mayPull(p); err != nil {
 		return nil, err
 	}
 	author := p.Unsigned() // as with imports
-	return desk.EachAlone(lp.tables, rows, dryRun, func(row entry.Row) func(*table.Tx) (desk.RowResult, error) {
+	return desk.EachAlone(mr.tables, rows, dryRun, func(row entry.Row) func(*table.Tx) (desk.RowResult, error) {
 		sum := sumOf(row.Patch)
 		return func(o *table.Tx) (desk.RowResult, error) { return pull(o, author, row, sum) }
 	})
@@ -121,10 +125,10 @@ func sumOf(p *record.Patch) (sum [16]byte) {
 	return sum
 }
 
-// pull makes or changes the record of one row, unless it is to be kept.
+// pull makes or changes the record of one row, or keeps it.
 func pull(o *table.Tx, p auth.Principal, row entry.Row, sum [16]byte) (desk.RowResult, error) {
 	k := row.Kind
-	if k.ULID || k == record.Ticket || row.ID.IsZero() {
+	if k.ULID || entry.WrittenAs(k) == record.Ticket || row.ID.IsZero() {
 		return desk.RowResult{}, table.ErrNotFound
 	}
 	if err := entry.MayCreate(p, k); err != nil {
@@ -148,7 +152,7 @@ func pull(o *table.Tx, p auth.Principal, row entry.Row, sum [16]byte) (desk.RowR
 	seq := o.State.Seq
 	in := entry.Prepare(o.Store, row.Patch)
 	st := before
-	for range 2 { // a kind's rules date the change by our day: the second time the source's date is laid over that
+	for range 2 { // the rules of some kinds set a date to today; the second update sets the date of the source
 		if st, err = desk.Update(o, p, k, st, in); err != nil {
 			return desk.RowResult{}, err
 		}
@@ -160,13 +164,13 @@ func pull(o *table.Tx, p auth.Principal, row entry.Row, sum [16]byte) (desk.RowR
 	return desk.RowResult{Fate: desk.Updated, ID: row.ID}, nil
 }
 
-// pulledAs is what was pulled before, nil for nothing, and what is now.
+// pulledAs is the mark of an earlier pull, nil = none, and the hash of what is pulled now.
 type pulledAs struct {
 	before *pulled
 	sum    [16]byte
 }
 
-// pullNew makes a record, unless one that was pulled, or any that was erased, is gone here.
+// pullNew makes a record. It returns Kept for a record that was pulled and then deleted here, and for one that was erased.
 func pullNew(o *table.Tx, p auth.Principal, row entry.Row, as pulledAs) (desk.RowResult, error) {
 	erased, err := table.IsErased(o.View, row.Kind, row.ID)
 	if err != nil {
@@ -183,7 +187,8 @@ func pullNew(o *table.Tx, p auth.Principal, row entry.Row, as pulledAs) (desk.Ro
 	return desk.RowResult{Fate: desk.Created, ID: row.ID}, nil
 }
 
-// pullOver leaves a record that is not as a pull has left it as it is. One that says the same counts as pulled from then on.
+// pullOver keeps a record that was changed since it was pulled, or was never pulled. If it says the same as the row, it counts as
+// pulled from now on.
 func pullOver(o *table.Tx, row entry.Row, before *table.Stored, sum [16]byte) (desk.RowResult, error) {
 	is, err := before.Decode(row.Kind)
 	if err != nil {
@@ -198,7 +203,7 @@ func pullOver(o *table.Tx, row entry.Row, before *table.Stored, sum [16]byte) (d
 }
 
 func notePulled(o *table.Tx, k *record.Kind, st *table.Stored, sum [16]byte) {
-	o.Put(table.MirrorBucket, pulledKey(k, st.Id), appendPulled(&pulled{st.Revision, sum}))
+	o.Put(table.MirrorBucket, pulledKey(k, st.ID), appendPulled(&pulled{st.Revision, sum}))
 }
 
 func appendPulled(p *pulled) []byte {
@@ -206,7 +211,7 @@ func appendPulled(p *pulled) []byte {
 	return slices.Concat(row, p.revision.Hash[:], p.Sum[:])
 }
 
-// pulled answers what is kept of a record that was pulled; nil where it was not.
+// LoadPulled reads the mark of a record that was pulled; nil = it was not pulled.
 func LoadPulled(v *table.View, k *record.Kind, id record.ID) (*pulled, error) {
 	row, err := v.Get(table.MirrorBucket, pulledKey(k, id))
 	if err != nil || row == nil {
@@ -226,10 +231,10 @@ func parsePulled(row []byte) (*pulled, error) {
 	return p, nil
 }
 
-// ForgetPulled takes away what is known of the content of a record that is deleted. That it was pulled stays known.
+// ForgetPulled removes the hash of a deleted record's content. The mark that it was pulled stays.
 func ForgetPulled(o *table.Tx, k *record.Kind, id record.ID) {
 	if row, err := o.Get(table.MirrorBucket, pulledKey(k, id)); err == nil && row == nil {
-		return // what cannot be read is forgotten too
+		return // a row that cannot be read is overwritten too
 	}
 	o.Put(table.MirrorBucket, pulledKey(k, id), appendPulled(&pulled{}))
 }
@@ -237,7 +242,7 @@ func ForgetPulled(o *table.Tx, k *record.Kind, id record.ID) {
 // VerifyMirror checks a row of the bucket.
 func VerifyMirror(key, value []byte) error {
 	if len(key) == 1 && key[0] == mirrorKey[0] {
-		var m Mirror
+		var m MirrorSource
 		if json.Unmarshal(value, &m) != nil {
 			return engine.ErrCorrupt
 		}

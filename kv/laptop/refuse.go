@@ -9,9 +9,8 @@ import (
 	"doorward/kv/table"
 )
 
-// ReleaseRefusals takes out of the file what was refused in a database of records that is dropped for good, settled or not: what it is
-// about is not here any more. What is about a record in one of the databases that are kept stays. *Forbidden, ErrNotFound for a name
-// that is no database of records.
+// ReleaseRefusals removes the refusals of a database of records that is dropped for good, decided or not, because their records are gone. A
+// refusal about a record in one of the kept databases stays. It returns *Forbidden, or ErrNotFound if the name is no database of records.
 func (lp *Laptop) ReleaseRefusals(p auth.Principal, name string, kept ...string) error {
 	h, err := newHandover(p, name, kept)
 	if err != nil {
@@ -28,13 +27,13 @@ func (lp *Laptop) ReleaseRefusals(p auth.Principal, name string, kept ...string)
 	})
 	for some := range slices.Chunk(ids, table.MaxRows) {
 		if err == nil {
-			err = lp.tables.Do(false, func(o *table.Tx) error { return inbox.PurgeRefusals(o, some) })
+			err = lp.tables.Do(func(o *table.Tx) error { return inbox.PurgeRefusals(o, some) })
 		}
 	}
 	return err
 }
 
-// goesWith tells whether a refusal is about what a database held.
+// goesWith tells whether a refusal goes with a database that is dropped.
 func goesWith(v *table.View, h *handover, id record.ID, row []byte) (bool, error) {
 	st, err := table.ListedRow(v, record.Refusal, id, row)
 	if err != nil || st == nil {

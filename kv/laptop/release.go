@@ -1,12 +1,12 @@
 package laptop
 
 import (
+	"doorward/kv/idempotency"
 	"encoding/binary"
 	"math"
 	"slices"
 
 	"doorward/kv/auth"
-	"doorward/kv/desk"
 	"doorward/kv/engine"
 	"doorward/kv/merge"
 	"doorward/kv/record"
@@ -42,18 +42,15 @@ func (lp *Laptop) Release(p auth.Principal, name string, upto uint64, kept ...st
 	if err != nil {
 		return err
 	}
-	if err := desk.HushAnswers(lp.tables, h.scope, func(_ *record.Kind, st *table.Stored) bool { return st.Seq <= upto && !h.keeps(st) }); err != nil {
+	if err := idempotency.Redact(lp.tables, h.scope, func(_ *record.Kind, st *table.Stored) bool { return st.Seq <= upto && !h.keeps(st) }); err != nil {
 		return err
 	}
 	for from := uint64(0); ; {
-		steps := []table.Step{{Run: func(o *table.Tx) (err error) {
+		err := lp.tables.DoEach([]table.Step{{Run: func(o *table.Tx) (err error) {
 			from, err = releaseSome(o, h, from, upto)
 			return err
-		}}}
-		if err := lp.tables.DoAll(steps); err != nil {
-			return err
-		}
-		if err := steps[0].Err; err != nil || from == 0 {
+		}}})
+		if err != nil || from == 0 {
 			return err
 		}
 	}
@@ -86,13 +83,13 @@ func newHandover(p auth.Principal, name string, kept []string) (h *handover, err
 // keeps tells whether a record is in a database that is kept.
 func (h *handover) keeps(st *table.Stored) bool { return slices.ContainsFunc(h.kept, st.In) }
 
-// released is a row of a database's log, and the record that it is about; nil where that has left, or is of an unknown kind.
+// released is a row of a database's log and its record; st is nil if the record has left the database, or is of an unknown kind.
 type released struct {
 	table.ScopeChange
 	st *table.Stored
 }
 
-// releasable reads a row of the database's log; nil for one of a record that stays.
+// releasable reads a row of the database's log. It returns nil for a record that stays.
 func releasable(v *table.View, h *handover, key, row []byte) (r *released, err error) {
 	if len(key) != len(h.prefix)+8 {
 		return nil, engine.ErrCorrupt
@@ -111,8 +108,8 @@ func releasable(v *table.View, h *handover, key, row []byte) (r *released, err e
 	return r, nil
 }
 
-// Leave takes out of the file those of some documents that are still in a database of records, without a tombstone: elsewhere they
-// have left it. One that has changed after a sequence is held back.
+// Leave removes documents from the file that have left a database of records at the centre. It writes no tombstone. It does not remove a
+// document that has changed after the sequence upto, and then returns held.
 func (lp *Laptop) Leave(p auth.Principal, name string, ids []string, upto uint64) (held bool, err error) {
 	if err := p.CheckWhole(); err != nil {
 		return false, err
@@ -125,11 +122,11 @@ func (lp *Laptop) Leave(p auth.Principal, name string, ids []string, upto uint64
 	for _, id := range ids {
 		gone[id] = true
 	}
-	if err := desk.HushAnswers(lp.tables, scope, func(k *record.Kind, st *table.Stored) bool { return gone[k.DocID(st.Id)] && st.Seq <= upto }); err != nil {
+	if err := idempotency.Redact(lp.tables, scope, func(k *record.Kind, st *table.Stored) bool { return gone[k.DocID(st.ID)] && st.Seq <= upto }); err != nil {
 		return false, err
 	}
 	for some := range slices.Chunk(ids, table.MaxRows) {
-		steps := []table.Step{{Run: func(o *table.Tx) error {
+		err := lp.tables.DoEach([]table.Step{{Run: func(o *table.Tx) error {
 			for _, id := range some {
 				late, err := leave(o, scope, id, upto)
 				if err != nil {
@@ -138,11 +135,8 @@ func (lp *Laptop) Leave(p auth.Principal, name string, ids []string, upto uint64
 				held = held || late
 			}
 			return nil
-		}}}
-		if err := lp.tables.DoAll(steps); err != nil {
-			return held, err
-		}
-		if err := steps[0].Err; err != nil {
+		}}})
+		if err != nil {
 			return held, err
 		}
 	}
@@ -198,11 +192,11 @@ func releaseSome(o *table.Tx, h *handover, from, upto uint64) (next uint64, err 
 	return next, nil
 }
 
-// releaseOne takes out of the file what a row of a scope's log is about, and the row.
+// releaseOne removes the record or document of one row of a scope's log, and the row.
 func releaseOne(o *table.Tx, scope scopes.Scope, r *released) error {
 	switch {
 	case r.Doc != "":
-		return merge.PurgeOpaque(o, scope, r.Doc)
+		return table.PurgeOpaque(o, scope, r.Doc)
 	case r.Removed:
 		o.Delete(table.ScopeLogBucket, table.ScopeSeqKey(nil, scope, r.Seq))
 		o.Delete(table.LeftBucket, table.LeftKey(r.Kind, r.ID, scope))

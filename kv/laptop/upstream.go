@@ -14,21 +14,23 @@ import (
 	"doorward/kv/table"
 )
 
-// ErrOtherRealm is a store that has records of its own and shall join another congregation's.
+// ErrOtherRealm says that a store with records cannot join another congregation.
 var ErrOtherRealm = errors.New("the folder holds records of another congregation: export them, join with an empty folder, and import them there")
 
 // Laptop is a laptop's own side of its centre.
 type Laptop struct {
+	Mirror   *Mirror // of another server's records, at a centre
 	tables   *table.Set
 	venues   *office.Desk
-	eraseNow func() bool // carries out the erasures that are begun
+	eraseNow func() bool // carries out the pending erasures
 }
 
+// New makes the laptop's side of a store.
 func New(t *table.Set, venues *office.Desk, eraseNow func() bool) *Laptop {
-	return &Laptop{tables: t, venues: venues, eraseNow: eraseNow}
+	return &Laptop{Mirror: &Mirror{t}, tables: t, venues: venues, eraseNow: eraseNow}
 }
 
-// Upstream tells which centre the store has joined; ok is false where it has joined none.
+// Upstream returns the centre that the store has joined; ok is false if it has joined none.
 func (lp *Laptop) Upstream() (u table.Upstream, ok bool, err error) {
 	err = lp.tables.View(func(v *table.View) error {
 		u, err = table.ReadUpstream(v)
@@ -45,9 +47,9 @@ func (lp *Laptop) Join(p auth.Principal, u table.Upstream, c office.Credential) 
 	if err := p.CheckWhole(); err != nil {
 		return err
 	}
-	err := lp.tables.Do(false, func(o *table.Tx) error {
-		f := lp.tables.Identity.Family.Load()
-		u.Unkeyed = len(c.CodeKey) == 0 && (c.Realm != f.Realm || lp.tables.IsUnkeyed())
+	err := lp.tables.Do(func(o *table.Tx) error {
+		f := lp.tables.Identity.Family()
+		u.Unkeyed = len(c.CodeKey) == 0 && (c.Realm != f.Realm || lp.tables.Identity.IsUnkeyed())
 		if c.Realm != f.Realm {
 			if err := enterRealm(o); err != nil {
 				return err
@@ -57,17 +59,17 @@ func (lp *Laptop) Join(p auth.Principal, u table.Upstream, c office.Credential) 
 			c.CodeKey = f.CodeKey
 		}
 		if !bytes.Equal(c.CodeKey, f.CodeKey) {
-			if err := merge.EraseAnew(o); err != nil {
+			if err := merge.RequeueErasures(o); err != nil {
 				return err
 			}
 		}
 		putFamily(o, &table.Family{Realm: c.Realm, CodeKey: c.CodeKey})
 		o.Put(table.MetaBucket, table.CentreKey, []byte(u.Node))
-		o.After(func() { lp.tables.CentreID.Store(&u.Node) })
+		o.After(func() { lp.tables.Identity.SetCentre(u.Node) })
 		return putUpstream(o, u)
 	})
 	if err == nil && lp.tables.Recalls.Any.Load() {
-		lp.eraseNow() // what fails is logged, hidden, and tried again
+		lp.eraseNow() // it logs a failure, redacts the person, and tries again
 	}
 	return err
 }
@@ -78,15 +80,15 @@ func (lp *Laptop) CodeKey(p auth.Principal) ([]byte, error) {
 	switch {
 	case !p.IsOperator():
 		return nil, &auth.Forbidden{CurrentScopes: []string{}, Reason: "the key that codes are hashed with is given to laptops that are enrolled, and to no other key"}
-	case lp.tables.IsUnkeyed():
+	case lp.tables.Identity.IsUnkeyed():
 		return nil, nil
 	}
-	return bytes.Clone(lp.tables.Identity.Family.Load().CodeKey), nil
+	return bytes.Clone(lp.tables.Identity.Family().CodeKey), nil
 }
 
 // MayJoin returns nil if Join would take the store into a realm.
 func (lp *Laptop) MayJoin(realm string) error {
-	if realm == lp.tables.Realm() {
+	if realm == lp.tables.Identity.Realm() {
 		return nil
 	}
 	return lp.tables.View(func(v *table.View) error { return isVacant(v) })
@@ -95,7 +97,7 @@ func (lp *Laptop) MayJoin(realm string) error {
 // NoteUpstream keeps what the store has learnt about its centre. It returns ErrNotFound if the store has joined another centre
 // since.
 func (lp *Laptop) NoteUpstream(u table.Upstream) error {
-	return lp.tables.Do(false, func(o *table.Tx) error {
+	return lp.tables.Do(func(o *table.Tx) error {
 		now, err := table.ReadUpstream(o.View)
 		if err == nil && now.Key != u.Key {
 			err = table.ErrNotFound
@@ -111,7 +113,7 @@ func putUpstream(o *table.Tx, u table.Upstream) error {
 	row, err := json.Marshal(u)
 	if err == nil {
 		o.Put(table.MetaBucket, table.UpstreamKey, row)
-		o.After(func() { o.Store.Joined.Store(&u) })
+		o.After(func() { o.Store.Identity.SetUpstream(&u) })
 	}
 	return err
 }
@@ -128,7 +130,7 @@ func putFamily(o *table.Tx, f *table.Family) {
 	o.Put(table.MetaBucket, table.RealmKey, []byte(f.Realm))
 	o.Put(table.MetaBucket, table.CodeKey, f.CodeKey)
 	o.After(func() {
-		o.Store.Identity.Family.Store(f)
+		o.Store.Identity.SetFamily(f)
 	})
 }
 
@@ -170,7 +172,7 @@ func isVacant(v *table.View) error {
 
 // moveKeys gives the keys that were made here ids that the centre does not give to its own keys.
 func moveKeys(o *table.Tx) error {
-	for _, id := range table.IdsOf(o.View, record.APIKey) {
+	for _, id := range table.IDsOf(o.View, record.APIKey) {
 		st, err := o.Load(record.APIKey, id)
 		if err != nil {
 			return err
@@ -186,7 +188,7 @@ func moveKeys(o *table.Tx) error {
 			return err
 		}
 		drawn := record.Int(record.FirstDrawn + rand.Int64N(record.MaxID+1-record.FirstDrawn))
-		if _, err := o.Write(table.Edit{Kind: record.APIKey, Id: drawn, Is: d}); err != nil {
+		if _, err := o.Write(table.Edit{Kind: record.APIKey, ID: drawn, Is: d}); err != nil {
 			return err
 		}
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
-	"doorward/kv/door"
+	"doorward/kv/admission"
 	"doorward/kv/entry"
 	"doorward/kv/ledger"
 	"doorward/kv/record"
@@ -14,40 +14,32 @@ import (
 	"doorward/kv/table"
 )
 
-// Adoption makes a record what its tree says after revisions have come from elsewhere.
+// Adoption is an arrival while it is stored: the record becomes what its tree says.
 type Adoption struct {
 	*Arrival
-	fresh map[rev.ID]*fresh // bodies that have just come or been made
-	next  *table.Stored
-	Was   *record.Doc        // before, if it was live
-	is    *record.Doc        // nil: deleted
-	found table.ReadyLookups // what is will be found by
-	mixed bool               // several leaves have become one
+	fresh map[rev.ID]content // of the revisions that have just come or been made
+	next  *table.Stored      // the record as it will be stored
+	Was   *record.Doc        // the record before; nil = there was none, or it was deleted
+	is    *record.Doc        // the record after; nil = deleted
+	found table.ReadyLookups // of is
+	mixed bool               // branches were merged
 }
 
-// fresh is a body that is not stored yet.
-type fresh struct {
-	doc     *record.Doc
-	body    record.Body        // of doc
-	ready   table.ReadyLookups // of doc
-	foreign bool
-}
-
-// Receive adopts what another store has made, and makes one of what was made twice.
+// Receive stores a revision that another store has made. If the record was made at two places, Receive merges the two.
 func Receive(o *table.Tx, a *Arrival) error {
-	complete(o, a)
+	setDefaults(o, a)
 	ad, err := graft(o, a)
 	if err != nil {
 		return err
 	}
-	if err := joinTwins(o, ad); err != nil {
+	if err := joinDuplicates(o, ad); err != nil {
 		return err
 	}
-	return followParts(o, ad)
+	return updateParts(o, ad)
 }
 
-// complete gives a record what replies always show. Our own servers' never lack it; other programs may speak the protocol, too.
-func complete(o *table.Tx, a *Arrival) {
+// setDefaults sets the fields that replies always show. Doorward's own servers send them; other programs may not.
+func setDefaults(o *table.Tx, a *Arrival) {
 	if a.Doc == nil {
 		return
 	}
@@ -60,7 +52,7 @@ func complete(o *table.Tx, a *Arrival) {
 	}
 }
 
-// Adopt is receive for what passed the rules of /v1, which let nobody make a thing twice.
+// Adopt stores a revision of a key. It is Receive without the merge of duplicates, which the rules of /v1 refuse before.
 func Adopt(o *table.Tx, a *Arrival) (*table.Stored, error) {
 	ad, err := graft(o, a)
 	if err != nil {
@@ -69,9 +61,10 @@ func Adopt(o *table.Tx, a *Arrival) (*table.Stored, error) {
 	return ad.next, nil
 }
 
-// adoption grafts an arrival and stores what follows: the winner is the record, the losers' bodies are kept.
+// graft adds the revision to the record's tree, merges the branches, and stores the result: the winner is the record, and the
+// bodies of the losers are kept.
 func graft(o *table.Tx, a *Arrival) (*Adoption, error) {
-	ad := &Adoption{Arrival: a, fresh: map[rev.ID]*fresh{}}
+	ad := &Adoption{Arrival: a, fresh: map[rev.ID]content{}}
 	if err := listBrought(o, a); err != nil {
 		return nil, err
 	}
@@ -81,13 +74,8 @@ func graft(o *table.Tx, a *Arrival) (*Adoption, error) {
 	if _, err := a.Tree.Graft(a.Path, a.Node); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDocument, err)
 	}
-	switch {
-	case a.late:
-		if err := unnameLate(o, ad); err != nil {
-			return nil, err
-		}
-	case a.Doc != nil:
-		ad.fresh[a.Path[0]] = &fresh{a.Doc, a.body, a.ready, a.foreign}
+	if a.Doc != nil {
+		ad.fresh[a.Path[0]] = a.content
 	}
 	if a.Before != nil && !a.Before.Deleted {
 		var err error
@@ -101,10 +89,10 @@ func graft(o *table.Tx, a *Arrival) (*Adoption, error) {
 	return ad, CarryOut(o, ad)
 }
 
-// CarryOut stores an adoption.
+// CarryOut stores an adoption: the record, its tree, its kept bodies, its lookups and its rows in the logs.
 func CarryOut(o *table.Tx, ad *Adoption) error {
-	o.State.Use(ad.Kind, ad.Id)
-	ad.next = &table.Stored{Id: ad.Id, Header: table.Header{Version: ad.Kind.Version}}
+	o.State.Use(ad.Kind, ad.ID)
+	ad.next = &table.Stored{ID: ad.ID, Header: table.Header{Version: ad.Kind.Version}}
 	dropped := table.Shape(ad.next, &ad.Tree)
 	if err := chooseBody(o, ad); err != nil {
 		return err
@@ -112,14 +100,12 @@ func CarryOut(o *table.Tx, ad *Adoption) error {
 	if err := keepLosers(o, ad); err != nil {
 		return err
 	}
-	for _, rev := range dropped {
-		o.Delete(table.BodyBucket, table.BodyKey(ad.Kind, ad.Id, rev))
-	}
+	table.DropBodies(o, ad.Kind, ad.ID, dropped)
 	if ad.Kind.Fact {
 		return placeFact(o, ad)
 	}
 	if ad.Before != nil || ad.Tree.Len() > 1 || ad.Node.Node != (ulid.ULID{}) {
-		o.Put(table.TreeBucket, table.TreeKey(ad.Kind, ad.Id), ad.Tree.Append(nil))
+		o.Put(table.TreeBucket, table.TreeKey(ad.Kind, ad.ID), ad.Tree.Append(nil))
 	}
 	if err := chooseScopes(o, ad); err != nil {
 		return err
@@ -127,15 +113,15 @@ func CarryOut(o *table.Tx, ad *Adoption) error {
 	if err := table.Welcome(o, ad.Kind, ad.Before, ad.next); err != nil {
 		return err
 	}
-	table.MoveLookups(o, table.Edit{Kind: ad.Kind, Id: ad.Id, Before: ad.Before, Was: ad.Was, Is: ad.is, Ready: ad.found}, ad.next.UpdatedAt)
+	table.MoveLookups(o, table.Edit{Kind: ad.Kind, ID: ad.ID, Before: ad.Before, Was: ad.Was, Is: ad.is, Ready: ad.found}, ad.next.UpdatedAt)
 	table.Place(o, ad.Kind, ad.Before, ad.next)
 	if ad.next.Deleted {
-		table.NoteMerged(o, ad.Kind, ad.Id, &ad.Tree)
+		table.NoteMerged(o, ad.Kind, ad.ID, &ad.Tree)
 	}
-	return follow(o, ad)
+	return updateDependents(o, ad)
 }
 
-// chooseBody gives the record the winner's body, and stamps: a winner that stays keeps those it has.
+// chooseBody gives the record the body of the winner. A winner that was the winner before keeps its time and author.
 func chooseBody(o *table.Tx, ad *Adoption) error {
 	next, before := ad.next, ad.Before
 	next.UpdatedAt, next.UpdatedBy = o.Stamp, ad.Tree.Winner().Key
@@ -146,17 +132,17 @@ func chooseBody(o *table.Tx, ad *Adoption) error {
 	if next.Deleted {
 		return nil
 	}
-	if f := ad.fresh[next.Revision]; f != nil {
-		ad.is, ad.found, next.Foreign, next.Body = f.doc, f.ready, f.foreign, f.body
+	if f, ok := ad.fresh[next.Revision]; ok {
+		ad.is, ad.found, next.Foreign, next.Body = f.Doc, f.ready, f.foreign, f.body
 		return nil
 	}
 	kept := before
 	if !stays {
 		var err error
-		if kept, err = table.KeptBody(o.View, ad.Kind, ad.Id, next.Revision); err != nil || kept == nil {
+		if kept, err = table.KeptBody(o.View, ad.Kind, ad.ID, next.Revision); err != nil || kept == nil {
 			return table.OrCorrupt(err)
 		}
-		o.Delete(table.BodyBucket, table.BodyKey(ad.Kind, ad.Id, next.Revision))
+		o.Delete(table.BodyBucket, table.BodyKey(ad.Kind, ad.ID, next.Revision))
 	}
 	var err error
 	next.Foreign, next.Version, next.Body = kept.Foreign, kept.Version, kept.Body
@@ -164,9 +150,9 @@ func chooseBody(o *table.Tx, ad *Adoption) error {
 	return err
 }
 
-// keepLosers keeps the bodies of the revision that was the record's, and of those that have come and are not.
+// keepLosers keeps the body that the record had before, and the arrived bodies that have lost.
 func keepLosers(o *table.Tx, ad *Adoption) error {
-	if err := keepLess(o, ad); err != nil {
+	if err := pruneBodies(o, ad); err != nil {
 		return err
 	}
 	if b := ad.Before; b != nil && b.Revision != ad.next.Revision && ad.Tree.Find(b.Revision).Held {
@@ -176,13 +162,24 @@ func keepLosers(o *table.Tx, ad *Adoption) error {
 		if rev == ad.next.Revision || !ad.Tree.Find(rev).Held {
 			continue
 		}
-		loser := &table.Stored{Id: ad.Id, Header: table.Header{Version: ad.Kind.Version, Revision: rev, Foreign: f.foreign}, Body: f.body}
+		loser := &table.Stored{ID: ad.ID, Header: table.Header{Version: ad.Kind.Version, Revision: rev, Foreign: f.foreign}, Body: f.body}
 		table.KeepBody(o, ad.Kind, loser)
 	}
 	return nil
 }
 
-// chooseScopes says where the record is now. One that is deleted stays where it was.
+// KeepKnown keeps the body of a revision that the record had once and holds no body of.
+func KeepKnown(o *table.Tx, a *Arrival) {
+	n := a.Tree.Find(a.Path[0])
+	if a.Doc == nil || a.Kind.Fact || n.Held || n.Deleted {
+		return
+	}
+	a.Tree.Hold(n.Revision, true)
+	o.Put(table.TreeBucket, table.TreeKey(a.Kind, a.ID), a.Tree.Append(nil))
+	table.KeepBody(o, a.Kind, &table.Stored{ID: a.ID, Header: table.Header{Version: a.Kind.Version, Revision: n.Revision, Foreign: a.foreign}, Body: a.body})
+}
+
+// chooseScopes sets the scopes that the record is in now. A deleted record stays in its last scopes.
 func chooseScopes(o *table.Tx, ad *Adoption) (err error) {
 	winner := *ad.Arrival
 	winner.Doc = ad.is
@@ -190,33 +187,34 @@ func chooseScopes(o *table.Tx, ad *Adoption) (err error) {
 	return err
 }
 
-// placeFact stores a fact that has come, and what follows from it: our clock goes beyond it.
+// placeFact stores a fact that has arrived and updates the admissions. The store's clock moves beyond the fact's.
 func placeFact(o *table.Tx, ad *Adoption) error {
 	if err := chooseScopes(o, ad); err != nil {
 		return err
 	}
-	door.IndexFact(o, ad.Kind, ad.next)
+	admission.IndexFact(o, ad.Kind, ad.next)
 	table.Place(o, ad.Kind, nil, ad.next)
-	o.State.Observe(door.StandOf(ad.next).Hlc, o.Now)
-	return door.SettleFact(o, ad.Kind, ad.next)
+	o.State.Observe(admission.Of(ad.next).Hlc, o.Now)
+	return admission.SettleFact(o, ad.Kind, ad.next)
 }
 
-// follow does what else hangs on a record that has come.
-func follow(o *table.Tx, ad *Adoption) error {
+// updateDependents updates what depends on a record of this kind: an erasure is queued, a ticket's admissions and a person's memberships
+// are updated.
+func updateDependents(o *table.Tx, ad *Adoption) error {
 	switch ad.Kind {
 	case record.Erasure:
 		if ad.is != nil {
 			k, known := record.ByName(ad.is.Text("kind"))
 			if known {
-				ApplyErasure(o, k, ledger.ErasedHash(ad.Id.ULID()), nil)
+				QueueErasure(o, k, ledger.ErasedHash(ad.ID.ULID()))
 			}
 		}
 	case record.APIKey:
 	case record.Ticket:
-		return door.SettleTicket(o, ad.Id)
+		return admission.SettleTicket(o, ad.ID)
 	case record.Person:
 		if ad.Before == nil || ad.Before.Home(record.Person) != ad.next.Home(record.Person) {
-			return table.Rehome(o, ad.Id)
+			return table.Rehome(o, ad.ID)
 		}
 	}
 	return nil

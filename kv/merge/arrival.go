@@ -8,40 +8,48 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
-	"doorward/kv/auth"
+	"doorward/kv/access"
 	"doorward/kv/entry"
-	"doorward/kv/keys"
 	"doorward/kv/record"
 	"doorward/kv/rev"
 	"doorward/kv/scopes"
 	"doorward/kv/table"
+	"doorward/kv/ticket"
 	"doorward/kv/value"
 )
 
-// Arrival is a revision of a record that somebody has made elsewhere, or in another way than by a patch.
+// Arrival is a revision of a record that comes from another store, or from a client that writes documents. It holds what every step
+// of the merge needs, so that the document is read once.
 type Arrival struct {
 	Kind    *record.Kind
-	Id      record.ID
-	Path    []rev.ID           // newest first
-	Node    rev.Node           // of the first
-	Doc     *record.Doc        // nil: it deletes the record
-	body    record.Body        // of doc
-	Lost    *record.Doc        // of a deletion: an edit that ended with it; nil: none
-	ready   table.ReadyLookups // of doc
-	foreign bool               // the revision is not made of the body
-	late    bool               // it was made before the names were erased that doc does not have any more
-	Via     scopes.Scope       // of the database that it came through; zero: the mirror
-	Before  *table.Stored      // the record as it is; nil: new
-	Unseen  bool               // whoever brings it cannot know that there is a record
-	Guest   ulid.ULID          // the laptop that brings it, where it may bring only what it has made itself
-	Tree    rev.Tree           // before the arrival
+	ID      record.ID
+	Path    []rev.ID      // the revision and its ancestors, newest first
+	Node    rev.Node      // of the revision
+	content               // Doc is nil: the revision deletes the record
+	Lost    *record.Doc   // of a deletion: an edit that it ended; nil = none
+	Via     scopes.Scope  // of the database that the revision comes through; zero = the mirror
+	Before  *table.Stored // the record as it is stored; nil = there is none
+	Unseen  bool          // the writer may not learn that the record exists
+	Guest   ulid.ULID     // the laptop that writes, if it may write only what it has made itself
+	Tree    rev.Tree      // the record's tree; Graft adds the revision to it
 }
 
-// Authored is the tree's node of a revision, with what its server tells of who made it.
+// content is the body of one revision, read once: the document, its bytes and its lookups.
+type content struct {
+	Doc     *record.Doc
+	body    record.Body        // of Doc
+	ready   table.ReadyLookups // of Doc; nil = they are not made yet
+	foreign bool               // the revision's hash is not that of the body
+}
+
+// newContent is the content of a revision that this store makes.
+func newContent(d *record.Doc) content { return content{Doc: d, body: d.Encode()} }
+
+// Authored is the revision's node in the tree, with the author that the other server has named.
 func (in *DocWrite) Authored(o *table.Tx) rev.Node {
 	n := rev.Node{Deleted: in.Deleted, Held: true, Key: in.Author.Key, Node: in.Author.Node, Fields: in.Author.Fields}
-	if n.Node.String() == o.Store.Identity.Node {
-		n.Node = ulid.ULID{} // it comes home
+	if n.Node.String() == o.Store.Identity.Node() {
+		n.Node = ulid.ULID{} // this store has made it
 	}
 	if !in.Author.At.IsZero() {
 		n.At = in.Author.At.UnixMicro()
@@ -49,25 +57,30 @@ func (in *DocWrite) Authored(o *table.Tx) rev.Node {
 	return n
 }
 
-// Edit is the path of a new edit.
-func (a *Arrival) Edit(in *DocWrite) ([]rev.ID, error) {
-	parent := in.Parent
-	if parent == (rev.ID{}) && a.Before != nil && a.Before.Deleted && !in.Deleted {
-		parent = a.Before.Revision // a record that was deleted is made again
+// EditOf returns the path of a new edit of a document. It returns *Conflict if the edit's parent is no leaf. An edit without a parent
+// is the first revision, or follows the tombstone. hashed is what the revision's hash covers.
+func (in *DocWrite) EditOf(t *rev.Tree, hashed []byte) ([]rev.ID, error) {
+	parent, winner := in.Parent, t.Winner()
+	if parent == (rev.ID{}) && winner.Deleted && !in.Deleted {
+		parent = winner.Revision
 	}
-	if parent != (rev.ID{}) || a.Before != nil && !a.Unseen {
-		isLeaf := false
-		for _, leaf := range a.Tree.Leaves() {
-			isLeaf = isLeaf || leaf.Revision == parent
-		}
-		if !isLeaf {
-			return nil, &table.Conflict{Reason: "the document has another revision"}
-		}
+	isLeaf := func(n rev.Node) bool { return n.Revision == parent }
+	if (parent != (rev.ID{}) || t.Len() > 0) && !slices.ContainsFunc(t.Leaves(), isLeaf) {
+		return nil, &table.Conflict{Reason: "the document has another revision"}
 	}
-	return append([]rev.ID{rev.Next(parent, in.Deleted, a.hashed(in))}, a.Tree.Path(parent)...), nil
+	return append([]rev.ID{rev.Next(parent, in.Deleted, hashed)}, t.Path(parent)...), nil
 }
 
-// hashed is the body inside the revision's hash: a deletion has none.
+// Edit is EditOf for the record. A writer that may not learn that the record exists makes a first revision.
+func (a *Arrival) Edit(in *DocWrite) ([]rev.ID, error) {
+	t := &a.Tree
+	if a.Unseen && (in.Deleted || !a.Before.Deleted) {
+		t = &rev.Tree{}
+	}
+	return in.EditOf(t, a.hashed(in))
+}
+
+// hashed is the part of the body that the revision's hash covers. A deletion has none.
 func (a *Arrival) hashed(in *DocWrite) []byte {
 	if in.Deleted {
 		return nil
@@ -75,37 +88,39 @@ func (a *Arrival) hashed(in *DocWrite) []byte {
 	return in.Content
 }
 
-// Read opens the body.
+// Read reads the revision's body into the arrival.
 func (a *Arrival) Read(in *DocWrite) (err error) {
 	if in.Deleted {
 		a.Node.Ended = string(in.Content) == EndedBody
-		a.Node.Into = record.MergedInto(a.Kind, a.Id, in.Content)
+		a.Node.Into = record.MergedInto(a.Kind, a.ID, in.Content)
 		return a.readLost(in.Content)
 	}
 	if in.opened == nil {
 		in.open(a.Kind)
 	}
-	a.Doc, a.body, a.ready, a.foreign = in.opened.doc, in.opened.body, in.opened.ready, in.opened.foreign
+	a.content = in.opened.content
 	return in.opened.err
 }
 
-// Flag marks a fact. It keeps the revision that it came under: wherever it goes from here it is the same fact.
+// Flag adds a flag to a fact. The fact keeps its revision, so every store has the same fact.
 func (a *Arrival) Flag(word string) {
-	if flags := keys.Texts(a.Doc.Value("flags")); !slices.Contains(flags, word) {
+	if flags := value.ReadTexts(a.Doc.Value("flags")); !slices.Contains(flags, word) {
 		a.Doc.Set("flags", value.Texts(append(flags, word)...))
 		a.remake(a.Doc)
 	}
 }
 
-// remake gives the revision another body than it came with.
+// remake replaces the arrival's body. The revision's hash is then not that of the body.
 func (a *Arrival) remake(d *record.Doc) {
-	a.Doc, a.body, a.ready, a.foreign = d, d.Encode(), nil, true
+	a.content = newContent(d)
+	a.foreign = true
 }
 
-// nameFields names the fields that an arrival changes: those in which it differs from the latest revision before it that is here. Of one
-// edit its own server may have named them. Of several that come as one, only the last is named by it.
+// nameFields names the fields that an arrival changes: those that differ from its latest ancestor of which a body is here. The
+// other server has named the fields of a single edit. Of several edits that arrive as one, it has named only the fields of the
+// last.
 func nameFields(o *table.Tx, a *Arrival) error {
-	if a.Doc == nil || a.Before == nil || a.late {
+	if a.Doc == nil || a.Before == nil {
 		return nil
 	}
 	i := slices.IndexFunc(a.Path, a.Tree.Has)
@@ -124,10 +139,11 @@ func nameFields(o *table.Tx, a *Arrival) error {
 	return nil
 }
 
-// IsKnown tells a revision that the record has already.
+// IsKnown tells whether the record has the revision already.
 func (a *Arrival) IsKnown() bool { return a.Tree.Has(a.Path[0]) }
 
-// scopes are where the revision puts the record. A membership whose person is not here yet is where it came from.
+// ScopesOfArrival returns the scopes that the revision puts the record in. A membership of a person that is not here yet is in
+// the scope that it came through.
 func ScopesOfArrival(o *table.Tx, a *Arrival) (all [2]scopes.Scope, err error) {
 	if a.Doc == nil {
 		if a.Before != nil {
@@ -143,20 +159,20 @@ func ScopesOfArrival(o *table.Tx, a *Arrival) (all [2]scopes.Scope, err error) {
 	if a.Kind == record.Membership && home == 0 && a.Via.Sort == scopes.Church {
 		home = a.Via.ID
 	}
-	copy(all[:], a.Kind.Scopes(a.Id, a.Doc, home))
-	return all, nil
+	copy(all[:], a.Kind.Scopes(a.ID, home))
+	if a.Kind == record.HolderName {
+		all[0].Sort, err = ticket.SortOfName(o.View, a.ID, record.Int(a.Doc.Int("ticket_id")), a.Via.Sort)
+	}
+	return all, err
 }
 
-// opened is what a document of a record says, as far as that is known without the store: it is read before the writer's turn.
+// opened is the content of a record's document, or why it cannot be read. It is read before the write transaction begins.
 type opened struct {
-	doc     *record.Doc
-	body    record.Body // of doc
-	ready   table.ReadyLookups
-	foreign bool // the revision is not made of the body
-	err     error
+	content
+	err error
 }
 
-// OpenRecord opens the document of a record; one that is none, or that deletes the record, is left as it is.
+// OpenRecord reads the document of a record. A tombstone, and a document that is no record's, stay unread.
 func (in *DocWrite) OpenRecord() error {
 	if in.Parent.Text != "" || slices.ContainsFunc(in.Path, func(r rev.ID) bool { return r.Text != "" }) {
 		return ErrRevision
@@ -166,20 +182,21 @@ func (in *DocWrite) OpenRecord() error {
 		return nil
 	}
 	if in.open(k); in.opened.err == nil && !k.Fact {
-		in.opened.ready = table.LookupKeys(k, id, in.opened.doc, 0)
+		in.opened.ready = table.LookupKeys(k, id, in.opened.Doc, 0)
 	}
 	return nil
 }
 
-// open opens the document of a kind.
+// open reads the document as a record of a kind.
 func (in *DocWrite) open(k *record.Kind) {
 	in.opened = &opened{}
-	in.opened.doc, in.opened.err = in.decode(k)
+	in.opened.Doc, in.opened.err = in.decode(k)
 	if in.opened.err == nil {
-		in.opened.body, in.opened.foreign = in.opened.doc.Encode(), !in.isOurs(in.opened.doc)
+		in.opened.body, in.opened.foreign = in.opened.Doc.Encode(), !in.isOurs(in.opened.Doc)
 	}
 }
 
+// decode reads the document's members. It refuses derived fields.
 func (in *DocWrite) decode(k *record.Kind) (*record.Doc, error) {
 	if len(in.Content) > entry.MaxRecordDoc {
 		return nil, table.Refused("the document is too large for a record")
@@ -196,7 +213,7 @@ func (in *DocWrite) decode(k *record.Kind) (*record.Doc, error) {
 	return d, nil
 }
 
-// isOurs tells a revision that is made of the body in our way; a new edit's will be.
+// isOurs tells whether the revision's hash is that of the body as this program writes it. The hash of a new edit will be.
 func (in *DocWrite) isOurs(d *record.Doc) bool {
 	if !d.IsAllOf(in.Content) {
 		return false
@@ -208,29 +225,29 @@ func (in *DocWrite) isOurs(d *record.Doc) bool {
 	return len(in.Path) == 0 || rev.Next(parent, false, in.Content) == in.Path[0]
 }
 
-// Verb says what a revision does to its record. A record that the writer cannot know is none.
-func (a *Arrival) Verb() auth.Verb {
+// Verb says what a revision does to its record. For a writer that may not see the record, the revision makes a new one.
+func (a *Arrival) Verb() access.Verb {
 	switch {
 	case a.Doc == nil:
-		return auth.Delete
+		return access.Delete
 	case a.Before == nil || a.Unseen:
 		if a.Kind.Fact && (len(a.Path) > 1 || a.Path[0].Generation != 1) {
-			return auth.Change
+			return access.Change
 		}
-		return auth.Make
+		return access.Make
 	case a.Before.Deleted:
-		return auth.Remake
+		return access.Remake
 	}
-	return auth.Change
+	return access.Change
 }
 
-// Closes tells a tombstone that only ends a branch which a merge took in: the record stays.
-func (a *Arrival) Closes() bool {
+// ClosesBranch tells whether a tombstone only ends a branch that a merge has taken in. The record stays.
+func (a *Arrival) ClosesBranch() bool {
 	return a.Node.Ended && !slices.Contains(a.Path, a.Before.Revision)
 }
 
-// AnyNew is one of a document's fields that the record has not as it is; "" where it has them all.
-func (a *Arrival) AnyNew(d *record.Doc, names []string) string {
+// FirstChanged returns the first of some fields that the document changes; "" = none.
+func (a *Arrival) FirstChanged(d *record.Doc, names []string) string {
 	for _, name := range names {
 		if a.Before == nil || !bytes.Equal(a.Before.Body.Member(name), d.Value(name)) {
 			return name
@@ -239,15 +256,52 @@ func (a *Arrival) AnyNew(d *record.Doc, names []string) string {
 	return ""
 }
 
-// IsOnlyOf tells that one node alone has made all revisions of a record.
-func (a *Arrival) IsOnlyOf(node string) bool {
+// isOnlyOf tells whether one node has made all revisions of the record.
+func (a *Arrival) isOnlyOf(node string) bool {
 	own, err := ulid.ParseStrict(node)
 	return err == nil && a.Node.Node == own && table.IsOnlyOf(&a.Tree, own)
 }
 
-// SettleBranch gives an edit beside the present revision its values as they are stored: a merge takes them over as they stand, and
-// no revision follows that would set them. One that stands on the present revision, however many lie between, keeps its body.
-func (a *Arrival) SettleBranch(patch *record.Patch) {
+// IsWhollyOf is isOnlyOf for all records of a ticket. The ticket has a flag if another node has changed one of its records. The
+// node that sold the ticket may still bring records of it that were never here.
+func (a *Arrival) IsWhollyOf(o *table.Tx, node string) (bool, error) {
+	if !a.Kind.OfTicket() || !a.isOnlyOf(node) {
+		return a.isOnlyOf(node), nil
+	}
+	var b record.Body
+	if a.Before != nil {
+		b = a.Before.Body
+	}
+	if a.Doc != nil {
+		b = a.body
+	}
+	ticket, err := o.LoadAny(record.Ticket, entry.TicketOfPart(a.Kind, a.ID, b))
+	if err != nil || ticket == nil {
+		return err == nil, err
+	}
+	t, err := table.LoadTree(o.View, record.Ticket, ticket)
+	own, _ := ulid.ParseStrict(node) // isOnlyOf has read it
+	if err != nil || table.IsOnlyOf(&t, own) {
+		return err == nil, err
+	}
+	// A part of a sale may come after others have changed the ticket: the connection broke off after the ticket itself.
+	return a.Before == nil && a.Doc != nil && a.Kind != record.Ticket && table.IsBegunBy(&t, own), nil
+}
+
+// CheckPassOn returns *Forbidden if an event laptop's revision gives the ticket to another holding.
+func (a *Arrival) CheckPassOn() error {
+	if a.Kind != record.Ticket || a.Doc == nil || a.Before == nil || a.Before.Deleted {
+		return nil
+	}
+	if h := entry.PresentOf(a.Before.Body); h.IsZero() || h == entry.IDOfHolding(a.Doc.Value("holding")) {
+		return nil
+	}
+	return ticket.ErrPassedOn
+}
+
+// ApplyDefaults sets the derived values of an edit beside the present revision, because a merge copies them and no later
+// revision sets them. An edit on top of the present revision keeps its body.
+func (a *Arrival) ApplyDefaults(patch *record.Patch) {
 	if a.Before == nil || slices.Contains(a.Path, a.Before.Revision) {
 		return
 	}
@@ -287,21 +341,11 @@ type Author struct {
 	Fields []string
 }
 
-// Named is a document's name, and nothing of what it says.
+// Named is the document's id and revision without its body.
 func (in *DocWrite) Named() *DocWrite {
 	only := &DocWrite{ID: in.ID[:min(len(in.ID), MaxDocID)]}
 	if len(in.Path) > 0 && in.Path[0] != (rev.ID{}) {
 		only.Path = in.Path[:1]
 	}
 	return only
-}
-
-// WithoutNames is a document of a kind without what is personal in it, as far as it can be read at all.
-func (in *DocWrite) WithoutNames(k *record.Kind) *DocWrite {
-	less := *in
-	less.Content = nil
-	if d, err := in.decode(k); err == nil && !in.Deleted {
-		less.Content = d.Erased().Canonical()
-	}
-	return &less
 }

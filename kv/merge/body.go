@@ -12,22 +12,22 @@ import (
 // MaxDoc is how many bytes the canonical JSON of a free document may have.
 const MaxDoc = 8 << 20
 
-// MaxDocDepth is how deep a document's values may lie in one another, as of a request's body: what was taken there goes to every
-// other store.
+// MaxDocDepth is how deep the values of a document may be nested. It is the limit of request bodies, so every other store takes
+// a document that was taken here.
 const MaxDocDepth = 1000
 
 // How many bytes a document's id may have, and the name of an attachment.
 const MaxDocID = 8 << 10
 
-// Attachment is what a document says of bytes that belong to it.
+// Attachment describes bytes that belong to a document.
 type Attachment struct {
 	Name   string
 	Type   string // of its content
-	RevPos uint64 // generation of the revision that brought it; to WriteFree 0 = the one it makes
+	RevPos uint64 // generation of the revision that brought it; for a write 0 = the one it makes
 	Blob
 }
 
-// Blob is what names some bytes of a database. Their SHA256 is enough to find them.
+// Blob names some bytes of a database. SHA256 is enough to find them.
 type Blob struct {
 	SHA256 [32]byte
 	MD5    [16]byte
@@ -37,9 +37,11 @@ type Blob struct {
 // Digest is the blob's name in replication: "md5-" and base64.
 func (b Blob) Digest() string { return "md5-" + base64.StdEncoding.EncodeToString(b.MD5[:]) }
 
-var ErrDocument = errors.New("not a document") // its id, its body or its path of revisions
+// ErrDocument says that a document's id, body or path of revisions is not valid.
+var ErrDocument = errors.New("not a document")
 
-var ErrRevision = errors.New("not a revision of a record") // its hash is always 32 hex digits
+// ErrRevision says that a revision cannot be a record's: its hash is not 32 hex digits.
+var ErrRevision = errors.New("not a revision of a record")
 
 // EndedBody is the body of a revision that ends a losing branch (rev.Ending).
 const EndedBody = `{"ended":true}`
@@ -50,9 +52,8 @@ type Canonical struct{ Text []byte }
 // Bytes returns the body's bytes. The caller must not write to them.
 func (c Canonical) Bytes() []byte { return c.Text }
 
-// CutCanonical takes an object's members, and the brace behind them, off the front of a text: its last ones, which stand behind others
-// that are no part of a body. The body shares nothing with the text. Of members that are not canonical, or that take a closer look,
-// ok is false.
+// CutCanonical cuts an object's last members and its closing brace from the front of a text. The body shares no bytes with the
+// text. ok is false if the members are not canonical, or if only the full parser can tell.
 func CutCanonical(text []byte) (body Canonical, rest []byte, ok bool) {
 	s := canonicalScan{rest: text}
 	if !s.members(0) {
@@ -63,17 +64,16 @@ func CutCanonical(text []byte) (body Canonical, rest []byte, ok bool) {
 	return body, s.rest, len(body.Text) <= MaxDoc
 }
 
-// IsCanonical tells whether an object is canonical already, as those of our own stores are. It returns false if that takes a
-// closer look.
+// IsCanonical tells whether an object is canonical. It returns false if only the full parser can tell.
 func IsCanonical(body []byte) bool {
 	s := canonicalScan{rest: body}
 	return len(body) > 1 && body[0] == '{' && len(body) <= MaxDoc && s.value(0) && len(s.rest) == 0
 }
 
-// canonicalScan looks at a text from the left.
+// canonicalScan reads a text from its start.
 type canonicalScan struct{ rest []byte }
 
-// take goes on beyond a byte, if that is the next.
+// take skips a byte, if it is the next one.
 func (s *canonicalScan) take(c byte) bool {
 	if len(s.rest) == 0 || s.rest[0] != c {
 		return false
@@ -112,7 +112,7 @@ func (s *canonicalScan) word(w string) bool {
 	return ok
 }
 
-// integer takes a number without fraction or exponent; what else follows it is no comma or bracket.
+// integer skips a number without fraction or exponent.
 func (s *canonicalScan) integer() bool {
 	s.take('-')
 	n := 0
@@ -124,7 +124,7 @@ func (s *canonicalScan) integer() bool {
 	return ok
 }
 
-// text takes a string in which nothing is escaped, nor need be.
+// text reads a string in which no byte is escaped or needs an escape.
 func (s *canonicalScan) text() (text []byte, ok bool) {
 	if !s.take('"') {
 		return nil, false
@@ -182,13 +182,13 @@ func (s *canonicalScan) array(depth int) bool {
 	return false
 }
 
-// object takes members in order; none of the outermost begins with "_".
+// object skips an object with sorted members. No outermost member begins with "_".
 func (s *canonicalScan) object(depth int) bool {
 	s.take('{')
 	return s.members(depth)
 }
 
-// members takes those of an object, and its end.
+// members skips the members of an object and its closing brace.
 func (s *canonicalScan) members(depth int) bool {
 	if s.take('}') {
 		return true

@@ -14,17 +14,17 @@ import (
 	"doorward/kv/table"
 )
 
-// marks are what a store has that no backup of it takes back: the largest ids that it has ever used, by kind, and what was erased.
+// marks are the facts that a restored backup must not take back: the largest id that the store has used of each kind, and its erasures.
 type marks struct {
 	realm  string
 	minted [engine.NumBuckets]int64
 	erased []ledger.LedgerLine
 }
 
-// Outdo has a file that takes a store's place give none of the ids which that has given since the file's backup was made, or since
-// the same backup was restored before, and the ledger say what that knows to be erased. Of a store that is damaged, which may be why its
-// place is taken, counts what can be read, with a Warn: restoring has left a gap between ids that is wide enough for one time.
-func Outdo(path, file string, now time.Time, log *slog.Logger) error {
+// CarryMarks makes a restored file continue after the store that it replaces: it gives no id that the replaced store has given, and
+// the ledger gets the erasures of the replaced store. If the replaced store is damaged, CarryMarks uses what it can read and logs a
+// Warn. The gap that a restore leaves between ids is wide enough for one restore.
+func CarryMarks(path, file string, now time.Time, log *slog.Logger) error {
 	old, broken := readMarks(path, now)
 	if errors.Is(broken, disk.ErrInUse) {
 		return broken
@@ -56,14 +56,14 @@ func Outdo(path, file string, now time.Time, log *slog.Logger) error {
 	return nil
 }
 
-// readMarks reads a file that no process has open, and that may be damaged: m is what could be read, its realm "" where nothing could.
-// ErrInUse.
+// readMarks reads the marks of a file that no process has open. The file may be damaged: m is what could be read, and its realm
+// is "" if nothing could. It returns ErrInUse.
 func readMarks(path string, now time.Time) (m marks, err error) {
 	err = engine.Read(path, &table.Schema, func(v *engine.View) error { return m.read(v, now) })
 	return m, err
 }
 
-// read reads what is sound, and answers what is not. An erasure whose time a row does not tell is one of now.
+// read reads every sound row, and returns the damage of the others. An erasure without a time counts as one of now.
 func (m *marks) read(r *engine.View, now time.Time) (damage error) {
 	if _, err := table.ReadFormat(r); err != nil {
 		return err
@@ -88,18 +88,16 @@ func (m *marks) read(r *engine.View, now time.Time) (damage error) {
 			damage = errors.Join(damage, table.OrCorrupt(err))
 			continue // the others are sound
 		}
-		if !e.Kept {
-			when := time.UnixMicro(e.Done)
-			if e.Done <= table.NothingHeld {
-				when = now
-			}
-			m.erased = append(m.erased, ledger.LedgerLine{Kind: e.Kind, Hash: ledger.ErasedHash(at.Key), At: when, Firsts: e.Firsts})
+		when := time.UnixMicro(e.Done)
+		if e.Done <= table.NothingHeld {
+			when = now
 		}
+		m.erased = append(m.erased, ledger.LedgerLine{Kind: e.Kind, Hash: ledger.ErasedHash(at.Key), At: when})
 	}
 	return damage
 }
 
-// raiseMarks passes over the ids that another store has given. Whom it has leased some of them to, nobody knows any more (restore).
+// raiseMarks skips the ids that another store has given. It is not known which keys have leases on them.
 func raiseMarks(file string, other marks) error {
 	return engine.Edit(file, &table.Schema, func(w *engine.Tx) error {
 		s, err := table.ReadState(&w.View)

@@ -82,14 +82,7 @@ func soundAt(word []rune, i int) (sound rune, letters int) {
 	case 'c', 'k', 'q', 'x':
 		return soundOfC(r, next, after)
 	case 's':
-		switch {
-		case next == 'c' && after == 'h': // Schmidt
-			return 'x', 3
-		case next == 'h': // Sheila
-			return 'x', 2
-		case next == 'c' && isFront(after): // Nascimento
-			return mute, 1
-		}
+		return soundOfS(next, after)
 	case 'z':
 		if i > 0 { // Souza, Luiz
 			return 's', 1
@@ -122,6 +115,19 @@ func soundAt(word []rune, i int) (sound rune, letters int) {
 		}
 	}
 	return word[i], 1
+}
+
+// soundOfS is the sound of an s before two other letters.
+func soundOfS(next, after rune) (sound rune, letters int) {
+	switch {
+	case next == 'c' && after == 'h': // Schmidt
+		return 'x', 3
+	case next == 'h': // Sheila
+		return 'x', 2
+	case next == 'c' && isFront(after): // Nascimento
+		return mute, 1
+	}
+	return 's', 1
 }
 
 // soundOfC is the sound of a c, k, q or x before two other letters.

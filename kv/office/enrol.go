@@ -22,11 +22,11 @@ import (
 	"doorward/kv/value"
 )
 
-// A laptop is enrolled at the centre, which gives a code; the laptop brings the code, once, with the hash of a secret that it has
-// drawn, and is given a key of class node. From then on the key is all that it is known by (sync.md §5).
+// Staff enrol a laptop at the centre, and the centre gives a code. The laptop draws a secret, brings the code with the secret's hash, once,
+// and gets a key of class node. From then on the centre knows the laptop by this key alone (sync.md §5).
 const (
-	codeLife  = 24 * time.Hour       // of a code that no laptop brings
-	venueLife = 400 * 24 * time.Hour // of the key that it is exchanged for
+	codeLife  = 24 * time.Hour       // how long a laptop may bring the code
+	venueLife = 400 * 24 * time.Hour // how long the laptop's key is good
 )
 
 // ErrCode says that no laptop may join by this code.
@@ -49,12 +49,12 @@ func (of *Desk) Enrol(p auth.Principal, e Enrolment) (id int64, code string, end
 	if err := p.CheckRule(); err != nil {
 		return 0, "", ends, err
 	}
-	if err := of.tables.Room(disk.Creates); err != nil {
+	if err := of.tables.Folder.Room.Check(disk.Creates); err != nil {
 		return 0, "", ends, err
 	}
 	e = e.settled()
-	code = codes.Make(entry.Draw10())
-	err = of.tables.Do(false, func(o *table.Tx) error {
+	code = codes.Draw()
+	err = of.tables.Do(func(o *table.Tx) error {
 		if err := of.mayEnrol(); err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func (of *Desk) Enrol(p auth.Principal, e Enrolment) (id int64, code string, end
 		d := e.doc()
 		d.Set("code_hash", codeHashText(code))
 		d.Set("code_expires_at", value.Time(ends))
-		_, err = entry.Add(o, p, record.Node, entry.NewRecord{Id: at, Made: entry.Finish(p, d, entry.Moment(o))})
+		_, err = entry.Add(o, p, record.Node, entry.NewRecord{ID: at, Made: entry.Finish(p, d, entry.Moment(o))})
 		return err
 	})
 	return id, code, ends, err
@@ -85,8 +85,8 @@ func (e Enrolment) settled() Enrolment {
 	return e
 }
 
-// faultsOf judges what a laptop shall be let in for: of what its level does not see it would be refused every byte. The churches of a
-// mirror must be there too, though it takes all churches along.
+// faultsOf finds what is wrong with an enrolment. Its churches and events must exist, also those of a mirror, which takes all churches
+// along. Its events must be within its level: the centre would refuse the laptop every other one.
 func faultsOf(o *table.Tx, e *Enrolment) (f fault.ByField, err error) {
 	k := auth.Key{Name: e.Name, Level: e.Level}
 	f = keys.KeyFaults(&k)
@@ -133,7 +133,7 @@ func (e *Enrolment) checkGrants(wrong func(field, text string)) {
 	}
 }
 
-// isThere finds fault with the id of a record that is not there.
+// isThere reports whether a record exists, and adds a fault if it does not.
 func isThere(o *table.Tx, k *record.Kind, id int64, wrong func(field, text string)) bool {
 	ok := o.Lists.Kind(k).All.Contains(record.Int(id))
 	if !ok {
@@ -142,27 +142,17 @@ func isThere(o *table.Tx, k *record.Kind, id int64, wrong func(field, text strin
 	return ok
 }
 
-// checkName finds fault with a name that another laptop has. One that is revoked, and one that never brought its code, which is too old
-// now, does not count.
+// checkName adds a fault if another laptop has this name. A revoked laptop does not count, nor one that has not brought its code in time.
 func checkName(o *table.Tx, name string, wrong func(field, text string)) error {
-	for _, id := range table.IdsOf(o.View, record.Node) {
-		st, err := o.Load(record.Node, id)
-		if err != nil {
-			return err
-		}
-		d, err := st.Decode(record.Node)
-		if err != nil {
-			return err
-		}
+	return eachNode(o.View, func(st *table.Stored, d *record.Doc) (bool, error) {
 		ends, _ := table.TimeOf(d.Value("code_expires_at")) // it has one
-		_, revoked := table.TimeOf(d.Value("revoked_at"))
 		waits := d.Int("key_id") != 0 || o.Now.Before(ends)
-		if strings.EqualFold(d.Text("name"), name) && waits && !revoked {
-			wrong("name", fmt.Sprintf("Laptop %d has this name: choose another one, or revoke that laptop first.", id.Int()))
-			return nil
+		taken := strings.EqualFold(d.Text("name"), name) && waits && !isRevoked(d)
+		if taken {
+			wrong("name", fmt.Sprintf("Laptop %d has this name: choose another one, or revoke that laptop first.", st.ID.Int()))
 		}
-	}
-	return nil
+		return !taken, nil
+	})
 }
 
 func (e *Enrolment) doc() *record.Doc {
@@ -178,14 +168,14 @@ func (e *Enrolment) doc() *record.Doc {
 	return d
 }
 
-// codeHashText is a code as it is kept. A person may have typed it, in small letters or with hyphens.
+// codeHashText returns the hash of a code, as the store keeps it. A person may have typed the code in small letters or with hyphens.
 func codeHashText(code string) []byte {
 	code = strings.ToUpper(strings.NewReplacer("-", "", " ", "").Replace(code))
 	sum := sha256.Sum256([]byte("enrolment\x00" + code))
 	return table.HexText(sum[:])
 }
 
-// Credential is what a laptop is given for its code.
+// Credential is the key that a laptop gets for its code.
 type Credential struct {
 	ID      int64 // of the laptop among those that are enrolled
 	Key     string
@@ -203,7 +193,7 @@ func (of *Desk) Exchange(code string, j Joiner) (c Credential, err error) {
 	if _, err := ulid.ParseStrict(j.Node); err != nil {
 		return c, ErrCode
 	}
-	err = of.tables.Do(false, func(o *table.Tx) error {
+	err = of.tables.Do(func(o *table.Tx) error {
 		st, d, err := enrolmentOf(o, code)
 		if err != nil || of.mayEnrol() != nil { // it may have joined a centre since it gave the code
 			return table.OrErr(err, ErrCode)
@@ -219,35 +209,29 @@ func (of *Desk) Exchange(code string, j Joiner) (c Credential, err error) {
 		if err := retire(o, code, j); err != nil {
 			return err
 		}
-		if c, err = exchange(o, st, k, j); err == nil {
-		}
+		c, err = exchange(o, st, k, j)
 		return err
 	})
 	return c, err
 }
 
-// enrolmentOf finds what a code is for, while it is good.
-func enrolmentOf(o *table.Tx, code string) (*table.Stored, *record.Doc, error) {
+// enrolmentOf finds the enrolment of a code. It returns ErrCode if the code is unknown, too old or revoked.
+func enrolmentOf(o *table.Tx, code string) (st *table.Stored, d *record.Doc, err error) {
 	want := string(codeHashText(code))
-	for _, id := range table.IdsOf(o.View, record.Node) {
-		st, err := o.Load(record.Node, id)
-		if err != nil {
-			return nil, nil, err
+	err = eachNode(o.View, func(node *table.Stored, is *record.Doc) (bool, error) {
+		ends, _ := table.TimeOf(is.Value("code_expires_at")) // it has one
+		if string(is.Value("code_hash")) == want && o.Now.Before(ends) && !isRevoked(is) {
+			st, d = node, is
 		}
-		d, err := st.Decode(record.Node)
-		if err != nil {
-			return nil, nil, err
-		}
-		ends, _ := table.TimeOf(d.Value("code_expires_at")) // it has one
-		_, revoked := table.TimeOf(d.Value("revoked_at"))
-		if string(d.Value("code_hash")) == want && o.Now.Before(ends) && !revoked {
-			return st, d, nil
-		}
+		return st == nil, nil
+	})
+	if err == nil && st == nil {
+		err = ErrCode
 	}
-	return nil, nil, ErrCode
+	return st, d, err
 }
 
-// exchangedBefore is the credential of a laptop that brings its code once more.
+// exchangedBefore returns the credential again to a laptop that brings its code a second time.
 func exchangedBefore(o *table.Tx, st *table.Stored, d *record.Doc, j Joiner) (c Credential, err error) {
 	key, err := o.Load(record.APIKey, record.Int(d.Int("key_id")))
 	if err != nil || key == nil {
@@ -257,27 +241,27 @@ func exchangedBefore(o *table.Tx, st *table.Stored, d *record.Doc, j Joiner) (c 
 	if err != nil || hash != j.Secret || k.Node.Node != j.Node {
 		return c, table.OrErr(err, ErrCode)
 	}
-	return credential(o, st.Id.Int(), k), nil
+	return credential(o, st.ID.Int(), k), nil
 }
 
-// keyOf is the key that an enrolment is exchanged for.
+// keyOf makes the key that a laptop gets for its enrolment. The key has no id yet.
 func keyOf(o *table.Tx, d *record.Doc, node string) (k auth.Key, err error) {
 	level, err := auth.ParseLevel(d.Text("level"))
 	k = auth.Key{
-		Key: "dw_" + codes.Make(entry.Draw10()) + codes.Make(entry.Draw10())[:4], Name: d.Text("name"), Level: level,
-		Permissions: []auth.Permission{{Resource: "sync", Method: "*"}}, Expires: o.Now.Add(venueLife).Truncate(time.Second), Node: keys.VenueWith(node, keys.Texts(d.Value("grants"))),
+		Key: keys.Draw(), Name: d.Text("name"), Level: level,
+		Permissions: []auth.Permission{{Resource: "sync", Method: "*"}}, Expires: o.Now.Add(venueLife).Truncate(time.Second), Node: keys.VenueWith(node, value.ReadTexts(d.Value("grants"))),
 	}
 	return k, err
 }
 
-// exchange makes the key.
+// exchange stores the key, and notes in the enrolment that the laptop has joined.
 func exchange(o *table.Tx, st *table.Stored, k auth.Key, j Joiner) (c Credential, err error) {
 	id, _, err := entry.Vacant(o, record.APIKey, record.ID{})
 	if err != nil {
 		return c, err
 	}
 	k.ID = id.Int()
-	if _, err := entry.Add(o, auth.Operator(), record.APIKey, entry.NewRecord{Id: id, Made: entry.Finish(auth.Operator(), keys.KeyDoc(&k, j.Secret), entry.Moment(o))}); err != nil {
+	if _, err := entry.Add(o, auth.Operator(), record.APIKey, entry.NewRecord{ID: id, Made: entry.Finish(auth.Operator(), keys.KeyDoc(&k, j.Secret), entry.Moment(o))}); err != nil {
 		return c, err
 	}
 	_, err = entry.Amend(o, auth.Operator(), record.Node, st, func(d *record.Doc) {
@@ -288,10 +272,10 @@ func exchange(o *table.Tx, st *table.Stored, k auth.Key, j Joiner) (c Credential
 	if err == nil {
 		err = givesAll(o, k.Principal(), j.Holds)
 	}
-	return credential(o, st.Id.Int(), k), err
+	return credential(o, st.ID.Int(), k), err
 }
 
 func credential(o *table.Tx, id int64, k auth.Key) Credential {
-	f := o.Store.Identity.Family.Load()
-	return Credential{ID: id, Key: k.Key, Name: k.Name, Realm: f.Realm, Centre: o.Store.Node(), CodeKey: slices.Clone(f.CodeKey), Ends: k.Expires}
+	f := o.Store.Identity.Family()
+	return Credential{ID: id, Key: k.Key, Name: k.Name, Realm: f.Realm, Centre: o.Store.Identity.Node(), CodeKey: slices.Clone(f.CodeKey), Ends: k.Expires}
 }

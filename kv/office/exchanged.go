@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"doorward/kv/access"
 	"doorward/kv/auth"
 	"doorward/kv/entry"
 	"doorward/kv/record"
@@ -15,19 +16,19 @@ import (
 type Exchanged struct {
 	Name       string
 	Push, Pull bool
-	Guest      bool      // of the records in it the laptop changes those alone that it has made, until another node has
-	Drop       bool      // the laptop is to drop it: its event is over, or belongs to others now
-	Left       bool      // its event has left the laptop's churches: it is dropped once its doors are quiet
-	Due        time.Time // from when on, by this store's clock, where its event is over; zero = at once
+	Guest      bool      // the laptop changes only records that it has made itself, until another node changes them
+	Drop       bool      // the laptop drops it: the event is over, or is another church's now
+	Left       bool      // the event has left the laptop's churches: the laptop drops it once the doors are quiet
+	Due        time.Time // when the drop is due by this store's clock, if the event is over; zero = at once
 }
 
-// DropNotice is how long before a laptop drops an event that is over this is announced at most.
+// DropNotice is the longest time between the announcement that a laptop drops an event and the drop.
 const DropNotice = 24 * time.Hour
 
-// Exchanged lists the databases that the laptop of a key exchanges with this store. Those of an event are to be dropped some time after
-// its end, 0 = never, which is announced before. ErrNotFound for a key of another class.
+// Exchanged lists the databases that the laptop of a key exchanges with this store. The laptop drops the databases of an event when
+// overAfter has passed since its end, 0 = never; this is announced before. Exchanged returns ErrNotFound for a key of another class.
 func (of *Desk) Exchanged(p auth.Principal, overAfter time.Duration) (all []Exchanged, err error) {
-	doubted := of.tables.JudgeClock(of.tables.ClockNow()) != ""
+	doubted := of.tables.Clock.Judge(of.tables.Clock.Now()) != ""
 	err = of.tables.View(func(v *table.View) error {
 		e, err := LaptopOf(v, p)
 		if err != nil {
@@ -40,7 +41,7 @@ func (of *Desk) Exchanged(p auth.Principal, overAfter time.Duration) (all []Exch
 			if err != nil {
 				return err
 			}
-			all[i].Guest = auth.IsGuest(p, auth.Spot{Scope: scope, Tie: tie})
+			all[i].Guest = access.IsGuest(p, access.Spot{Scope: scope, Tie: tie})
 		}
 		if overAfter == 0 || doubted || e.Venue.Mirror {
 			return nil // a mirror keeps everything
@@ -60,7 +61,8 @@ func (of *Desk) Exchanged(p auth.Principal, overAfter time.Duration) (all []Exch
 	return all, err
 }
 
-// ended is when the event of a database ends; ok is false for other databases. A laptop that joins later has it for as long from then on.
+// ended returns when the event of a database ends; ok is false for other databases. For a laptop that joined after the end, the time
+// begins when it joined.
 func ended(v *table.View, e *Enrolled, database string) (last time.Time, ok bool, err error) {
 	scope, _ := scopes.Parse(database)
 	if !scope.Sort.OfEvent() {
@@ -73,7 +75,7 @@ func ended(v *table.View, e *Enrolled, database string) (last time.Time, ok bool
 	return last, ok, err
 }
 
-// endOf is when an event ends; ok is false where it is not here, or says nothing.
+// endOf returns when an event ends; ok is false if the event is not here, or has no end.
 func endOf(v *table.View, event int64) (end time.Time, ok bool, err error) {
 	st, err := v.Load(record.Event, record.Int(event))
 	if err != nil || st == nil {
@@ -83,13 +85,13 @@ func endOf(v *table.View, event int64) (end time.Time, ok bool, err error) {
 	return end, ok, nil
 }
 
-// EventTimes are what a laptop weighs before it drops an event.
+// EventTimes are the times by which a laptop decides whether to drop an event.
 type EventTimes struct {
 	End     time.Time // zero = the event is not here
 	Scanned time.Time // when this store last took a fact of it, by its own clock; zero = it has none
 }
 
-// EventTimes tells when an event ends and when a ticket was last scanned there, as far as this store knows. *Forbidden.
+// EventTimes returns when an event ends and when a ticket was last scanned there, as far as this store knows. It returns *Forbidden.
 func (of *Desk) EventTimes(p auth.Principal, event int64) (t EventTimes, err error) {
 	if err := p.CheckWhole(); err != nil {
 		return t, err
@@ -103,9 +105,15 @@ func (of *Desk) EventTimes(p auth.Principal, event int64) (t EventTimes, err err
 	return t, err
 }
 
+// ExchangedOf lists the databases that a laptop exchanges, by its enrolment alone.
 func ExchangedOf(v *table.View, e *Enrolled) (all []Exchanged) {
 	add := func(sort scopes.Sort, id int64, push, pull bool) {
 		all = append(all, Exchanged{Name: scopes.Scope{Sort: sort, ID: id}.String(), Push: push, Pull: pull})
+	}
+	addLabels := func(event int64) {
+		if !e.Venue.Names { // a laptop with the names derives the labels
+			add(scopes.EventLabels, event, false, true)
+		}
 	}
 	add(scopes.Reference, 0, false, true)
 	if e.Level.Name == auth.EventOf {
@@ -113,6 +121,7 @@ func ExchangedOf(v *table.View, e *Enrolled) (all []Exchanged) {
 			add(scopes.Event, id, true, true)
 			add(scopes.EventNames, id, true, e.Venue.Names)
 			add(scopes.EventHolders, id, true, false)
+			addLabels(id)
 		}
 		return all
 	}
@@ -130,19 +139,20 @@ func ExchangedOf(v *table.View, e *Enrolled) (all []Exchanged) {
 		add(scopes.Event, id, true, true)
 		add(scopes.EventNames, id, true, e.Venue.Names)
 		add(scopes.EventHolders, id, true, true)
+		addLabels(id)
 	}
 	return all
 }
 
-// TakesAll tells a laptop that takes along all events of its churches, also those that are made later.
+// TakesAll tells whether a laptop takes along all events of its churches, also events that are made later.
 func (e *Enrolled) TakesAll() bool { return len(e.Events) == 0 && e.Level.Name == auth.ChurchOf }
 
-// eventsOf are the events that a laptop of church level takes along. One that it was enrolled for may be another church's by now.
+// eventsOf lists the events that a laptop of church level takes along. It leaves out an event that is another church's by now.
 func eventsOf(v *table.View, e *Enrolled) (ids []int64) {
 	if !e.TakesAll() {
 		return slices.DeleteFunc(slices.Clone(e.Events), func(id int64) bool {
 			sees, err := entry.SeesEvent(v, auth.Key{Level: e.Level}.Principal(), id)
-			return err == nil && !sees // of what is damaged whoever reads it is told
+			return err == nil && !sees // a damaged event stays in the list; reading it reports the damage
 		})
 	}
 	home := v.Lists.Kind(record.Event).Home

@@ -6,7 +6,6 @@ import (
 
 	"doorward/kv/auth"
 	"doorward/kv/keys"
-	"doorward/kv/merge"
 	"doorward/kv/record"
 	"doorward/kv/table"
 )
@@ -15,8 +14,8 @@ import (
 type Joiner struct {
 	Node   string            // its ULID
 	Secret [sha256.Size]byte // the hash of the secret that it has drawn
-	Proof  []byte            // Prove, where it has a key of the centre's already
-	Holds  []string          // its Holdings
+	Proof  []byte            // of Prove, if the laptop has a key of the centre already
+	Holds  []string          // of laptop.Holdings
 }
 
 // Prove returns a proof that the caller knows the secret of a key. The proof holds for this code and this new secret alone. It
@@ -32,26 +31,18 @@ func (j Joiner) prove(code string, hash [sha256.Size]byte) []byte {
 // retire ends a laptop's earlier enrolment, because a laptop has one key. It returns ErrEnrolled if the laptop does not prove
 // that it has the earlier key, or if it uses this store's own name.
 func retire(o *table.Tx, code string, j Joiner) error {
-	if j.Node == o.Store.Node() {
+	if j.Node == o.Store.Identity.Node() {
 		return ErrEnrolled
 	}
-	for _, id := range table.IdsOf(o.View, record.Node) {
-		st, err := o.Load(record.Node, id)
-		if err != nil {
-			return err
+	return eachNode(o.View, func(st *table.Stored, d *record.Doc) (bool, error) {
+		if d.Text("node") != j.Node || isRevoked(d) {
+			return true, nil
 		}
-		d, err := st.Decode(record.Node)
-		if err != nil {
-			return err
+		if err := isProven(o, d, code, j); err != nil {
+			return false, err
 		}
-		if _, revoked := table.TimeOf(d.Value("revoked_at")); d.Text("node") != j.Node || revoked {
-			continue
-		}
-		if err := merge.ErrorsOr(isProven(o, d, code, j), func() error { return endVenue(o, auth.Operator(), st, d) }); err != nil {
-			return err
-		}
-	}
-	return nil
+		return true, endVenue(o, auth.Operator(), st, d)
+	})
 }
 
 // isProven returns nil if a laptop that was enrolled before has proved that it has its key. It returns ErrEnrolled if not.

@@ -3,6 +3,7 @@ package office
 import (
 	"encoding/binary"
 
+	"doorward/kv/access"
 	"doorward/kv/auth"
 	"doorward/kv/entry"
 	"doorward/kv/record"
@@ -15,9 +16,9 @@ type Lease struct {
 	From, To int64
 }
 
-// Lease gives a key ids that no other key will ever use. epoch is that of the laptop that asks, "" for any other key. *Forbidden for
-// a kind that the key does not make, or where it has been given more ranges than anybody needs; *Conflict where a store that has a centre has too few left, ErrNotFound for a count that is
-// less than 1 or more than LeaseSize.
+// Lease gives a key ids that no other key will ever use. epoch is the epoch of the laptop that asks, "" for any other key. It returns
+// *Forbidden if the key does not make this kind, or has asked for too many ranges; *Conflict if a store with a centre has too few ids left;
+// ErrNotFound if count is less than 1 or more than LeaseSize.
 func (of *Desk) Lease(p auth.Principal, k *record.Kind, count int64, epoch string) (l Lease, err error) {
 	if p, err = of.standing(p); err != nil {
 		return l, err
@@ -29,8 +30,8 @@ func (of *Desk) Lease(p auth.Principal, k *record.Kind, count int64, epoch strin
 		return l, table.ErrNotFound
 	}
 	l.Kind = k
-	err = of.tables.Do(false, func(o *table.Tx) error {
-		ok, _, err := table.Spend(o, p.Key(), of.tables.Limits.Leases, 0)
+	err = of.tables.Do(func(o *table.Tx) error {
+		ok, _, err := table.Spend(o, p.Key(), of.tables.Rules.Limits.Leases, 0)
 		if err == nil && !ok {
 			err = table.Refused("the key has asked for too many ranges of ids")
 		}
@@ -52,7 +53,7 @@ func mayLease(p auth.Principal, k *record.Kind) error {
 	if err := p.Check("sync", "POST"); err != nil {
 		return err
 	}
-	brings := auth.Brings(p, k)
+	brings := access.Brings(p, k)
 	switch {
 	case p.IsOperator(), p.IsLaptop() && table.LeaseSize(k) > 0 && brings:
 		return nil
@@ -63,14 +64,14 @@ func mayLease(p auth.Principal, k *record.Kind) error {
 		return err
 	}
 	if !brings {
-		return table.Refused(auth.NoKey.String())
+		return table.Refused(access.NoKey.String())
 	}
 	return p.Check(k.Resource, "POST")
 }
 
-// cut takes ids off what the store has to give, and answers the first.
+// cut takes ids from the store's own supply, and returns the first.
 func cut(o *table.Tx, k *record.Kind, count int64) (from int64, err error) {
-	if !o.Store.IsLeaf() {
+	if !o.Store.Identity.IsLeaf() {
 		from = o.State.Minted[k.Number] + 1
 		if from+count > record.FirstDrawn {
 			return 0, &table.Conflict{Reason: "the ids of this kind are used up"}

@@ -23,6 +23,7 @@ type Desk struct {
 	standing func(auth.Principal) (auth.Principal, error) // a principal as its key is now
 }
 
+// New makes the desk of a store. standing returns a principal as its key is now.
 func New(t *table.Set, standing func(auth.Principal) (auth.Principal, error)) *Desk {
 	return &Desk{tables: t, standing: standing}
 }
@@ -46,14 +47,14 @@ type Enrolled struct {
 	Events  []int64
 	Venue   auth.Venue // its Node is "" until it has joined
 	Scopes  []string
-	Contact Contact // the last; its At is zero until it has been met, and one that is revoked has no backlog
+	Contact Contact // the last one; its At is zero before the first. A revoked laptop has no backlog
 	Joined  time.Time
 	Revoked time.Time
 	Wipe    time.Time // when the order to wipe itself was given
 	Wiped   time.Time
 }
 
-// contactKey is in meta: the last Contact of an enrolled laptop, as JSON.
+// contactKey is the key of a laptop's last Contact, as JSON, in the meta bucket.
 func contactKey(id int64) []byte { return []byte("contact/" + strconv.FormatInt(id, 10)) }
 
 // Venues lists the laptops that are enrolled for no more than p sees, in order of their ids. It returns *Forbidden if p may not
@@ -63,7 +64,7 @@ func (of *Desk) Venues(p auth.Principal) (all []Enrolled, err error) {
 		return nil, err
 	}
 	err = of.tables.View(func(v *table.View) error {
-		for _, id := range table.IdsOf(v, record.Node) {
+		for _, id := range table.IDsOf(v, record.Node) {
 			e, err := enrolled(v, id)
 			if err != nil {
 				return err
@@ -90,8 +91,9 @@ func (of *Desk) Venue(p auth.Principal) (e Enrolled, err error) {
 	return e, err
 }
 
+// LaptopOf reads the laptop of p's key. It returns ErrNotFound for a key of another class.
 func LaptopOf(v *table.View, p auth.Principal) (e Enrolled, err error) {
-	for _, id := range table.IdsOf(v, record.Node) {
+	for _, id := range table.IDsOf(v, record.Node) {
 		st, err := v.Load(record.Node, id)
 		if err != nil {
 			return e, err
@@ -103,11 +105,40 @@ func LaptopOf(v *table.View, p auth.Principal) (e Enrolled, err error) {
 	return e, table.ErrNotFound
 }
 
+// eachNode calls fn with each enrolment, in order of the ids, until fn returns false or an error.
+func eachNode(v *table.View, fn func(st *table.Stored, d *record.Doc) (more bool, err error)) error {
+	for _, id := range table.IDsOf(v, record.Node) {
+		st, err := v.Load(record.Node, id)
+		if err != nil {
+			return err
+		}
+		d, err := st.Decode(record.Node)
+		if err != nil {
+			return err
+		}
+		if more, err := fn(st, d); err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// isRevoked tells whether an enrolment is revoked.
+func isRevoked(d *record.Doc) bool {
+	_, revoked := table.TimeOf(d.Value("revoked_at"))
+	return revoked
+}
+
+// stamp returns a change that sets a field to the time of the transaction.
+func stamp(o *table.Tx, field string) func(*record.Doc) {
+	return func(d *record.Doc) { d.Set(field, value.Time(o.Now)) }
+}
+
 // enrolled reads one laptop.
 func enrolled(v *table.View, id record.ID) (e Enrolled, err error) {
 	st, err := v.Load(record.Node, id)
 	if err != nil || st == nil {
-		return e, keys.OrNotFound(err)
+		return e, table.OrNotFound(err)
 	}
 	d, err := st.Decode(record.Node)
 	if err != nil {
@@ -121,7 +152,7 @@ func enrolled(v *table.View, id record.ID) (e Enrolled, err error) {
 	if e.Level, err = auth.ParseLevel(d.Text("level")); err != nil {
 		return e, fmt.Errorf("%w: node: %w", engine.ErrCorrupt, err)
 	}
-	for _, text := range keys.Texts(d.Value("events")) {
+	for _, text := range value.ReadTexts(d.Value("events")) {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
 			return e, fmt.Errorf("%w: node: %w", engine.ErrCorrupt, err)
@@ -145,7 +176,7 @@ func enrolled(v *table.View, id record.ID) (e Enrolled, err error) {
 // ErrNotFound or *Forbidden.
 func (of *Desk) RevokeVenue(p auth.Principal, id int64) error {
 	return of.changeVenue(p, id, func(o *table.Tx, st *table.Stored, d *record.Doc) error {
-		if _, revoked := table.TimeOf(d.Value("revoked_at")); revoked {
+		if isRevoked(d) {
 			return table.ErrNotFound
 		}
 		return endVenue(o, p, st, d)
@@ -158,11 +189,11 @@ func (of *Desk) WipeVenue(p auth.Principal, id int64) error {
 		if err := endVenue(o, p, st, d); err != nil {
 			return err
 		}
-		st, err := o.Load(record.Node, st.Id)
+		st, err := o.Load(record.Node, st.ID)
 		if err != nil {
 			return err
 		}
-		_, err = entry.Amend(o, p, record.Node, st, func(d *record.Doc) { d.Set("wipe_ordered_at", value.Time(o.Now)) })
+		_, err = entry.Amend(o, p, record.Node, st, stamp(o, "wipe_ordered_at"))
 		return err
 	})
 }
@@ -171,10 +202,10 @@ func (of *Desk) changeVenue(p auth.Principal, id int64, change func(*table.Tx, *
 	if err := p.CheckRule(); err != nil {
 		return err
 	}
-	return of.tables.Do(false, func(o *table.Tx) error {
+	return of.tables.Do(func(o *table.Tx) error {
 		st, err := o.Load(record.Node, record.Int(id))
 		if err != nil || st == nil {
-			return keys.OrNotFound(err)
+			return table.OrNotFound(err)
 		}
 		d, err := st.Decode(record.Node)
 		if err != nil {
@@ -184,10 +215,10 @@ func (of *Desk) changeVenue(p auth.Principal, id int64, change func(*table.Tx, *
 	})
 }
 
-// endVenue revokes a laptop and its key, as far as they are not.
+// endVenue revokes a laptop and its key, unless they are revoked already.
 func endVenue(o *table.Tx, p auth.Principal, st *table.Stored, d *record.Doc) error {
-	if _, revoked := table.TimeOf(d.Value("revoked_at")); !revoked {
-		if _, err := entry.Amend(o, p, record.Node, st, func(d *record.Doc) { d.Set("revoked_at", value.Time(o.Now)) }); err != nil {
+	if !isRevoked(d) {
+		if _, err := entry.Amend(o, p, record.Node, st, stamp(o, "revoked_at")); err != nil {
 			return err
 		}
 	}
@@ -198,13 +229,13 @@ func endVenue(o *table.Tx, p auth.Principal, st *table.Stored, d *record.Doc) er
 	if _, revoked := table.TimeOf(key.Body.Member("revoked_at")); revoked {
 		return nil
 	}
-	_, err = entry.Amend(o, p, record.APIKey, key, func(d *record.Doc) { d.Set("revoked_at", value.Time(o.Now)) })
+	_, err = entry.Amend(o, p, record.APIKey, key, stamp(o, "revoked_at"))
 	return err
 }
 
 // NoteContact keeps what a laptop has reported about itself. It returns ErrNotFound for a key of another class.
 func (of *Desk) NoteContact(p auth.Principal, c Contact) error {
-	return of.tables.Do(false, func(o *table.Tx) error {
+	return of.tables.Do(func(o *table.Tx) error {
 		e, err := LaptopOf(o.View, p)
 		if err != nil {
 			return err
@@ -221,13 +252,13 @@ func (of *Desk) NoteContact(p auth.Principal, c Contact) error {
 		if err != nil {
 			return err
 		}
-		_, err = entry.Amend(o, p, record.Node, st, func(d *record.Doc) { d.Set("wiped_at", value.Time(o.Now)) })
+		_, err = entry.Amend(o, p, record.Node, st, stamp(o, "wiped_at"))
 		return err
 	})
 }
 
-// KeysFor are the ids of the keys that work at a laptop too: those of its churches and events, and of an event that has left them, for as long
-// as the laptop holds it.
+// KeysFor lists the ids of the keys that work at a laptop too: the keys of its churches and events. A key of an event that has left works
+// there as long as the laptop holds the event.
 func (of *Desk) KeysFor(p auth.Principal) (ids []int64, err error) {
 	err = of.tables.View(func(v *table.View) error {
 		e, err := LaptopOf(v, p)
@@ -247,7 +278,7 @@ func (of *Desk) KeysFor(p auth.Principal) (ids []int64, err error) {
 	return ids, err
 }
 
-// GoesTo tells whether a key works at the laptop of p too, which holds some events.
+// GoesTo tells whether a key works at the laptop of p too. held are the events that the laptop holds.
 func GoesTo(v *table.View, p auth.Principal, held []int64, k *auth.Key) (bool, error) {
 	if k.Node.Node != "" || k.Level.Name != auth.EventOf && k.Level.Name != auth.ChurchOf {
 		return false, nil

@@ -184,7 +184,7 @@ func TestSeedBounds(t *testing.T) {
 			if surface == record.Admin && row.given == "null" && f.TakesNull(surface) {
 				continue
 			}
-			checkBound(t, k, surface, row)
+			checkBound(t, k, record.ParseOptions{Surface: surface}, row)
 		}
 		for _, f := range k.Fields {
 			if f.Stored() && !seen[f.Name] {
@@ -194,9 +194,9 @@ func TestSeedBounds(t *testing.T) {
 	}
 }
 
-func checkBound(t *testing.T, k *record.Kind, s record.Surface, row bound) {
+func checkBound(t *testing.T, k *record.Kind, o record.ParseOptions, row bound) {
 	t.Helper()
-	p, err := k.Parse([]byte(`{"`+row.field+`":`+row.given+`}`), record.ParseOptions{Surface: s})
+	p, err := k.Parse([]byte(`{"`+row.field+`":`+row.given+`}`), o)
 	if err != nil {
 		t.Fatalf("%s: %v", row.given, err)
 	}

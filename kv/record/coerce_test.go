@@ -89,18 +89,7 @@ func TestCoercions(t *testing.T) {
 	zone := time.FixedZone("-03", -3*3600)
 	for k, table := range coercions {
 		for _, row := range table {
-			p, err := k.Parse([]byte(`{"`+row.field+`":`+row.given+`}`), record.ParseOptions{Surface: record.Admin, Zone: zone})
-			if err != nil {
-				t.Fatalf("%s: %v", row.given, err)
-			}
-			got, _ := p.Value(row.field)
-			answer := string(got)
-			if faults := p.Faults[row.field]; len(faults) > 0 {
-				answer = "!" + strings.Join(faults, " ")
-			}
-			if answer != row.want {
-				t.Errorf("%s = %.60s: got %.90s, want %.90s", row.field, row.given, answer, row.want)
-			}
+			checkBound(t, k, record.ParseOptions{Surface: record.Admin, Zone: zone}, row)
 		}
 	}
 }

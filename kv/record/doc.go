@@ -33,7 +33,7 @@
 //	next := rev.Next(parent, false, doc.Canonical())
 //	body := doc.Encode()
 //
-// A fact is written straight into its body: NewDraft, NewFact.
+// A fact is written straight into its body by a Draft.
 //
 // # A new field
 //
@@ -45,6 +45,6 @@
 // # A new kind
 //
 // It is a table with the next Number, entered in kinds. Its class says who sees it, its scopes to which databases it belongs, and
-// writeRules (kv) who writes it there. Its words and an example for the OpenAPI document stand in nouns and samples (api). The sweep of
+// access.May who writes it there. Its words and an example for the OpenAPI document stand in nouns and samples (api). The sweep of
 // all routes by all keys (scope_model_test.go, scope_world_test.go in api) fails until it knows the kind.
 package record

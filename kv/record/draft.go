@@ -22,8 +22,8 @@ type Draft struct {
 	filled int            // fields that have been written
 }
 
-// NewDraft begins a fact of this kind.
-func (k *Kind) NewDraft() Draft { return Draft{kind: k, run: make([]byte, 0, 640)} }
+// NewDraft begins a fact of a kind.
+func NewDraft(k *Kind) Draft { return Draft{kind: k, run: make([]byte, 0, 640)} }
 
 // Int writes an integer.
 func (d *Draft) Int(name string, n int64) {
@@ -102,13 +102,4 @@ func (d *Draft) Close() (b Body, canonical []byte) {
 		canonical = append(canonical, d.run[start:d.ends[i]]...)
 	}
 	return Body{Shown: d.run}, append(canonical, '}')
-}
-
-// NewFact is a fact of members in their stored form, in table order, as a Draft writes it.
-func (k *Kind) NewFact(members ...value.Member) (b Body, canonical []byte) {
-	d := k.NewDraft()
-	for _, m := range members {
-		d.Raw(m.Name, m.Value)
-	}
-	return d.Close()
 }

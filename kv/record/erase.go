@@ -2,19 +2,6 @@ package record
 
 import "doorward/kv/value"
 
-// Erased is a record without what is personal in it: its Personal fields are what an absent field has, and what this version
-// does not know, which may be anything, is gone. The record stays of use.
-func (d *Doc) Erased() *Doc {
-	e := d.Clone()
-	e.extra = nil
-	for i := range e.values {
-		if f := &e.Kind.Fields[i]; f.Flags.Has(Personal) {
-			e.values[i] = f.initial()
-		}
-	}
-	return e
-}
-
 // Refers reports whether one of a record's fields names another record.
 func Refers(d *Doc, k *Kind, id ID) bool {
 	for i := range d.values {

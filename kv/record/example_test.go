@@ -47,8 +47,8 @@ func ExampleKind_Show() {
 }
 
 // A fact is written straight into its body.
-func ExampleKind_NewDraft() {
-	draft := record.Undo.NewDraft()
+func ExampleNewDraft() {
+	draft := record.NewDraft(record.Undo)
 	draft.Int("event_id", 7)
 	draft.Text("hlc", "018f9e2a3b4c0001")
 	draft.Time("at", time.Date(2026, 5, 1, 18, 0, 0, 0, time.UTC))
@@ -58,5 +58,5 @@ func ExampleKind_NewDraft() {
 	fmt.Println(rev.Next(rev.ID{}, false, canonical))
 	// Output:
 	// 7 "01HZX3Q0000000000000000ABC"
-	// 1-5ee31ded0ad7223c688a1a74dde9eb31
+	// 1-555e3dc728911f5c5ff5e304001811a5
 }

@@ -6,12 +6,12 @@ import "doorward/kv/scopes"
 // are stored and do not count as admissions.
 var (
 	// Checkin is an admission. Its basis is "offline" if a door let the holder in again before it reached this store.
-	Checkin = table(Kind{Name: "checkin", Number: 18, Version: 2, Resource: "checkin", Class: Events, Home: "event_id",
+	Checkin = table(Kind{Name: "checkin", Number: 18, Version: 3, Resource: "checkin", Class: Events, Home: "event_id",
 		ULID: true, Fact: true, scopes: []scopes.Sort{scopes.Event},
 		Fields: observed(Indexed, Field{"basis", Text{Max: 64}, Null, ``})})
 
 	// Scan is a refusal.
-	Scan = table(Kind{Name: "scan", Number: 19, Version: 1, Resource: "checkin", Class: Events, Home: "event_id",
+	Scan = table(Kind{Name: "scan", Number: 19, Version: 2, Resource: "checkin", Class: Events, Home: "event_id",
 		ULID: true, Fact: true, scopes: []scopes.Sort{scopes.Event},
 		Fields: observed(0,
 			Field{"outcome", Text{Min: 1, Max: 64}, Required, ``},
@@ -19,7 +19,7 @@ var (
 		)})
 
 	// Undo takes an admission back.
-	Undo = table(Kind{Name: "undo", Number: 20, Version: 1, Resource: "checkin", Class: Events, Home: "event_id",
+	Undo = table(Kind{Name: "undo", Number: 20, Version: 2, Resource: "checkin", Class: Events, Home: "event_id",
 		ULID: true, Fact: true, scopes: []scopes.Sort{scopes.Event},
 		Fields: observed(0,
 			Field{"checkin_id", ULID{}, Required | Indexed, ``},
@@ -32,6 +32,7 @@ func observed(lookup Flags, rows ...Field) []Field {
 	return append([]Field{
 		{"event_id", Ref{"event"}, Required, ``},
 		{"ticket_id", Ref{"ticket"}, Null, ``},
+		{"holding", ULID{}, Null, ``},
 		{"code_hash", Hash{}, Null, ``},
 		{"list", Text{Max: 64}, 0, `""`},
 		{"direction", Text{Max: 64}, 0, `"in"`},

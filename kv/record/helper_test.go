@@ -43,7 +43,7 @@ func changed(tb testing.TB, before *record.Doc, text string) *record.Doc {
 
 // checkinDraft is an admission as a door writes it.
 func checkinDraft(at time.Time) record.Draft {
-	d := record.Checkin.NewDraft()
+	d := record.NewDraft(record.Checkin)
 	d.Int("event_id", 7)
 	d.Int("ticket_id", 41)
 	d.Hex("code_hash", []byte("0123456789abcdef"))

@@ -37,7 +37,7 @@ const (
 	Churches               // person, financial_entry: by their church; without one, denomination only
 	Shared                 // event, group: by their church; without one, read at church level and above, changed at denomination
 	Members                // membership: where both its person and its group are seen
-	Events                 // ticket, holder_name, holder and facts: as their event
+	Events                 // ticket, its code and holdings, and facts: as their event
 	System                 // api_key
 )
 
@@ -67,7 +67,9 @@ const (
 	Secret                       // shown on no surface and in no schema
 	Filled                       // Settle gives it a value: never null in a reply
 	Document                     // ranked search finds it by all its digits; other searches do not read it
-	Personal                     // is cleared when the person that the record names is erased; the record stays
+	Personal                     // says something of a person
+	Together                     // a merge takes the fields with this flag from one side (Merge)
+	Union                        // merge rule: a list of all that either side has
 )
 
 // Has reports whether any of the given flags is set.
@@ -134,6 +136,9 @@ func (f *Field) IsName() bool {
 // OfPeople reports whether the kind's records are people, or name one.
 func (l *layout) OfPeople() bool { return l.ofPeople }
 
+// Lookups returns the fields that have a lookup. The caller must not write to the list.
+func (l *layout) Lookups() []*Field { return l.lookups }
+
 // Searched returns the fields that searches read. The caller must not write to the list.
 func (l *layout) Searched() []*Field { return l.searched }
 
@@ -168,6 +173,7 @@ type layout struct {
 	nested        int      // from which of them on each is made of one stored field
 	sorted        []int    // stored fields by the bytes of their names
 	never         []int    // stored fields that are never null in a reply
+	lookups       []*Field
 	searched      []*Field
 	ranked        []*Field // searched ones, and documents
 	ofPeople      bool
@@ -187,6 +193,9 @@ func table(k Kind, rules ...settler) *Kind {
 		}
 		k.names[f.Name] = i
 		k.labels[i] = `"` + f.Name + `":`
+		if f.Flags.Has(Indexed) {
+			k.lookups = append(k.lookups, f)
+		}
 		if f.Flags.Has(Searched) {
 			k.searched = append(k.searched, f)
 		}
@@ -196,7 +205,7 @@ func table(k Kind, rules ...settler) *Kind {
 		place(&k, i, f)
 		k.ofPeople = k.ofPeople || f.Flags.Has(Personal) || f.Type == Ref{"person"}
 	}
-	k.ofPeople = k.ofPeople || k.Name == "person"
+	k.ofPeople = k.ofPeople || k.Name == "person" || k.Name == "ticket" // which is shown with its holder
 	slices.SortFunc(k.sorted, func(a, b int) int { return strings.Compare(k.Fields[a].Name, k.Fields[b].Name) })
 	return &k
 }

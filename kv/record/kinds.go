@@ -4,7 +4,7 @@ package record
 var kinds = []*Kind{
 	Church, Regional, FinancialAccount, Category, Subcategory, CostCenter, BusinessUnit, Supplier, Role,
 	Person, Group, Membership, FinancialEntry, Event, Ticket, HolderName, Holder, Checkin, Scan, Undo, APIKey,
-	Conflict, Refusal, Node, Erasure,
+	Conflict, Refusal, Node, Erasure, TicketCode, HolderLabel,
 }
 
 // kindsByName are the same.

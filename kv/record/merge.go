@@ -1,6 +1,9 @@
 package record
 
 import (
+	"bytes"
+	"slices"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"doorward/kv/rev"
@@ -14,6 +17,8 @@ func (f *Field) Rule() rev.Rule {
 		return rev.Strict
 	case f.Flags.Has(Frozen):
 		return rev.First
+	case f.Flags.Has(Union):
+		return rev.Union
 	case !f.Stored(), f.Flags.Has(ServerOnly):
 		return rev.Derived
 	}
@@ -34,15 +39,22 @@ type Clash struct {
 // know are merged by pick. If the result differs from both sides, the kind's own rules (Settle) are applied as on the day of its
 // creation.
 //
+// The fields with the flag Together are one side's, of a ticket always and of a holding where a person was linked to it: what the other
+// side has changed of them is a clash. The side that has given the ticket another holding wins, and a ticket without one loses.
+//
 // Values are compared as Apply compares them; of two equal values the winner's text is taken. The result follows from the arguments
 // alone, and shares its values with them.
 func Merge(k *Kind, base, winner, other *Doc) (merged *Doc, clashes []Clash) {
 	m := merger{base: base, winner: winner, other: other}
+	m.side = m.together(k)
 	merged = &Doc{Kind: k, values: make([]jsontext.Value, len(k.Fields))}
 	for i := range k.Fields {
 		if f := &k.Fields[i]; f.Stored() {
 			merged.values[i] = m.field(i, f)
 		}
+	}
+	if k == Ticket {
+		endHoldings(merged, winner, other)
 	}
 	merged.extra = m.unknown()
 	if created := merged.Time("created_at"); m.own && m.taken && !created.IsZero() {
@@ -56,6 +68,7 @@ func Merge(k *Kind, base, winner, other *Doc) (merged *Doc, clashes []Clash) {
 // merger is a merge in progress.
 type merger struct {
 	base, winner, other *Doc // base may be nil
+	side                *Doc // whose fields with the flag Together are taken; nil: each by its rule
 	own, taken          bool // the result differs from the other, from the winner
 	clashes             []Clash
 }
@@ -69,8 +82,13 @@ func (m *merger) field(i int, f *Field) jsontext.Value {
 	if value.Equal(s.Winner, s.Other) {
 		return s.Winner
 	}
+	if m.side != nil && f.Flags.Has(Together) {
+		return m.whole(f, s)
+	}
 	rule := f.Rule()
 	switch rule {
+	case rev.Union:
+		return m.choose(f.Name, rule, s, choice{union(s.Winner, s.Other), false})
 	case rev.First:
 		return m.choose(f.Name, rule, s, choice{s.First(m.ages(f, s)), !s.Held})
 	case rev.Strict:
@@ -79,6 +97,102 @@ func (m *merger) field(i int, f *Field) jsontext.Value {
 	}
 	v, clash := s.Pick()
 	return m.choose(f.Name, rule, s, choice{v, clash && rule == rev.Pick})
+}
+
+// together returns the side whose fields with the flag Together are taken; nil for a record of which each field is merged by itself.
+func (m *merger) together(k *Kind) *Doc {
+	switch {
+	case k == Ticket && m.winner.IsNull("holding") != m.other.IsNull("holding"):
+		return m.without(m.winner.IsNull("holding"))
+	case k == Ticket && m.base != nil && m.hands(m.winner) != m.hands(m.other):
+		return m.without(m.hands(m.other))
+	case k == Ticket:
+		return m.without(m.base != nil && !m.changes(m.winner) && m.changes(m.other))
+	case k != HolderName && k != Holder || value.Equal(m.winner.Value("link"), m.other.Value("link")):
+		return nil
+	case m.base != nil && value.Equal(m.base.Value("link"), m.winner.Value("link")):
+		return m.other
+	case m.base != nil && value.Equal(m.base.Value("link"), m.other.Value("link")):
+		return m.winner
+	}
+	return m.without(m.winner.Text("link") < m.other.Text("link")) // the same side in both records of the holding
+}
+
+// hands reports whether a side has given the ticket another holding.
+func (m *merger) hands(side *Doc) bool {
+	return !value.Equal(side.Value("holding"), m.base.Value("holding"))
+}
+
+// without returns the side that is left once the winner has lost, or has not.
+func (m *merger) without(lost bool) *Doc {
+	if lost {
+		return m.other
+	}
+	return m.winner
+}
+
+// changes reports whether a side has changed a field with the flag Together.
+func (m *merger) changes(side *Doc) bool {
+	return slices.ContainsFunc(side.Differs(m.base), func(name string) bool {
+		f, known := side.Kind.Field(name)
+		return known && f.Flags.Has(Together)
+	})
+}
+
+// whole takes a field of the side that is taken as a whole. What the other side has changed is a clash, but for what the store derives.
+func (m *merger) whole(f *Field, s rev.Sides) jsontext.Value {
+	taken, lost := s.Winner, s.Other
+	if m.side == m.other {
+		taken, lost = lost, taken
+	}
+	clash := !s.Held || !value.Equal(lost, s.Base)
+	if f.Flags.Has(ServerOnly) {
+		clash = clash && f.Name == "holding" && !value.IsNull(lost)
+	}
+	return m.choose(f.Name, rev.Pick, s, choice{taken, clash})
+}
+
+// endHoldings has a merged ticket say which holdings are over: those that either side has had, but for the one that is taken.
+func endHoldings(merged, winner, other *Doc) {
+	present := merged.Text("holding")
+	all := merged.Value("ended")
+	for _, side := range [2]*Doc{winner, other} {
+		if h := side.Text("holding"); h != "" && h != present {
+			all = Adding(all, h)
+		}
+	}
+	if present != "" {
+		all = Without(all, present)
+	}
+	merged.Set("ended", all)
+}
+
+// union is a list of all elements of two, each once, in the order of their bytes.
+func union(a, b jsontext.Value) jsontext.Value {
+	all := slices.AppendSeq(slices.Collect(value.Elements(a)), value.Elements(b))
+	slices.SortFunc(all, func(a, b jsontext.Value) int { return bytes.Compare(a, b) })
+	out := jsontext.Value{'['}
+	for i, e := range slices.CompactFunc(all, func(a, b jsontext.Value) bool { return bytes.Equal(a, b) }) {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, e...)
+	}
+	return append(out, ']')
+}
+
+// Adding is a stored list of texts with one more.
+func Adding(list jsontext.Value, text string) jsontext.Value { return union(list, value.Texts(text)) }
+
+// Without is a stored list of texts without one of them.
+func Without(list jsontext.Value, text string) jsontext.Value {
+	var rest []string
+	for e := range value.Elements(list) {
+		if s := value.Unquote(e); s != text {
+			rest = append(rest, s)
+		}
+	}
+	return value.Texts(rest...)
 }
 
 // ages returns the times that tell which side of a field is the older one: those of its values, or those at which the records were

@@ -13,6 +13,7 @@ import (
 	"doorward/kv/record"
 	"doorward/kv/rev"
 	"doorward/kv/rev/revtest"
+	"doorward/kv/value"
 )
 
 // bodied is a record of some members; nil of "-".
@@ -108,6 +109,69 @@ func TestGoldenMerges(t *testing.T) {
 	}
 }
 
+// What a ticket says of its code, its order and its holding is one side's: of the side that has given it another holding, and never of a
+// side without one. The holding that is not taken is over.
+func TestATicketIsMergedWithItsHolding(t *testing.T) {
+	ulid := func(last string) string { return "01J0000000000000000000000" + last }
+	ticket := func(holding, order string, ended ...string) *record.Doc {
+		d := record.Ticket.NewDoc()
+		if holding != "" {
+			d.Set("holding", value.Quote(ulid(holding)))
+		}
+		for i := range ended {
+			ended[i] = ulid(ended[i])
+		}
+		d.Set("ended", value.Texts(ended...))
+		d.Set("order", value.Quote(order))
+		return d
+	}
+	for _, row := range []struct {
+		name                string
+		base, winner, other *record.Doc
+		want                *record.Doc
+		clashes             string
+	}{
+		{"passed on at one side", ticket("A", "x"), ticket("A", "x"), ticket("B", "x", "A"), ticket("B", "x", "A"), ""},
+		{"passed on at both", ticket("A", "x"), ticket("B", "x", "A"), ticket("C", "x", "A"), ticket("B", "x", "A", "C"), "holding"},
+		{"passed on beside an order", ticket("A", "x"), ticket("A", "y"), ticket("B", "x", "A"), ticket("B", "x", "A"), "order"},
+		{"an order alone", ticket("A", "x"), ticket("A", "x"), ticket("A", "y"), ticket("A", "y"), ""},
+		{"none loses, though it wins", ticket("", "x"), ticket("", "y"), ticket("B", "x"), ticket("B", "x"), "order"},
+		{"none loses to what another side has given", ticket("A", "x"), ticket("", "x"), ticket("B", "x", "A"), ticket("B", "x", "A"), ""},
+		{"without a common past", nil, ticket("B", "x"), ticket("C", "x", "A"), ticket("B", "x", "A", "C"), "holding"},
+		{"without a common past, none loses", nil, ticket("", "x"), ticket("C", "x"), ticket("C", "x"), ""},
+	} {
+		merged, clashes := record.Merge(record.Ticket, row.base, row.winner, row.other)
+		if diff := cmp.Diff(string(row.want.Canonical()), string(merged.Canonical())); diff != "" {
+			t.Errorf("%s: merged differs: %s", row.name, diff)
+		}
+		var fields []string
+		for _, c := range clashes {
+			fields = append(fields, c.Field)
+		}
+		if got := strings.Join(fields, " "); got != row.clashes {
+			t.Errorf("%s: clashes about %q, want %q", row.name, got, row.clashes)
+		}
+	}
+}
+
+// A holding that was linked with two people is one side's, by the greater mark, and was linked with both.
+func TestAHoldingOfTwoIsOneSides(t *testing.T) {
+	holder := func(members string) *record.Doc { return bodied(t, record.Holder, members) }
+	base := holder(`"email":"una@x.org","person_id":null,"persons":[],"link":null`)
+	lesser := holder(`"email":"una@x.org","person_id":1,"persons":[1],"link":"01J00000000000000000000001"`)
+	greater := holder(`"email":"quim@x.org","person_id":2,"persons":[2],"link":"01J00000000000000000000002"`)
+	want := holder(`"email":"quim@x.org","person_id":2,"persons":[1,2],"link":"01J00000000000000000000002"`)
+	for _, sides := range [][2]*record.Doc{{lesser, greater}, {greater, lesser}} {
+		merged, clashes := record.Merge(record.Holder, base, sides[0], sides[1])
+		if diff := cmp.Diff(string(want.Canonical()), string(merged.Canonical())); diff != "" {
+			t.Errorf("merged differs: %s", diff)
+		}
+		if len(clashes) != 1 || clashes[0].Field != "person_id" || string(clashes[0].Other) != "1" {
+			t.Errorf("clashes = %+v, want the other person", clashes)
+		}
+	}
+}
+
 func TestFieldsHaveTheirRules(t *testing.T) {
 	for name, want := range map[string]rev.Rule{"email": rev.Pick, "created_at": rev.First, "created_by": rev.First,
 		"updated_at": rev.Derived, "church": rev.Derived, "role_ids": rev.Pick} {
@@ -115,7 +179,7 @@ func TestFieldsHaveTheirRules(t *testing.T) {
 			t.Errorf("%s has the rule %s, want %s", name, f.Rule(), want)
 		}
 	}
-	for name, want := range map[string]rev.Rule{"state": rev.Strict, "code_hash": rev.Derived, "label": rev.Derived} {
+	for name, want := range map[string]rev.Rule{"state": rev.Strict, "code_hash": rev.Derived, "ended": rev.Union} {
 		if f, _ := record.Ticket.Field(name); f.Rule() != want {
 			t.Errorf("ticket's %s has the rule %s, want %s", name, f.Rule(), want)
 		}

@@ -16,7 +16,7 @@ func TestPageShowsEachRecordAsItIsShownAlone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := rapid.SampledFrom([]*record.Kind{record.Person, record.Event, record.FinancialEntry}).Draw(t, "kind")
 		surface := rapid.SampledFrom([]record.Surface{record.V1, record.Admin}).Draw(t, "surface")
-		page := k.NewPage()
+		page := record.NewPage(k)
 		for i := range rapid.IntRange(2, 24).Draw(t, "records") {
 			d := fromBody(t, k, anyBody(k).Draw(t, "body"))
 			for _, f := range k.Fields {

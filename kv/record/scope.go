@@ -8,7 +8,7 @@ import (
 
 // Scopes returns the scopes of a record. home is the id of the church or event it belongs to (Kind.Home), or 0. A person or entry
 // without a church is in none; only the mirror of all records has it.
-func (k *Kind) Scopes(id ID, _ *Doc, home int64) []scopes.Scope {
+func (k *Kind) Scopes(id ID, home int64) []scopes.Scope {
 	out := make([]scopes.Scope, 0, len(k.scopes))
 	for _, sort := range k.scopes {
 		switch {
@@ -30,7 +30,8 @@ func KindsIn(s scopes.Sort) []*Kind {
 	var found []*Kind
 	for _, k := range kinds {
 		shared := s == scopes.Reference && k.Class == Shared // those of no church
-		if shared || slices.Contains(k.scopes, s) {
+		ended := s == scopes.EventHolders && k == HolderName // those of holdings that have ended
+		if shared || ended || slices.Contains(k.scopes, s) {
 			found = append(found, k)
 		}
 	}

@@ -120,8 +120,8 @@ type Page struct {
 	nestedOf []byte // the beginning of its hidden run, up to and with the last value that they are made of
 }
 
-// NewPage begins a page of replies.
-func (k *Kind) NewPage() *Page { return &Page{shown: make([]map[string][]byte, len(k.derived))} }
+// NewPage begins a page of replies about records of a kind.
+func NewPage(k *Kind) *Page { return &Page{shown: make([]map[string][]byte, len(k.derived))} }
 
 // appendHidden appends the second run without its secrets, and without unknown members that a made one would stand beside.
 func appendHidden(dst []byte, k *Kind, run []byte) []byte {

@@ -1,6 +1,8 @@
 package record
 
 import (
+	"slices"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"doorward/kv/names"
@@ -8,19 +10,22 @@ import (
 	"doorward/kv/value"
 )
 
-// Ticket is what a door needs to decide: no name, and no code in clear.
-var Ticket = table(Kind{Name: "ticket", Number: 15, Version: 1, Resource: "event", Class: Events, Home: "event_id",
+// Ticket is what a door needs to decide: no name, and no code in clear. holding is the ULID of its present holding: its HolderName,
+// Holder and HolderLabel. ended are those of earlier ones.
+var Ticket = table(Kind{Name: "ticket", Number: 15, Version: 2, Resource: "event", Class: Events, Home: "event_id",
 	scopes: []scopes.Sort{scopes.Event},
 	Fields: []Field{
 		{"event_id", Ref{"event"}, Required, ``},
-		{"code_hash", Hash{}, ServerOnly, ``},
-		{"normal_hash", Hash{}, ServerOnly, ``},
+		{"code_hash", Hash{}, ServerOnly | Together, ``},
+		{"normal_hash", Hash{}, ServerOnly | Together, ``},
 		{"type", Text{Max: 255}, Null, ``},
 		{"state", ticketState, Strict, `"valid"`},
 		{"valid_from", DateTime{}, Null, ``},
 		{"valid_until", DateTime{}, Null, ``},
-		{"label", Text{Max: 255}, ServerOnly | Searched | Personal, `""`},
-		{"order", Text{Max: 255}, Null | Indexed, ``},
+		{"order", Text{Max: 255}, Null | Indexed | Together, ``},
+		{"holding", ULID{}, ServerOnly | Null | Together, ``},
+		{"ended", Texts{}, ServerOnly | Union, `[]`},
+		{"taken_over", Bool{}, ServerOnly | Hidden, `false`},
 		{"external_id", Text{Min: 1, Max: 255}, Null | Hidden | Indexed, ``},
 		{"created_at", DateTime{}, ReadOnly | Hidden | Frozen | Filled, ``},
 		{"created_by", keyID, ReadOnly | Hidden | Frozen | Null, ``},
@@ -31,31 +36,65 @@ var Ticket = table(Kind{Name: "ticket", Number: 15, Version: 1, Resource: "event
 // ticketState is what may be said of a ticket.
 var ticketState = Choice{"valid", "cancelled", "refunded", "unpaid", "blocked"}
 
-// HolderName is what a door's search by name needs. It has its ticket's id.
-var HolderName = table(Kind{Name: "holder_name", Number: 16, Version: 1, Resource: "event", Class: Events, Home: "event_id",
-	System: true, scopes: []scopes.Sort{scopes.EventNames},
-	Fields: []Field{
-		{"event_id", Ref{"event"}, Required, ``},
-		{"full_name", Text{Max: 255}, Null | Searched | Personal, ``},
-		{"phone_tail", Phone{Max: 4}, Null | Searched | Personal, ``},
-		{"created_at", DateTime{}, ReadOnly | Hidden | Frozen | Filled, ``},
-		{"created_by", keyID, ReadOnly | Hidden | Frozen | Null, ``},
-	}})
-
-// Holder is a ticket's private half. It has its ticket's id.
-var Holder = table(Kind{Name: "holder", Number: 17, Version: 1, Resource: "event", Class: Events, Home: "event_id",
+// TicketCode is a ticket's code in clear. It has the ticket's id.
+var TicketCode = table(Kind{Name: "ticket_code", Number: 26, Version: 1, Resource: "event", Class: Events, Home: "event_id",
 	System: true, scopes: []scopes.Sort{scopes.EventHolders},
 	Fields: []Field{
 		{"event_id", Ref{"event"}, Required, ``},
 		{"code", Text{Min: 1, Max: 255}, Required, ``},
-		{"email", Email{Max: 254}, Null | Personal, ``},
-		{"phone", Phone{Max: 24}, Null | Personal, ``},
-		{"person_id", Ref{"person"}, Null | Indexed | Personal, ``},
-		{"created_at", DateTime{}, ReadOnly | Hidden | Frozen | Filled, ``},
-		{"created_by", keyID, ReadOnly | Hidden | Frozen | Null, ``},
 	}})
 
-// TicketForm is a ticket as its writer sees it: Ticket, HolderName and Holder in one. It is not stored.
+// A holding is one person's time with one ticket: HolderName, Holder and HolderLabel share its ULID. In the canonical text ticket_id is
+// the last member of each. link is a new ULID whenever a person is linked to the holding in place: two that were linked at two places
+// are one side's.
+
+// HolderName is what a door's search by name needs.
+var HolderName = table(Kind{Name: "holder_name", Number: 16, Version: 2, Resource: "event", Class: Events, Home: "event_id",
+	System: true, ULID: true, scopes: []scopes.Sort{scopes.EventNames},
+	Fields: []Field{
+		{"event_id", Ref{"event"}, Required, ``},
+		{"full_name", Text{Max: 255}, Null | Searched | Personal | Together, ``},
+		{"phone_tail", Phone{Max: 4}, ServerOnly | Null | Searched | Personal | Together, ``},
+		{"link", ULID{}, ServerOnly | Null | Together, ``},
+		{"ticket_id", Ref{"ticket"}, Required, ``},
+	}})
+
+// Holder is a holding's private half. persons are all that it was ever linked with.
+var Holder = table(Kind{Name: "holder", Number: 17, Version: 2, Resource: "event", Class: Events, Home: "event_id",
+	System: true, ULID: true, scopes: []scopes.Sort{scopes.EventHolders},
+	Fields: []Field{
+		{"event_id", Ref{"event"}, Required, ``},
+		{"email", Email{Max: 254}, Null | Personal | Together, ``},
+		{"phone", Phone{Max: 24}, Null | Personal | Together, ``},
+		{"person_id", Ref{"person"}, Null | Personal | Together, ``},
+		{"persons", Refs{"person"}, ServerOnly | Indexed | Personal | Union, `[]`},
+		{"link", ULID{}, ServerOnly | Null | Together, ``},
+		{"ticket_id", Ref{"ticket"}, Required, ``},
+	}}, keepPersons)
+
+// keepPersons has persons say whom the holding is linked with.
+func keepPersons(d, _ *Doc, _ Moment) {
+	if person := d.Int("person_id"); person != 0 && !slices.Contains(d.Ints("persons"), person) {
+		d.Set("persons", union(d.Value("persons"), slices.Concat([]byte{'['}, d.Value("person_id"), []byte{']'})))
+	}
+}
+
+// HolderLabel is what a door without names shows of a holding. The root alone derives it.
+var HolderLabel = table(Kind{Name: "holder_label", Number: 27, Version: 1, Resource: "event", Class: Events, Home: "event_id",
+	System: true, ULID: true, scopes: []scopes.Sort{scopes.EventLabels},
+	Fields: []Field{
+		{"event_id", Ref{"event"}, Required, ``},
+		{"label", Text{Max: 255}, ServerOnly | Searched | Personal, `""`},
+		{"ticket_id", Ref{"ticket"}, Required, ``},
+	}})
+
+// OfTicket reports whether the kind's records are written with a ticket, by whoever writes that.
+func (k *Kind) OfTicket() bool { return k == TicketCode || k.OfHolding() && k != HolderLabel }
+
+// OfHolding reports whether the kind's records are parts of a holding.
+func (k *Kind) OfHolding() bool { return k == HolderName || k == Holder || k == HolderLabel }
+
+// TicketForm is a ticket as its writer sees it: Ticket, TicketCode and its present holding in one. It is not stored.
 var TicketForm = table(Kind{Name: "ticket", Version: 1, Resource: "event", Class: Events, Home: "event_id",
 	Fields: []Field{
 		{"event_id", Ref{"event"}, Required, ``},
@@ -78,34 +117,40 @@ var TicketForm = table(Kind{Name: "ticket", Version: 1, Resource: "event", Class
 // formNames are the names that a form's fields have in the records.
 var formNames = map[string]string{"holder_name": "full_name"}
 
-// SplitTicket parts a form's patch into those of its three records, with the label and the phone's tail that follow from
-// it. The code's hashes are the store's to add.
-func SplitTicket(p *Patch) (ticket, name, holder *Patch) {
-	ticket, name, holder = p.Project(Ticket, nil), p.Project(HolderName, formNames), p.Project(Holder, nil)
-	if code, given := holder.Value("code"); given && value.IsNull(code) {
-		holder.Drop("code") // as if none were given
-	}
-	if _, given := p.Value("holder_name"); given {
-		ticket.Set("label", labelValue(p.Text("holder_name")))
+// Parts are the patches of a ticket form's records.
+type Parts struct{ Ticket, Code, Name, Holder *Patch }
+
+// SplitTicket parts a form's patch into those of its records, with the phone's tail that follows from it. The code's hashes and the
+// holding are the store's to add.
+func SplitTicket(p *Patch) Parts {
+	parts := Parts{p.Project(Ticket, nil), p.Project(TicketCode, nil), p.Project(HolderName, formNames), p.Project(Holder, nil)}
+	if code, given := parts.Code.Value("code"); given && value.IsNull(code) {
+		parts.Code.Drop("code") // as if none were given
 	}
 	if v, given := p.Value("phone"); given {
-		name.Set("phone_tail", tailValue(value.Unquote(v)))
+		parts.Name.Set("phone_tail", tailValue(value.Unquote(v)))
 	}
-	return ticket, name, holder
+	return parts
 }
 
-// FollowPart gives one of a ticket's three records what follows from another: a Ticket the label of its HolderName, a HolderName the
-// tail of its Holder's phone.
-func (d *Doc) FollowPart(of *Doc) {
-	switch {
-	case d.Kind == Ticket && of.Kind == HolderName:
-		d.Set("label", labelValue(of.Text("full_name")))
-	case d.Kind == HolderName && of.Kind == Holder:
-		d.Set("phone_tail", tailValue(of.Text("phone")))
+// NamesHolder reports whether the parts say anything of a holder.
+func (p *Parts) NamesHolder() bool {
+	says := func(patch *Patch) bool {
+		return slices.ContainsFunc(patch.values, func(m value.Member) bool {
+			f, _ := patch.Kind.Field(m.Name) // a patch sets no other
+			return f.Flags.Has(Personal) && len(value.Unquote(m.Value))+int(value.Int(m.Value)) > 0
+		})
 	}
+	return says(p.Name) || says(p.Holder)
 }
 
-func labelValue(name string) jsontext.Value { return value.Quote(names.Label(name)) }
+// SetTail gives a HolderName the last digits of its Holder's phone.
+func SetTail(name, holder *Doc) { name.Set("phone_tail", tailValue(holder.Text("phone"))) }
+
+// LabelOf is the stored label of a HolderName's body.
+func LabelOf(name Body) jsontext.Value {
+	return value.Quote(names.Label(value.Unquote(name.Member("full_name"))))
+}
 
 func tailValue(phone string) jsontext.Value {
 	if tail := names.PhoneTail(phone); tail != "" {
@@ -114,8 +159,8 @@ func tailValue(phone string) jsontext.Value {
 	return jsontext.Value("null")
 }
 
-// JoinTicket puts a ticket's three records into the form; one that the store lacks may be an empty Body.
-func JoinTicket(ticket, name, holder Body) *Doc {
+// JoinTicket puts a ticket's records into the form, the ticket first.
+func JoinTicket(parts ...Body) *Doc {
 	d := TicketForm.NewDoc()
 	for _, i := range TicketForm.sorted {
 		field := TicketForm.Fields[i].Name
@@ -123,7 +168,7 @@ func JoinTicket(ticket, name, holder Body) *Doc {
 		if to, ok := formNames[field]; ok {
 			stored = to
 		}
-		for _, b := range [...]Body{ticket, name, holder} {
+		for _, b := range parts {
 			if v := b.Member(stored); v != nil {
 				d.values[i] = v.Clone()
 				break

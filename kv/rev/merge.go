@@ -17,6 +17,7 @@ const (
 	First   Rule = "first"   // the oldest value that is not null
 	Strict  Rule = "strict"  // the side that changed it; where both did, the stricter value
 	Derived Rule = "derived" // it follows from something else: as pick, and never a clash
+	Union   Rule = "union"   // all elements of both lists
 	Delete  Rule = "delete"  // of a whole record: it stays deleted
 )
 

@@ -37,16 +37,16 @@ func (r *treeReader) byte() byte {
 
 func (r *treeReader) uvarint() uint64 {
 	v, n := binary.Uvarint(r.rest)
-	if n <= 0 {
-		r.fail()
-		return 0
-	}
-	r.rest = r.rest[n:]
-	return v
+	return after(r, v, n)
 }
 
 func (r *treeReader) varint() int64 {
 	v, n := binary.Varint(r.rest)
+	return after(r, v, n)
+}
+
+// after goes on behind a number of n bytes.
+func after[T int64 | uint64](r *treeReader, v T, n int) T {
 	if n <= 0 {
 		r.fail()
 		return 0

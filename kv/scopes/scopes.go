@@ -23,6 +23,7 @@ const (
 	Event
 	EventNames
 	EventHolders
+	EventLabels
 	System
 )
 
@@ -44,6 +45,8 @@ func (s Scope) String() string {
 		return "event-" + id + "-names"
 	case EventHolders:
 		return "event-" + id + "-holders"
+	case EventLabels:
+		return "event-" + id + "-labels"
 	case System:
 		return "_system"
 	}
@@ -52,7 +55,7 @@ func (s Scope) String() string {
 
 // OfEvent tells the sorts that hold what an event has.
 func (s Sort) OfEvent() bool {
-	return s == Event || s == EventNames || s == EventHolders
+	return s >= Event && s <= EventLabels
 }
 
 // Parse reads a database's name as Scope.String writes it; ok is false for any other, and for the scope of the system,

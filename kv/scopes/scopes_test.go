@@ -16,6 +16,7 @@ func TestNames(t *testing.T) {
 		"event-7":           {Sort: scopes.Event, ID: 7},
 		"event-7-names":     {Sort: scopes.EventNames, ID: 7},
 		"event-7-holders":   {Sort: scopes.EventHolders, ID: 7},
+		"event-7-labels":    {Sort: scopes.EventLabels, ID: 7},
 	} {
 		if s, ok := scopes.Parse(name); !ok || s != want || s.String() != name {
 			t.Errorf("Parse(%s) = %v, %t, want %v", name, s, ok, want)
@@ -31,7 +32,7 @@ func TestNames(t *testing.T) {
 
 func TestSortsOfAnEvent(t *testing.T) {
 	for sort := scopes.Reference; sort <= scopes.System; sort++ {
-		if want := sort == scopes.Event || sort == scopes.EventNames || sort == scopes.EventHolders; sort.OfEvent() != want {
+		if want := sort == scopes.Event || sort == scopes.EventNames || sort == scopes.EventHolders || sort == scopes.EventLabels; sort.OfEvent() != want {
 			t.Errorf("%v is of an event: %t, want %t", scopes.Scope{Sort: sort}, sort.OfEvent(), want)
 		}
 	}

@@ -251,8 +251,10 @@ func TestSoundsComeLast(t *testing.T) {
 
 func TestRankedNumbers(t *testing.T) {
 	person := settled(t, record.Person, `{"full_name":"Ana Souza","phone":"+55 (11) 98765-4321","mobile_phone":"91234 5678","membership_number":120}`).Encode()
-	name := settled(t, record.HolderName, `{"event_id":7,"full_name":"Ana Souza","phone_tail":"4321"}`).Encode()
-	ticket := settled(t, record.Ticket, `{"event_id":7}`)
+	named := settled(t, record.HolderName, `{"event_id":7,"full_name":"Ana Souza"}`)
+	named.Set("phone_tail", value.Quote("4321"))
+	name := named.Encode()
+	ticket := settled(t, record.HolderLabel, `{"event_id":7}`)
 	ticket.Set("label", value.Quote("Ana S."))
 	for _, row := range []struct {
 		typed                  string
@@ -265,8 +267,8 @@ func TestRankedNumbers(t *testing.T) {
 		{"ana 1", true, true, true}, {"ana s", true, true, true}, {"ana souza", true, true, false}, {"s ana", true, true, true}, {"-", false, false, false}, {"", false, false, false},
 	} {
 		r := search.ParseRanked(row.typed)
-		for kind, want := range map[*record.Kind]bool{record.Person: row.person, record.HolderName: row.holder, record.Ticket: row.ticket} {
-			body := map[*record.Kind]record.Body{record.Person: person, record.HolderName: name, record.Ticket: ticket.Encode()}[kind]
+		for kind, want := range map[*record.Kind]bool{record.Person: row.person, record.HolderName: row.holder, record.HolderLabel: row.ticket} {
+			body := map[*record.Kind]record.Body{record.Person: person, record.HolderName: name, record.HolderLabel: ticket.Encode()}[kind]
 			if _, ok := r.Cost(kind, body); ok != want {
 				t.Errorf("ranked %q in a %s = %t, want %t", row.typed, kind.Name, ok, want)
 			}

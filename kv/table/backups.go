@@ -1,7 +1,6 @@
 package table
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,28 +9,27 @@ import (
 	"strings"
 	"time"
 
-	"doorward/kv/auth"
-	"doorward/kv/disk"
 	"doorward/kv/engine"
 )
 
-// keptBackups is how many backups a store remembers to have been made of it.
+// keptBackups is how many backups a store remembers.
 const keptBackups = 100
 
 var backupsKey = []byte("backups") // in meta: lines of a moment in microseconds, a blank, and a quoted path; oldest first
 
-// Backup is a file that was made of a store.
+// Backup is a copy of the store as a file.
 type Backup struct {
 	At   int64
 	Path string
 }
 
-// newestName is the file beside the store that lists its backups, in case the store's own file is lost: lines as in the meta row.
+// newestName is the file beside the store that lists its backups, for the case that the store's file is lost. Its lines are those of
+// the meta row.
 const newestName = "doorward.backup"
 
 func (b Backup) append(dst []byte) []byte { return fmt.Appendf(dst, "%d %q\n", b.At, b.Path) }
 
-// parseBackup reads a line that append has written.
+// parseBackup reads a line.
 func parseBackup(line string) (b Backup, ok bool) {
 	at, quoted, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 	n, failed := strconv.ParseInt(at, 10, 64)
@@ -39,13 +37,13 @@ func parseBackup(line string) (b Backup, ok bool) {
 	return Backup{n, path}, failed == nil && bad == nil
 }
 
-// isThere tells whether a backup's file still lies where it was made. It may be on a disk that is not plugged in.
+// isThere tells whether a backup's file is at its path. Its disk may be unplugged.
 func (b Backup) isThere() bool {
 	info, err := os.Stat(b.Path)
 	return err == nil && info.Mode().IsRegular()
 }
 
-// with returns the row after a backup was made: the lines without older ones for the same file.
+// with is the row with one more backup. A backup replaces an older one with the same path.
 func (b Backup) with(all []Backup) (row []byte) {
 	all = slices.DeleteFunc(all, func(a Backup) bool { return a.Path == b.Path })
 	for _, a := range append(all[max(0, len(all)+1-keptBackups):], b) {
@@ -54,8 +52,8 @@ func (b Backup) with(all []Backup) (row []byte) {
 	return row
 }
 
-// NewestBackup says where the newest backup of a folder's store lies, and where that is not there, which is the newest that is; "" =
-// none is known.
+// NewestBackup names the newest backup of a folder's store. If its file is missing, NewestBackup also names the newest backup with a
+// file. "" = no backup is known.
 func NewestBackup(dir string, zone *time.Location) (text string) {
 	for _, b := range slices.Backward(BackupsBeside(dir)) {
 		name := fmt.Sprintf("%s, of %s", b.Path, time.UnixMicro(b.At).In(zone).Format(time.DateTime))
@@ -82,30 +80,22 @@ func BackupsBeside(dir string) (all []Backup) {
 	return all
 }
 
-// writeNewest has the file beside the store tell of a backup too.
-func (s *Set) writeNewest(b Backup) error {
-	return ReplaceSmall(s.Folder, newestName, b.with(BackupsBeside(s.Folder)))
+// NoteBeside adds a backup to the file beside a folder's store.
+func NoteBeside(dir string, b Backup) error {
+	return ReplaceSmall(dir, newestName, b.with(BackupsBeside(dir)))
 }
 
-// NoteBackup remembers that a file is a backup of the store as it is now. It returns *Forbidden unless p administers the whole
-// store.
-func (s *Set) NoteBackup(p auth.Principal, path string) error {
-	if err := p.CheckRule(); err != nil {
+// NoteBackup adds a backup to those that the store remembers.
+func NoteBackup(o *Tx, b Backup) error {
+	all, err := Backups(o.View)
+	if err != nil {
 		return err
 	}
-	if err := s.writeNewest(Backup{s.ClockNow().UnixMicro(), path}); err != nil {
-		return err
-	}
-	return s.Do(false, func(o *Tx) error {
-		all, err := Backups(o.View)
-		if err != nil {
-			return err
-		}
-		o.Put(MetaBucket, backupsKey, Backup{o.Now.UnixMicro(), path}.with(all))
-		return nil
-	})
+	o.Put(MetaBucket, backupsKey, b.with(all))
+	return nil
 }
 
+// Backups are those that the store remembers, oldest first.
 func Backups(v *View) (all []Backup, err error) {
 	row, err := v.Get(MetaBucket, backupsKey)
 	for line := range strings.Lines(string(row)) {
@@ -116,58 +106,4 @@ func Backups(v *View) (all []Backup, err error) {
 		all = append(all, b)
 	}
 	return all, err
-}
-
-// OlderFiles returns the files known to this store that still hold its data from before a moment. They are stores that were
-// replaced, logs that were set aside, backups, and copies in folders within its own, as a copy that was cut short leaves them. Files at work are left
-// out. The operator may delete the rest.
-func (s *Set) OlderFiles(p auth.Principal, before time.Time) (files []string, err error) {
-	if err := p.CheckRule(); err != nil {
-		return nil, err
-	}
-	stem := strings.TrimSuffix(filepath.Base(Path(s.Dir())), ".db")
-	for _, pattern := range []string{stem + "-*.db", stem + "-*.log", Path("*")} {
-		found, err := filepath.Glob(filepath.Join(globQuoted(s.Dir()), pattern))
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, slices.DeleteFunc(found, disk.IsAtWork)...)
-	}
-	err = s.View(func(v *View) error {
-		made, err := Backups(v)
-		for _, b := range made {
-			if info, err := os.Stat(b.Path); err == nil && info.Mode().IsRegular() && info.ModTime().Before(before) {
-				files = append(files, b.Path)
-			}
-		}
-		return err
-	})
-	slices.Sort(files)
-	return slices.Compact(files), err
-}
-
-// globQuoted is a path as a pattern that stands for nothing but itself.
-func globQuoted(path string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
-}
-
-// VerifyName is the file beside the store that tells of the last check of its values: a moment in microseconds, a blank, and the number of
-// faults. It lies beside the store, for a check writes nothing into the file that it has checked.
-const VerifyName = "doorward.verify"
-
-// ReplaceSmall puts a file of a few bytes in the place of another: a temporary name, fsync, rename, fsync of the folder.
-func ReplaceSmall(dir, name string, text []byte) error {
-	f, err := os.CreateTemp(dir, disk.OwnPrefix+"*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), filepath.Join(dir, name))
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // the first error is the one to tell
-		return err
-	}
-	return disk.SyncDir(dir)
 }

@@ -1,8 +1,6 @@
 package table
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"time"
@@ -11,13 +9,14 @@ import (
 
 	"doorward/kv/engine"
 	"doorward/kv/ledger"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/rev"
 	"doorward/kv/value"
 )
 
-// Code rows lead from a code's hash to tickets: form, hash, event, ticket. Exact rows of one event are unique. A code that is
-// its own normal form has the exact row alone.
+// Code rows lead from a code's hash to tickets: form, hash, event, ticket. Exact rows of one event are unique. A code that equals its
+// normal form has the exact row alone.
 const (
 	ExactForm  = 'e'
 	NormalForm = 'n'
@@ -41,7 +40,7 @@ func CodeKeys(k *record.Kind, id record.ID, d *record.Doc) [][]byte {
 	var keys [][]byte
 	for _, form := range CodeForms {
 		if form == NormalForm && string(d.Value("normal_hash")) == string(d.Value("code_hash")) {
-			continue // the exact row says it
+			continue // the exact row is enough
 		}
 		hash, err := hex.DecodeString(d.Text(hashFields[form]))
 		if err != nil || len(hash) != ledger.CodeHashSize {
@@ -53,11 +52,16 @@ func CodeKeys(k *record.Kind, id record.ID, d *record.Doc) [][]byte {
 	return keys
 }
 
-// TicketsOf answers the tickets of an event that have a code hash in a form, lowest id first.
+// TicketsOf returns the tickets of an event with a code hash in a form, lowest id first.
 func TicketsOf(v *View, form byte, hash []byte, event int64) (ids []record.ID, err error) {
 	var buf [1 + ledger.CodeHashSize + 8]byte
-	err = v.Scan(CodeBucket, codeEventPrefix(buf[:0], form, hash, event), nil, func(key, _ []byte) (bool, error) {
-		id, ok := record.Ticket.KeyID(key[len(key)-8:])
+	return IDsUnder(v, CodeBucket, codeEventPrefix(buf[:0], form, hash, event), record.Ticket)
+}
+
+// IDsUnder returns the ids that end the keys of the rows under a prefix, in order.
+func IDsUnder(v *View, b engine.Bucket, prefix []byte, k *record.Kind) (ids []record.ID, err error) {
+	err = v.Scan(b, prefix, nil, func(key, _ []byte) (bool, error) {
+		id, ok := k.KeyID(key[max(0, len(key)-k.IDSize()):])
 		if !ok {
 			return false, engine.ErrCorrupt
 		}
@@ -67,10 +71,11 @@ func TicketsOf(v *View, form byte, hash []byte, event int64) (ids []record.ID, e
 	return ids, err
 }
 
+// UniqueCode returns a *Conflict if another ticket of the event has the code.
 func UniqueCode(o *Tx, id record.ID, d *record.Doc) error {
 	hash, err := hex.DecodeString(d.Text("code_hash"))
 	if err != nil || len(hash) == 0 {
-		return nil // without a code there is nothing to be unique
+		return nil // the ticket has no code
 	}
 	others, err := TicketsOf(o.View, ExactForm, hash, d.Int("event_id"))
 	if err != nil {
@@ -84,12 +89,6 @@ func UniqueCode(o *Tx, id record.ID, d *record.Doc) error {
 	return nil
 }
 
-// Outcome is what a door is told. The set is closed.
-type Outcome string
-
-// The outcomes.
-const Admitted Outcome = "admitted"
-
 type CodeHash = [ledger.CodeHashSize]byte
 
 func TimeOf(v jsontext.Value) (time.Time, bool) {
@@ -99,19 +98,11 @@ func TimeOf(v jsontext.Value) (time.Time, bool) {
 	return value.ParseDateTime(string(v[1:len(v)-1]), time.UTC)
 }
 
-// HashOf is a member that holds a code hash.
+// HashOf reads a member with a code hash; zero for another text.
 func HashOf(v jsontext.Value) (h CodeHash) {
 	if len(v) == 2+2*ledger.CodeHashSize {
-		_, _ = hex.Decode(h[:], v[1:len(v)-1]) // another text is no hash of a code: zero
+		_, _ = hex.Decode(h[:], v[1:len(v)-1]) // an error leaves zero
 	}
-	return h
-}
-
-// HashCode is a code's hash under the realm's key.
-func (s *Set) HashCode(code string) (h [ledger.CodeHashSize]byte) {
-	mac := hmac.New(sha256.New, s.Identity.Family.Load().CodeKey)
-	mac.Write([]byte(code))
-	copy(h[:], mac.Sum(nil))
 	return h
 }
 
@@ -119,45 +110,14 @@ func HexText(b []byte) jsontext.Value { return jsontext.Value(`"` + hex.EncodeTo
 
 // Made is a new record ready to be stored.
 type Made struct {
-	Doc      *record.Doc
-	Body     record.Body
-	Revision rev.ID
+	Doc       *record.Doc
+	Body      record.Body
+	Canonical []byte
+	Revision  rev.ID
 }
 
-// Admission rows lead to check-ins in the order that decides which was first, hlc then id: by event, code hash and list, and
-// by ticket and list. The row by code names the ticket's exact code, so that two tickets of one code admit once. Check-ins that
-// lead out have rows of their own, in the same order (inside.go).
-const ByCode = 'c'
-
-const ByTicket = 't'
-
-// TicketAdmissions is the prefix of all check-ins in of a ticket.
-func TicketAdmissions(dst []byte, ticket int64) []byte {
-	return binary.BigEndian.AppendUint64(append(dst, ByTicket), uint64(ticket))
-}
-
-// The facts and tickets of a store alone decide which holders are in and which check-ins are double entries, in the order (hlc,
-// id). Two stores with the same facts and tickets return the same result, in whatever order they arrived (sync.md §3).
-//
-// A check-in counts unless an undo names it or its list or direction is unknown. One in that counts is a double entry if an
-// earlier one of its code or of its ticket, on its list, counts too and none between them leads out, or if its ticket is cancelled now. Each double entry has a
-// row among the admissions, by event and in order; the row's value says why. A new fact can make or unmake only its own row and
-// that of the next check-in that counts after it, by code and by ticket: settle checks these again.
+// ByDouble begins the rows of the admission bucket that list double entries (kv/admission).
 const ByDouble = 'd'
-
-// An event whose list_rule is reentry lets its guests out and in again. A guest is inside according to the last check-in of the ticket
-// that counts, in or out, in the order (hlc, id): the facts alone say so, as they say which check-ins are double entries. Where no
-// check-in leads out, this is the first admission.
-
-// Way is which way a door lets guests through.
-type Way string
-
-// The ways. The empty Way is In.
-const (
-	In      Way = "in"      // guests that are not inside
-	Out     Way = "out"     // guests that are inside
-	Reentry Way = "reentry" // in, but for guests alone that were inside before
-)
 
 // A refusal is written with its answer, but not each: equal ones within a minute count once, and one key writes at most
 // sixty a minute (design.md §2). What is not written is still answered and counted in the metric.
@@ -167,7 +127,7 @@ const (
 	refusalMemory = 4096 // remembered refusals before old ones are forgotten
 )
 
-// doorMemory is what the writer remembers of the last minute's refusals.
+// doorMemory holds the refusals of the last minute. Only the writer uses it.
 type doorMemory struct {
 	seen map[RefusalKey]time.Time
 	keys map[int64]*refusalCount
@@ -177,7 +137,7 @@ type RefusalKey struct {
 	Event   int64
 	Door    string
 	Code    CodeHash
-	Outcome Outcome
+	Outcome outcome.Outcome
 }
 
 type refusalCount struct {
@@ -185,7 +145,7 @@ type refusalCount struct {
 	n     int
 }
 
-// Note tells whether a refusal is to be written, and remembers it.
+// Note tells whether to write a refusal, and remembers it.
 func (m *doorMemory) Note(key RefusalKey, api int64, now time.Time) bool {
 	if m.seen == nil || len(m.seen) >= refusalMemory {
 		m.forget(now)
@@ -206,7 +166,7 @@ func (m *doorMemory) Note(key RefusalKey, api int64, now time.Time) bool {
 	return true
 }
 
-// forget drops what is over a minute old; if that is not enough, everything.
+// forget drops refusals that are over a minute old. If too many are left, it drops all.
 func (m *doorMemory) forget(now time.Time) {
 	kept := make(map[RefusalKey]time.Time)
 	for key, last := range m.seen {

@@ -7,11 +7,13 @@ import (
 	"hash/crc32"
 	"log/slog"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"doorward/kv/engine"
 	"doorward/kv/record"
 )
 
-// Damage is a place of the file that cannot be used: a page, or a row of a bucket. It tells nothing of what is stored there.
+// Damage is a damaged place of the file: a page, or a row of a bucket. It shows no stored data.
 type Damage struct {
 	Page   uint64 // 0 = it is a row
 	Bucket string // of a row
@@ -30,7 +32,7 @@ func (d Damage) String() string {
 	return fmt.Sprintf("bucket %s: %s (%s)", d.Bucket, d.Reason, d.Row)
 }
 
-// failsChecksum is the reason of a row whose value, key or place in a bucket is not what its checksum covers.
+// failsChecksum is the reason of a row if its checksum does not fit its value, its key and its bucket.
 const failsChecksum = "a value fails its checksum"
 
 // DamagedRow is a row that fails its checksum.
@@ -38,8 +40,8 @@ func DamagedRow(b engine.Bucket, key []byte) Damage {
 	return Damage{Bucket: string(Schema[b].Name), Row: RowName(b, key), Reason: failsChecksum}
 }
 
-// RowName says which row of a bucket a key is, by numbers, ids of records and names of fields. A key that holds what people have
-// written, as a lookup's does, is named by the record that it leads to, or by a sum of its bytes.
+// RowName names a row of a bucket by numbers, ids of records and names of fields. A key with text that people have written, as a
+// lookup's, is named by its record, or by a checksum of the key.
 func RowName(b engine.Bucket, key []byte) string {
 	c := Cutter{Rest: key}
 	var name string
@@ -69,8 +71,6 @@ func RowName(b engine.Bucket, key []byte) string {
 		name = recordName(record.Ticket, key[len(key)-8:])
 	case b == AdmissionBucket && len(key) >= 16:
 		name = recordName(record.Checkin, key[len(key)-16:])
-	case b == FormerBucket:
-		name = fmt.Sprint("ticket ", c.Uint64())
 	case b == LeaseBucket && len(key) >= 2:
 		if k, ok := record.ByNumber(key[1]); ok {
 			name = fmt.Sprintf("lease of %s ids %x", k.Name, key[2:])
@@ -84,7 +84,7 @@ func RowName(b engine.Bucket, key []byte) string {
 	return name
 }
 
-// keySum stands for a key that may hold what people have written.
+// keySum stands for a key that may have text that people have written.
 func keySum(key []byte) uint32 { return crc32.Checksum(key, castagnoli) }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -97,12 +97,12 @@ func recordName(k *record.Kind, key []byte) string {
 	return ""
 }
 
-// MaxDamage is how many damaged places are named. The others are counted.
+// MaxDamage is how many damaged places a report names. It counts the others.
 const MaxDamage = 100
 
 // damages are the places found so far.
 type damages struct {
-	named []Damage // at most maxDamage
+	named []Damage // at most MaxDamage
 	count int
 }
 
@@ -118,8 +118,8 @@ func (f *damages) join(o damages) {
 	f.named = append(f.named, o.named[:min(len(o.named), MaxDamage-len(f.named))]...)
 }
 
-// Sound calls fn with each row of a bucket whose key starts with prefix and that is not damaged, in order of the keys, and bad, if not
-// nil, with the key of each that is.
+// Sound calls fn with each sound row of a bucket under a prefix, in order of the keys. It calls bad, if not nil, with the key of each
+// damaged one.
 func Sound(r *engine.View, b engine.Bucket, prefix []byte, fn func(key, value []byte), bad func(key []byte)) {
 	c := r.Cursor(b)
 	for row := c.Seek(prefix); row.Key != nil && bytes.HasPrefix(row.Key, prefix); row = c.Next() {
@@ -135,29 +135,69 @@ func Sound(r *engine.View, b engine.Bucket, prefix []byte, fn func(key, value []
 
 // HasRow tells whether a row lies under a key, damaged or not.
 func HasRow(r *engine.View, b engine.Bucket, key []byte) bool {
-	return bytes.Equal(r.Cursor(b).Seek(key).Key, key)
+	c := r.Cursor(b)
+	return bytes.Equal(c.Seek(key).Key, key)
 }
 
-// tellDamage reports what was found damaged when the store was opened.
-func (s *Set) tellDamage(f damages) {
-	s.damaged = f.count
-	for _, d := range f.named {
-		s.Log.Error("a stored value is damaged: it is served to nobody", slog.String("bucket", d.Bucket), slog.String("row", d.Row), slog.String("cause", d.Reason))
+// damageReport tells the log of damaged values, and counts them.
+type damageReport struct {
+	Corrupt prometheus.Counter // reads that met one
+	log     *slog.Logger
+	found   int // values that were damaged when the store was opened
+}
+
+func newDamageReport(log *slog.Logger) damageReport {
+	return damageReport{log: log, Corrupt: prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "doorward_store_corrupt_reads_total", Help: "Reads that met a value whose checksum fails.",
+	})}
+}
+
+// Note reports a value that failed its checksum, once for each time that it was met.
+func (d *damageReport) Note(err error) {
+	if err == nil || !errors.Is(err, engine.ErrCorrupt) {
+		return
+	}
+	d.Corrupt.Inc()
+	d.log.Error("a stored value fails its checksum", "cause", err)
+}
+
+// Skip is Note for callers that go on without what is damaged. It returns nil for damage, and every other error.
+func (d *damageReport) Skip(err error) error {
+	if errors.Is(err, engine.ErrCorrupt) {
+		d.Note(err)
+		return nil
+	}
+	return err
+}
+
+// tell reports what was found damaged when the store was opened.
+func (d *damageReport) tell(f damages) {
+	d.found = f.count
+	d.Corrupt.Add(float64(f.count))
+	for _, at := range f.named {
+		d.log.Error("a stored value is damaged: it is served to nobody", slog.String("bucket", at.Bucket), slog.String("row", at.Row), slog.String("cause", at.Reason))
 	}
 	if more := f.count - len(f.named); more > 0 {
-		s.Log.Error("further stored values are damaged: verify counts them", slog.Int("values", more))
+		d.log.Error("further stored values are damaged: verify counts them", slog.Int("values", more))
 	}
 }
 
-// Damaged is how many damaged values the store met when it was opened. It serves none of them.
-func (s *Set) Damaged() int { return s.damaged }
+// Found is how many damaged values the store met when it was opened. It serves none of them.
+func (d *damageReport) Found() int { return d.found }
 
-// ErrDoubtful is what answers instead of a list by home, where a damaged record may belong to any home.
-func ErrDoubtful(k *record.Kind) error {
-	return fmt.Errorf("%w: nobody knows where a damaged %s belongs", engine.ErrCorrupt, k.Name)
+// DamagedGauge is the gauge of Found.
+func DamagedGauge(s *Set) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_store_damaged_values", Help: "Values that the store found damaged when it was opened, and serves to nobody."}, func() float64 {
+		return float64(s.Damage.Found())
+	})
 }
 
-// errIdentity is damage to what a store must know of itself before it gives an id or a sequence.
+// ErrDoubtful is the error of a list by home while a damaged record may belong to any home.
+func ErrDoubtful(k *record.Kind) error {
+	return fmt.Errorf("%w: the home of a damaged %s is not known", engine.ErrCorrupt, k.Name)
+}
+
+// errIdentity is damage to a row that a store needs before it gives an id or a sequence.
 type errIdentity struct {
 	row   string // of meta
 	cause error
@@ -169,7 +209,7 @@ func (e *errIdentity) Error() string {
 
 func (e *errIdentity) Unwrap() error { return e.cause }
 
-// Identified is an error of reading a row of meta without which no store may be opened.
+// Identified is the error of reading a row of meta that a store needs to be opened.
 func Identified(key []byte, err error) error {
 	if errors.Is(err, engine.ErrCorrupt) {
 		return &errIdentity{string(key), err}

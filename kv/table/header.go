@@ -4,24 +4,28 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"strconv"
 	"time"
 
 	"doorward/kv/engine"
 	"doorward/kv/record"
 	"doorward/kv/rev"
 	"doorward/kv/scopes"
+	"doorward/kv/value"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // headerFormat is the first byte of every record row.
-const headerFormat = 1
+const headerFormat = 2
 
-// Header is what the store keeps of a record besides its body.
+// Header is a record's row without its body.
 type Header struct {
 	Version   byte // of the kind's table that wrote the body
 	Deleted   bool
 	Branched  bool            // the tree has further leaves
-	Foreign   bool            // the revision is not made of this body: other servers make theirs as they like
-	Scopes    [2]scopes.Scope // the zero Scope is none
+	Foreign   bool            // another server has made the revision id, not out of this body
+	Scopes    [2]scopes.Scope // a zero Scope counts for nothing
 	UpdatedAt int64           // microseconds since 1970
 	UpdatedBy int64           // api key, 0 = none
 	Seq       uint64          // of its row in the log
@@ -29,6 +33,7 @@ type Header struct {
 	Parent    [16]byte // hash of the revision before
 }
 
+// Updated is the time of the latest change.
 func (h *Header) Updated() time.Time { return time.UnixMicro(h.UpdatedAt).UTC() }
 
 // Home is the church or event that the record belongs to, 0 for none.
@@ -37,7 +42,7 @@ func (h *Header) Home(k *record.Kind) int64 {
 		switch s.Sort {
 		case scopes.Church, scopes.ChurchFinance:
 			return s.ID
-		case scopes.Event, scopes.EventNames, scopes.EventHolders:
+		case scopes.Event, scopes.EventNames, scopes.EventHolders, scopes.EventLabels:
 			if k.Class == record.Events {
 				return s.ID
 			}
@@ -58,12 +63,15 @@ func appendRow(dst []byte, h *Header, b record.Body) []byte {
 	dst = binary.AppendUvarint(dst, h.Seq)
 	dst = binary.AppendUvarint(dst, h.Revision.Generation)
 	dst = append(dst, h.Revision.Hash[:]...)
-	dst = append(dst, h.Parent[:]...)
+	if h.Revision.Generation > 1 {
+		dst = append(dst, h.Parent[:]...)
+	}
 	dst = binary.AppendUvarint(dst, uint64(len(b.Shown)))
 	dst = append(dst, b.Shown...)
 	return append(dst, b.Hidden...)
 }
 
+// Flag is 1 for true.
 func Flag(set bool) byte {
 	if set {
 		return 1
@@ -71,7 +79,7 @@ func Flag(set bool) byte {
 	return 0
 }
 
-// flags are up to eight of them in a byte, the first in its lowest bit.
+// flags puts up to eight flags into a byte, the first into its lowest bit.
 func flags(set ...bool) (b byte) {
 	for i, on := range set {
 		b |= Flag(on) << i
@@ -79,7 +87,7 @@ func flags(set ...bool) (b byte) {
 	return b
 }
 
-// Before is the revision that the record's was made of; zero: it is the first, or nobody said.
+// Before is the parent of the record's revision. It is zero for a first revision, and for one that came without its parent.
 func (h *Header) Before() rev.ID {
 	if h.Revision.Generation <= 1 || h.Parent == [16]byte{} {
 		return rev.ID{}
@@ -103,7 +111,9 @@ func (st *Stored) Parse(row []byte) error {
 	st.UpdatedBy, st.Seq = int64(c.Uvarint()), c.Uvarint()
 	st.Revision.Generation = c.Uvarint()
 	copy(st.Revision.Hash[:], c.Bytes(16))
-	copy(st.Parent[:], c.Bytes(16))
+	if st.Parent = [16]byte{}; st.Revision.Generation > 1 {
+		copy(st.Parent[:], c.Bytes(16))
+	}
 	st.Body.Shown = c.Bytes(int(c.Uvarint()))
 	st.Body.Hidden = c.Rest
 	if c.Short {
@@ -112,12 +122,13 @@ func (st *Stored) Parse(row []byte) error {
 	return nil
 }
 
-// Cutter takes a row apart from the left; short tells that it ended too early.
+// Cutter reads a row from left to right. Short tells that the row ended too early.
 type Cutter struct {
 	Rest  []byte
 	Short bool
 }
 
+// Bytes reads n bytes.
 func (c *Cutter) Bytes(n int) []byte {
 	if n < 0 || n > len(c.Rest) {
 		c.Short, c.Rest = true, nil
@@ -128,6 +139,7 @@ func (c *Cutter) Bytes(n int) []byte {
 	return b
 }
 
+// Byte reads one byte.
 func (c *Cutter) Byte() byte {
 	if len(c.Rest) == 0 {
 		c.Short = true
@@ -138,6 +150,7 @@ func (c *Cutter) Byte() byte {
 	return b
 }
 
+// Uvarint reads an unsigned varint.
 func (c *Cutter) Uvarint() uint64 {
 	if len(c.Rest) > 0 && c.Rest[0] < 0x80 {
 		v := c.Rest[0]
@@ -158,6 +171,7 @@ func (c *Cutter) Uvarint() uint64 {
 	return v
 }
 
+// Uint64 reads 8 bytes, big-endian.
 func (c *Cutter) Uint64() uint64 {
 	if b := c.Bytes(8); b != nil {
 		return binary.BigEndian.Uint64(b)
@@ -165,15 +179,12 @@ func (c *Cutter) Uint64() uint64 {
 	return 0
 }
 
-// A body that is kept beside the record's present one: foreign 1, table version 1, length of shown uv, shown members, hidden
-// members.
-
-// BodyKey names a revision's kept body.
+// BodyKey is the key of a revision's kept body.
 func BodyKey(k *record.Kind, id record.ID, rev rev.ID) []byte {
 	return AppendRevision(TreeKey(k, id), rev)
 }
 
-// KeepBody gives the body of a record's present revision a row of its own.
+// KeepBody writes the body of a record's present revision to a row of its own.
 func KeepBody(o *Tx, k *record.Kind, st *Stored) {
 	if st.Deleted {
 		return
@@ -181,23 +192,24 @@ func KeepBody(o *Tx, k *record.Kind, st *Stored) {
 	row := []byte{Flag(st.Foreign), st.Version}
 	row = binary.AppendUvarint(row, uint64(len(st.Body.Shown)))
 	row = append(append(row, st.Body.Shown...), st.Body.Hidden...)
-	o.Put(BodyBucket, BodyKey(k, st.Id, st.Revision), row)
+	o.Put(BodyBucket, BodyKey(k, st.ID, st.Revision), row)
 }
 
-// KeptBody reads a kept body; nil where there is none. It has no more of a header than belongs to the body.
+// KeptBody reads a kept body; nil where there is none. Its header has the revision, Foreign and Version alone.
 func KeptBody(v *View, k *record.Kind, id record.ID, rev rev.ID) (*Stored, error) {
 	row, err := v.Get(BodyBucket, BodyKey(k, id, rev))
 	if err != nil || row == nil {
 		return nil, err
 	}
-	st := &Stored{Id: id}
+	st := &Stored{ID: id}
 	st.Revision = rev
 	if err = st.ParseBody(k, row); err == nil && !v.Writing() {
-		err = unshownPast(v, k, st)
+		err = Unshown(v, k, st)
 	}
 	return st, err
 }
 
+// ParseBody reads a row of a kept body.
 func (st *Stored) ParseBody(k *record.Kind, row []byte) error {
 	c := Cutter{Rest: row}
 	st.Foreign, st.Version = c.Byte() == 1, c.Byte()
@@ -209,7 +221,14 @@ func (st *Stored) ParseBody(k *record.Kind, row []byte) error {
 	return nil
 }
 
-// Forget deletes all that is kept of a record besides its row: its tree, and the bodies of its other revisions.
+// DropBodies deletes the kept bodies of some of a record's revisions.
+func DropBodies(o *Tx, k *record.Kind, id record.ID, revs []rev.ID) {
+	for _, rev := range revs {
+		o.Delete(BodyBucket, BodyKey(k, id, rev))
+	}
+}
+
+// Forget deletes a record's tree and the bodies of its other revisions. The record's row stays.
 func Forget(o *Tx, k *record.Kind, id record.ID) error {
 	keys, err := FirstKeys(o.View.View, BodyBucket, TreeKey(k, id), MaxKept)
 	for _, key := range keys {
@@ -217,6 +236,14 @@ func Forget(o *Tx, k *record.Kind, id record.ID) error {
 	}
 	o.Delete(TreeBucket, TreeKey(k, id))
 	return err
+}
+
+// ForgetAll is Forget, and deletes the rows which say that the record has left a scope.
+func ForgetAll(o *Tx, k *record.Kind, id record.ID) error {
+	if err := forgetLeft(o, k, id); err != nil {
+		return err
+	}
+	return Forget(o, k, id)
 }
 
 // MaxKept is more than the bodies that a record can have.
@@ -235,17 +262,31 @@ func CutRecord(key []byte) (k *record.Kind, id record.ID, rest []byte, err error
 	return k, id, bytes.Clone(key[1+k.IDSize():]), nil
 }
 
-// RevsLimit is how many revisions from every leaf a free document's tree knows; of the last freeBodies it keeps the bodies, and
-// those of all leaves.
-const RevsLimit = 50
-
+// AppendRevision appends a revision to a key: generation 8, hash.
 func AppendRevision(dst []byte, rev rev.ID) []byte {
 	return rev.AppendHash(binary.BigEndian.AppendUint64(dst, rev.Generation))
 }
 
-// Kept is the record on memory of its own.
+// Kept copies the record to memory of its own.
 func (st *Stored) Kept() *Stored {
 	own := *st
 	own.Body = record.Body{Shown: bytes.Clone(st.Body.Shown), Hidden: bytes.Clone(st.Body.Hidden)}
 	return &own
+}
+
+// AppendMember appends a member to a JSON object that is not closed.
+func AppendMember(dst []byte, name string, v jsontext.Value) []byte {
+	if len(dst) > 1 {
+		dst = append(dst, ',')
+	}
+	return append(append(append(dst, value.Quote(name)...), ':'), v...)
+}
+
+// IntOf is a stored integer; 0 for null.
+func IntOf(v jsontext.Value) int64 {
+	n, err := strconv.ParseInt(string(v), 10, 64)
+	if err != nil {
+		return 0 // null, or not there
+	}
+	return n
 }

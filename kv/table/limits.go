@@ -11,9 +11,9 @@ import (
 	"doorward/kv/rev"
 )
 
-// limits keep a hostile client from filling the disk or making others wait. No honest client reaches them. Beyond a limit the
-// store returns *Forbidden.
-type limits struct {
+// Limits keep a hostile client from filling the disk and from making others wait. An honest client stays below them. Beyond a limit
+// the store returns *Forbidden.
+type Limits struct {
 	Refusals allowance // of documents that are kept for staff, for each key
 	Leases   allowance // of ranges of ids, for each key
 	Leaves   int       // of one record or document that others may branch further: a push reads them all
@@ -23,15 +23,15 @@ type limits struct {
 	Locals   int       // local documents of a key in one database
 }
 
-// allowance is how much of something a key may have kept in a time.
+// allowance is how much a key may store within a time.
 type allowance struct {
-	of            string // what its row is called
+	of            string // the name of its row
 	Number, Bytes int
 	per           time.Duration
 }
 
-// honest is the one table.
-var honest = limits{
+// honest are the limits of every store.
+var honest = Limits{
 	Refusals: allowance{of: "refusals", Number: 50_000, Bytes: 64 << 20, per: 30 * 24 * time.Hour},
 	Leases:   allowance{of: "leases", Number: 10_000, Bytes: 1 << 20, per: 30 * 24 * time.Hour},
 	Leaves:   500,
@@ -41,7 +41,7 @@ var honest = limits{
 	Locals:   10_000,
 }
 
-// spentBy is in meta: what a key has spent of an allowance. since 8, number uv, bytes uv, beyond it uv.
+// spentBy is the row in meta with the used part of a key's allowance: since 8, number uv, bytes uv, refused uv.
 func (a allowance) spentBy(key int64) []byte { return []byte(a.of + "/" + strconv.FormatInt(key, 10)) }
 
 // Spend takes one item of size bytes off a key's allowance. If the allowance is used up, it counts the attempt. first tells that this is
@@ -66,12 +66,12 @@ func Spend(o *Tx, key int64, a allowance, size int) (ok, first bool, err error) 
 	return ok, beyond == 1, nil
 }
 
-// maxBrought is the largest generation that others bring: as many again follow, our own among them, before there is none left.
+// maxBrought is the largest generation that other nodes may send. It leaves as many generations for later changes.
 const maxBrought = rev.MaxGeneration / 2
 
 // MayBranch returns a *Forbidden for a path that would give a tree one leaf too many, or a revision that no other could follow.
 // A path that continues from a leaf adds no leaf.
-func (l *limits) MayBranch(t *rev.Tree, path []rev.ID) error {
+func (l *Limits) MayBranch(t *rev.Tree, path []rev.ID) error {
 	if len(path) > 0 && path[0].Generation > maxBrought {
 		return Refused("no revision could follow this one")
 	}
@@ -93,7 +93,7 @@ func (l *limits) MayBranch(t *rev.Tree, path []rev.ID) error {
 	return Refused("the document has too many conflicting revisions")
 }
 
-// textsOf is how many bytes the hashes take that are texts, in a tree and in what it may keep of a path.
+// textsOf is the length of all textual hashes in a tree and in the part of a path that the tree would keep.
 func textsOf(t *rev.Tree, path []rev.ID) (size int) {
 	for i := range t.Nodes() {
 		size += len(t.Nodes()[i].Revision.Text)
@@ -104,7 +104,7 @@ func textsOf(t *rev.Tree, path []rev.ID) (size int) {
 	return size
 }
 
-// Fewer returns a *Forbidden if a bucket has as many rows with a prefix as it may have.
+// Fewer returns a *Forbidden if a bucket has limit or more rows under a prefix.
 func Fewer(v *View, b engine.Bucket, prefix []byte, limit int, reason string) error {
 	n := 0
 	err := v.Scan(b, prefix, nil, func(key, _ []byte) (bool, error) {

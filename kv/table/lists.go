@@ -3,15 +3,76 @@ package table
 import (
 	"cmp"
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"doorward/kv/engine"
 	"doorward/kv/record"
 	"doorward/kv/scopes"
 )
+
+// Lists are the id lists of the latest commits, and how many double entries there are.
+type Lists struct {
+	versions atomic.Pointer[[]*lists]
+	Doubles  atomic.Int64 // of all events
+}
+
+// read makes the lists of what the file holds, and tells what of it is damaged.
+func (l *Lists) read(r *engine.View, found *damages) error {
+	built, err := buildLists(r, found)
+	if err != nil {
+		return err
+	}
+	l.countDoubles(r, found)
+	l.publish(built)
+	return nil
+}
+
+// countDoubles reads how many double entries there are. One that is damaged is left out of the number.
+func (l *Lists) countDoubles(r *engine.View, found *damages) {
+	n := int64(0)
+	Sound(r, AdmissionBucket, []byte{ByDouble}, func(_, _ []byte) { n++ }, func(key []byte) { found.add(DamagedRow(AdmissionBucket, key)) })
+	l.Doubles.Store(n)
+}
+
+// keptVersions is how many published versions are kept for readers with an open View.
+const keptVersions = 8
+
+func (l *Lists) publish(latest *lists) {
+	var kept []*lists
+	if old := l.versions.Load(); old != nil {
+		kept = *old
+	}
+	next := append(make([]*lists, 0, keptVersions), latest)
+	next = append(next, kept[:min(len(kept), keptVersions-1)]...)
+	l.versions.Store(&next)
+}
+
+// Current is the lists of the latest commit, which may not be durable yet: a View may not show what they name. A View has its own lists.
+func (l *Lists) Current() *lists { return (*l.versions.Load())[0] }
+
+// at finds the lists of a View by its version; nil if too many commits have passed since the View was opened.
+func (l *Lists) at(tx int) *lists {
+	for _, version := range *l.versions.Load() {
+		if version.Tx == tx {
+			return version
+		}
+	}
+	return nil
+}
+
+// Live is how many live records of a kind there are.
+func (l *Lists) Live(k *record.Kind) int { return l.Current().Kind(k).All.Len() }
+
+// RecordsGauge is the gauge of Live.
+func RecordsGauge(s *Set, k *record.Kind) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "doorward_store_records", Help: "Live records by kind.", ConstLabels: prometheus.Labels{"kind": k.Name},
+	}, func() float64 { return float64(s.Lists.Live(k)) })
+}
 
 // lists are the id lists of one committed state of the store: for each kind all its records, those of each church or
 // event, and of tickets those that count as issued. They are derived: rebuilt at start, published with each commit.
@@ -24,6 +85,7 @@ type lists struct {
 	Doubtful bool // some records' scopes are not known
 }
 
+// KindLists are the lists of one kind.
 type KindLists struct {
 	All    *IdList
 	Home   homeLists // by church or event; 0 = records without one
@@ -52,10 +114,16 @@ func (h homeLists) Of(home int64) *IdList {
 	return nil
 }
 
+// IDsOf are the live records of a kind.
+func IDsOf(v *View, k *record.Kind) []record.ID {
+	all := v.Lists.Kind(k).All
+	return all.Page(nil, 0, all.Len())
+}
+
 // ListChange is one record entering or leaving the lists.
 type ListChange struct {
 	Kind        *record.Kind
-	Id          record.ID
+	ID          record.ID
 	Was, Is     bool
 	WasHome     int64
 	IsHome      int64
@@ -70,7 +138,7 @@ func (l *lists) Kind(k *record.Kind) *KindLists {
 	return &KindLists{}
 }
 
-// with is the lists after some changes, as transaction tx will show them.
+// with is the lists after some changes, for the version tx.
 func (l *lists) with(tx int, edit uint64, changes []ListChange) *lists {
 	next := &lists{Tx: tx, kinds: l.kinds, refs: l.refs, Count: l.Count, Doubtful: l.Doubtful}
 	for i := range changes {
@@ -104,16 +172,16 @@ func (kl *KindLists) apply(c *ListChange) {
 	if c.Was != c.Is {
 		kl.All = kl.All.Own(kl.edit)
 		if c.Is {
-			kl.All.Insert(c.Id)
+			kl.All.Insert(c.ID)
 		} else {
-			kl.All.Remove(c.Id)
+			kl.All.Remove(c.ID)
 		}
 	}
 	if c.Kind.Home != "" {
-		kl.Home = kl.Home.move(kl.edit, c.Id, c.Was, c.WasHome, c.Is, c.IsHome)
+		kl.Home = kl.Home.move(kl.edit, c.ID, c.Was, c.WasHome, c.Is, c.IsHome)
 	}
 	if c.Kind == record.Ticket {
-		kl.Issued = kl.Issued.move(kl.edit, c.Id, c.Was && c.WasIn, c.WasHome, c.Is && c.isIn, c.IsHome)
+		kl.Issued = kl.Issued.move(kl.edit, c.ID, c.Was && c.WasIn, c.WasHome, c.Is && c.isIn, c.IsHome)
 	}
 }
 
@@ -141,86 +209,14 @@ func (h homeLists) edit(edit uint64, home int64, fn func(*IdList)) homeLists {
 	return h
 }
 
-// buildLists reads every kind's records into lists, as the View shows them, and tells what of them is damaged. The lists of a kind
-// with a damaged row are made of all that is sound, from the start: what was read of it before the damage is in the counts.
-func buildLists(r *engine.View, found *damages) (*lists, error) {
-	damaged := map[*record.Kind]bool{}
-	for {
-		l, these, k, err := listAll(r, damaged)
-		if err == nil {
-			l.Tx = r.Version()
-			found.join(these)
-			l.countOpaque(r, found)
-			return l, nil
-		}
-		if damaged[k] || !errors.Is(err, engine.ErrCorrupt) {
-			return nil, err
-		}
-		damaged[k] = true
-	}
-}
-
-// listAll reads every kind, and names the one that it fails to read.
-func listAll(r *engine.View, damaged map[*record.Kind]bool) (*lists, damages, *record.Kind, error) {
-	l := &lists{refs: newRefCache()}
-	var found damages
-	for _, k := range record.Kinds() {
-		kl := &KindLists{}
-		l.kinds[k.Number] = kl
-		var like scopeMark // records side by side mostly are in the same scopes
-		n := 0
-		add := func(st *Stored, counts bool) {
-			if mark := st.Mark(); mark != like {
-				l.Count.note(0, &like, n)
-				like, n = mark, 0
-			}
-			n++
-			if !st.Deleted {
-				kl.push(k, st.Id, st.Home(k), counts)
-			}
-		}
-		if damaged[k] {
-			again := relist(r, k)
-			again.each(add)
-			found.join(again.damages)
-			kl.Doubtful, l.Doubtful = again.doubtful, l.Doubtful || again.counts
-		} else if err := eachHeader(r, k, add); err != nil {
-			return nil, found, k, err
-		}
-		l.Count.note(0, &like, n)
-	}
-	return l, found, nil, nil
-}
-
-// eachHeader calls fn with each record of a kind, and with whether it counts as issued. fn must not keep the record after it returns.
-func eachHeader(r *engine.View, k *record.Kind, fn func(st *Stored, counts bool)) error {
-	c := r.Cursor(KindBucket(k))
-	var st Stored
-	for at := c.Seek(nil); at.Key != nil; at = c.Next() {
-		row, err := at.Value()
-		if err != nil {
-			return err
-		}
-		if err := st.Parse(row); err != nil {
-			return err
-		}
-		id, ok := k.KeyID(at.Key)
-		if !ok {
-			return fmt.Errorf("%w: key of kind %s", engine.ErrCorrupt, k.Name)
-		}
-		st.Id = id
-		fn(&st, !st.Deleted && Issued(k, st.Body))
-	}
-	return nil
-}
-
 // countOpaque counts the documents of unknown kinds in their scopes. Where one of their rows is damaged, the logs of the scopes count.
 func (l *lists) countOpaque(r *engine.View, found *damages) {
 	var marks []scopeMark
 	before := found.count
 	Sound(r, OpaqueBucket, nil, func(key, row []byte) {
-		if s, _, err := CutScope(key); err == nil && len(row) > 8 {
-			d := Opaque{Seq: 1, Deleted: row[8] == rowDeleted}
+		s, _, err := CutScope(key)
+		d, short := ParseDocumentHead(row)
+		if err == nil && short == nil {
 			marks = append(marks, d.Mark(s))
 		}
 	}, func(key []byte) { found.add(DamagedRow(OpaqueBucket, key)) })
@@ -241,31 +237,19 @@ func loggedOpaque(r *engine.View) (marks []scopeMark, lost bool) {
 		if err != nil || row[0] != OpaqueKind {
 			return
 		}
-		if c, err := ParseOpaqueLog(0, row); err == nil {
-			d := Opaque{Seq: 1, Deleted: c.Deleted}
+		if c, err := parseOpaqueLog(1, row); err == nil {
+			d := Document{Seq: c.Seq, Deleted: c.Deleted}
 			marks = append(marks, d.Mark(s))
 		}
 	}, func([]byte) { lost = true })
 	return marks, lost
 }
 
-// push adds a record with an id that is larger than all before it.
-func (kl *KindLists) push(k *record.Kind, id record.ID, home int64, counts bool) {
-	kl.All = kl.All.Own(0)
-	kl.All.Push(id)
-	if k.Home != "" {
-		kl.Home = kl.Home.edit(0, home, func(l *IdList) { l.Push(id) })
-	}
-	if counts {
-		kl.Issued = kl.Issued.edit(0, home, func(l *IdList) { l.Push(id) })
-	}
-}
-
 // chunkSize is how many ids a chunk holds before it is split.
 const chunkSize = 1024
 
-// IdList is a sorted sequence of ids in chunks. A published list never changes: edits go to a copy that shares the chunks
-// which stay as they are.
+// IdList is a sorted sequence of ids in chunks. A published list never changes. An edit works on a copy, which shares the chunks that
+// stay the same.
 type IdList struct {
 	chunks []*chunk
 	n      int
@@ -337,7 +321,7 @@ func (l *IdList) Page(dst []record.ID, offset, limit int) []record.ID {
 	return dst
 }
 
-// Own answers a list that this edit may change.
+// Own returns the list that this edit may change: a copy, if another edit made it.
 func (l *IdList) Own(edit uint64) *IdList {
 	switch {
 	case l == nil:
@@ -419,22 +403,25 @@ func (l *IdList) At(i int) record.ID {
 // Push adds an id that is larger than all others to an owned list.
 func (l *IdList) Push(id record.ID) {
 	last := len(l.chunks) - 1
-	if last < 0 || len(l.chunks[last].ids) == chunkSize {
+	switch {
+	case last < 0:
 		l.chunks = append(l.chunks, &chunk{edit: l.edit})
+		last++
+	case len(l.chunks[last].ids) == chunkSize:
+		l.chunks = append(l.chunks, &chunk{edit: l.edit, ids: make([]record.ID, 0, chunkSize)}) // the list is long: it will be full too
 		last++
 	}
 	l.chunks[last].ids = append(l.chunks[last].ids, id)
 	l.n++
 }
 
-// A damaged row is not believed: neither its id, nor its home, nor that it is deleted. The logs have all three, in rows of
-// their own. So the lists of a kind with a damaged row are made of its sound rows and of those in the logs. Then they count
-// right, and a caller that reads the record itself meets the damage. Only whether an unreadable ticket counts as issued stands
-// nowhere else: it counts.
+// A damaged row is not trusted: not its id, its home, or its deletion. The logs have all three in rows of their own. The lists of a
+// kind with a damaged row are made from the sound rows and the logs. They count right, and a caller that reads the record gets the
+// damage. A damaged ticket counts as issued, because no other row has its state.
 //
-// Rows of the logs may be damaged too. A record is in its lists if any of its rows is sound. If none is, it is listed as a
-// record without a home, because nothing shows that it was deleted. If a lost row of a scope's log may say where a record
-// belongs, no list of a home returns ids: see kindLists.doubtful.
+// Rows of the logs may be damaged too. A record is in its lists if any of its rows is sound. If none is, it is listed as a record
+// without a home, because no row shows that it was deleted. If a damaged row of a scope's log may have had the home of a record, no
+// list of a home returns ids (KindLists.Doubtful).
 
 // relisting collects the records of a kind of which a row is damaged.
 type relisting struct {
@@ -462,7 +449,7 @@ func relist(r *engine.View, k *record.Kind) *relisting {
 	if len(l.lost) > 0 && len(l.unknown) > 0 {
 		l.doubtful, l.counts = true, true
 		for _, id := range l.unknown {
-			l.all[id] = &Stored{Id: id}
+			l.all[id] = &Stored{ID: id}
 		}
 	}
 	for _, st := range l.all {
@@ -477,7 +464,7 @@ func relist(r *engine.View, k *record.Kind) *relisting {
 func (l *relisting) told(c Change) *Stored {
 	st := l.all[c.ID]
 	if st == nil {
-		st = &Stored{Id: c.ID, Header: Header{Deleted: c.Deleted}}
+		st = &Stored{ID: c.ID, Header: Header{Deleted: c.Deleted}}
 		l.all[c.ID] = st
 	}
 	return st
@@ -519,7 +506,7 @@ func (l *relisting) readRows() {
 	Sound(l.View, KindBucket(l.kind), nil, func(key, row []byte) {
 		st := &Stored{}
 		if id, ok := l.kind.KeyID(key); ok && st.Parse(row) == nil {
-			st.Id = id
+			st.ID = id
 			l.all[id] = st
 			l.known(st.Seq)
 		}

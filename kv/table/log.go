@@ -3,10 +3,8 @@ package table
 import (
 	"context"
 	"encoding/binary"
-	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"doorward/kv/engine"
 	"doorward/kv/record"
@@ -24,9 +22,7 @@ type Change struct {
 	Branched bool // its tree has further leaves
 }
 
-// Seq is the sequence of the latest change.
-func (s *Set) Seq() uint64 { return s.seq.Load() }
-
+// ParseLog reads a row of the log.
 func ParseLog(key, row []byte) (Change, error) {
 	if len(key) != 8 {
 		return Change{}, engine.ErrCorrupt
@@ -35,7 +31,7 @@ func ParseLog(key, row []byte) (Change, error) {
 	return c, err
 }
 
-// ParseLogRow reads a row of any log.
+// ParseLogRow reads a row of the log, or of a scope's.
 func ParseLogRow(seq uint64, row []byte) (ch Change, removed bool, err error) {
 	c := Cutter{Rest: row}
 	k, ok := record.ByNumber(c.Byte())
@@ -82,7 +78,7 @@ func (b *Bell) hear() <-chan struct{} {
 	}
 }
 
-// Await waits until a condition holds. It listens before it looks: what happens between the two rings.
+// Await waits until a condition holds. It listens before it checks, so a change between the two rings the bell.
 func (b *Bell) Await(ctx context.Context, holds func() bool) error {
 	for {
 		heard := b.hear()
@@ -97,7 +93,7 @@ func (b *Bell) Await(ctx context.Context, holds func() bool) error {
 	}
 }
 
-// FeedName names what a bell is rung for: a free database, or the records of a scope.
+// FeedName names the database of a bell: a free database, or the records of a scope.
 type FeedName struct {
 	Free  string
 	Scope scopes.Scope
@@ -110,7 +106,7 @@ type bells struct {
 	Ropes map[FeedName]*Rope
 }
 
-// Rope is what the listeners of one bell hold.
+// Rope is the channel that the listeners of one bell wait on.
 type Rope struct {
 	Pulled    chan struct{}
 	listeners int
@@ -153,16 +149,7 @@ func (b *bells) ring(names []FeedName) {
 	}
 }
 
-// ring notes which feeds an operation has made grow; their bells ring with the commit.
-func (g *group) ring(names []FeedName) {
-	for _, name := range names {
-		if !slices.Contains(g.rung, name) {
-			g.rung = append(g.rung, name)
-		}
-	}
-}
-
-// Sequence is that of the latest change which a sight shows.
+// Sequence is the sequence of the latest change that a View shows.
 func Sequence(v *View) (uint64, error) {
 	row, err := v.Get(MetaBucket, StateKey)
 	if err != nil {
@@ -172,24 +159,20 @@ func Sequence(v *View) (uint64, error) {
 	return st.Seq, err
 }
 
-// Releases grows whenever this process takes records out of the file without a tombstone, by Release or Leave. A follower of
-// the log learns of them by this number alone.
-func (s *Set) Releases() uint64 { return s.ReleaseCount.Load() }
-
-var releasedKey = []byte("released") // in meta: when the file first held bytes of what it has released, microseconds 8
+var releasedKey = []byte("released") // in meta: when the file first held bytes of released records, microseconds 8
 
 // NoteReleased notes that free pages of the file hold bytes of released records from now on.
 func NoteReleased(o *Tx) error {
-	since, err := releasedSince(o.View)
+	since, err := ReleasedSince(o.View)
 	if err == nil && (since == 0 || o.Tx.Rewriting()) { // a file that a rewrite is writing holds them too
 		o.Put(MetaBucket, releasedKey, SeqKey(uint64(o.Stamp)))
 	}
 	return err
 }
 
-// releasedSince returns the time since which the file holds bytes of released records. It returns 0 if it holds none, or if it
-// was compacted since.
-func releasedSince(v *View) (int64, error) {
+// ReleasedSince returns the time since which the file holds bytes of released records, in microseconds. It returns 0 if the file holds
+// none, or if it was compacted since.
+func ReleasedSince(v *View) (int64, error) {
 	row, err := v.Get(MetaBucket, releasedKey)
 	if err != nil || len(row) != 8 {
 		return 0, err
@@ -199,15 +182,4 @@ func releasedSince(v *View) (int64, error) {
 		return 0, err
 	}
 	return since, nil
-}
-
-func (s *Set) ReleasedSince() (since time.Time, err error) {
-	err = s.View(func(v *View) error {
-		n, err := releasedSince(v)
-		if n != 0 {
-			since = time.UnixMicro(n)
-		}
-		return err
-	})
-	return since, err
 }

@@ -3,6 +3,7 @@ package table
 import (
 	"bytes"
 	"encoding/binary"
+	"hash/crc32"
 	"iter"
 	"slices"
 	"strconv"
@@ -15,17 +16,18 @@ import (
 	"doorward/kv/value"
 )
 
-// A lookup row says that a record holds a value in an Indexed field: kind, field name, 0, value, id. Values are written so
-// that their bytes sort as they do: integers and times as 8 bytes with the sign turned, booleans as one byte, texts with a
-// 0 behind. Null has no row. A list has a row for each of its elements.
+// A lookup row leads from the value of an Indexed field to a record: kind, tag of the field, value, id. A tag is the last two bytes of the CRC32C of
+// the field's name; a kind's fields have different ones. The bytes of a value sort like the
+// value: integers and times are 8 bytes with the sign bit turned, booleans one byte, texts end with a 0. Null has no row. A list has a
+// row for each element.
 
-// updatedAt is the field that every kind with an Indexed created_at is looked up by besides, from the header's stamp.
+// updatedAt is a field that every kind with an Indexed created_at has a lookup by. Its value is the header's stamp.
 const updatedAt = "updated_at"
 
+// LookupPrefix appends the part of a key before the value.
 func LookupPrefix(dst []byte, k *record.Kind, field string) []byte {
-	dst = append(dst, k.Number)
-	dst = append(dst, field...)
-	return append(dst, 0)
+	tag := crc32.Checksum([]byte(field), castagnoli)
+	return append(dst, k.Number, byte(tag>>8), byte(tag))
 }
 
 // AppendNumber writes an integer so that its bytes sort.
@@ -56,7 +58,7 @@ func Indexed(v jsontext.Value) iter.Seq[jsontext.Value] {
 	return func(yield func(jsontext.Value) bool) { yield(v) }
 }
 
-// AppendIndexed writes one of them as appendValue does; ok is false for what has no row.
+// AppendIndexed appends one of them like AppendValue; ok is false for a value without a row.
 func AppendIndexed(dst []byte, f *record.Field, v jsontext.Value) (row []byte, ok bool) {
 	switch v.Kind() {
 	case '0':
@@ -75,22 +77,26 @@ func AppendIndexed(dst []byte, f *record.Field, v jsontext.Value) (row []byte, o
 	return dst, false
 }
 
+// lookupBytes is more than most lookup keys take.
+const lookupBytes = 40
+
 // LookupKeys are all lookup rows of a record, in key order of its fields.
 func LookupKeys(k *record.Kind, id record.ID, d *record.Doc, stamp int64) [][]byte {
 	if d == nil {
 		return nil
 	}
-	keys, room := make([][]byte, 0, 16), make([]byte, 0, 512)
+	fields := k.Lookups()
+	if len(fields) == 0 {
+		return nil
+	}
+	n := len(fields) + 1 // a time of creation has two
+	keys, room := make([][]byte, 0, n), make([]byte, 0, n*lookupBytes)
 	add := func(key []byte) {
 		begin := len(room)
 		room = k.AppendID(key, id)
 		keys = append(keys, room[begin:len(room):len(room)])
 	}
-	for i := range k.Fields {
-		f := &k.Fields[i]
-		if !f.Flags.Has(record.Indexed) {
-			continue
-		}
+	for _, f := range fields {
 		for v := range Indexed(d.Value(f.Name)) {
 			if key, ok := AppendIndexed(LookupPrefix(room, k, f.Name), f, v); ok {
 				add(key)
@@ -103,7 +109,7 @@ func LookupKeys(k *record.Kind, id record.ID, d *record.Doc, stamp int64) [][]by
 	return keys
 }
 
-// ReadyLookups are the lookup rows of a record that were made before its stamp was known; nil where they were not.
+// ReadyLookups are lookup rows that were made before the record's stamp was known; nil = Write makes them.
 type ReadyLookups [][]byte
 
 // under is the rows under a stamp.
@@ -118,14 +124,14 @@ func (r ReadyLookups) under(k *record.Kind, stamp int64) [][]byte {
 	return r
 }
 
-// Lookup answers the ids of the records that hold a value, sorted.
+// Lookup returns the ids of the records with a value, sorted.
 func (v *View) Lookup(k *record.Kind, field string, value any) ([]record.ID, error) {
 	var buf [64]byte
 	prefix := AppendValue(LookupPrefix(buf[:0], k, field), value)
 	return LookupRange(v, k, prefix, nil, nil)
 }
 
-// LookupRange answers the ids of all rows from a key to another, both of them included, under a prefix; nil = open.
+// LookupRange returns the ids of the rows under a prefix between two keys, both included; nil = open.
 func LookupRange(v *View, k *record.Kind, prefix, from, to []byte) ([]record.ID, error) {
 	var ids []record.ID
 	sorted := true
@@ -149,7 +155,7 @@ func LookupRange(v *View, k *record.Kind, prefix, from, to []byte) ([]record.ID,
 	return ids, err
 }
 
-// RefersTo is the kind that a field's values name; "" where they name none.
+// RefersTo is the kind of the records that a field names; "" = none.
 func RefersTo(f *record.Field) string {
 	switch t := f.Type.(type) {
 	case record.Ref:

@@ -14,36 +14,36 @@ import (
 	"doorward/kv/record"
 )
 
-// markerName is the sidecar file by which a copied folder is told from the one that it was copied from. It is written once: a copy's
-// is another file, or the same one written again.
+// markerName is the sidecar file that tells a copied folder from its original. It is written once. In a copy it is another file, or
+// was written at another time.
 const markerName = "doorward.mark"
 
 const markerText = "Doorward tells by this file whether its folder is a copy. Leave it where it is.\n"
 
-// In meta. Where 0 stands for a part of either it tells nothing.
+// Rows of meta. 0 = not known.
 var (
 	markerKey      = []byte("marker")       // inode of the sidecar 8; machine
 	markerTimesKey = []byte("marker_times") // when the sidecar was made 8, and written 8: nanoseconds
 )
 
-// marker says where a store lies.
+// marker identifies the place where a store lies.
 type marker struct {
 	inode         uint64 // of the sidecar
-	born, written int64  // the sidecar; an inode's number is given again once its file is gone
+	born, written int64  // times of the sidecar: a file system uses an inode's number again after its file is deleted
 	machine       string
 }
 
-// isBlind tells whether no lasting fact about the sidecar is known.
+// isBlind tells whether no lasting property of the sidecar is known.
 func (m *marker) isBlind() bool { return m.inode == 0 && m.born == 0 }
 
-// differs tells whether m lies somewhere else than was.
+// differs tells whether m and was are different places.
 func (m *marker) differs(was *marker) bool {
 	other := func(was, is uint64) bool { return was != 0 && is != 0 && was != is }
 	return m.machine != was.machine || other(was.inode, m.inode) ||
 		other(uint64(was.born), uint64(m.born)) || other(uint64(was.written), uint64(m.written))
 }
 
-// marked is what the store was marked with; nil: it is not.
+// marked reads the store's marker; nil = it has none.
 func marked(o *Tx) (*marker, error) {
 	row, err := o.Get(MetaBucket, markerKey)
 	if err != nil || row == nil {
@@ -69,7 +69,7 @@ func putMarker(o *Tx, m *marker) {
 	o.Put(MetaBucket, markerTimesKey, binary.BigEndian.AppendUint64(SeqKey(uint64(m.born)), uint64(m.written)))
 }
 
-// mark finds out where a folder lies, and makes its sidecar where there is none.
+// mark reads the marker of a folder. It makes the sidecar if the folder has none.
 func mark(c Config) (*marker, error) {
 	path := filepath.Join(c.Dir, markerName)
 	info, err := os.Stat(path)
@@ -93,10 +93,10 @@ func mark(c Config) (*marker, error) {
 	return m, nil
 }
 
-// Arrive begins a new epoch where the file has come here from elsewhere: out of a backup, or with a copy of the folder.
+// Arrive begins a new epoch if the file came from a backup, or with a copy of the folder.
 func (s *Set) Arrive(c Config) error {
 	if c.Restored {
-		return s.Do(false, restore)
+		return s.Do(restore)
 	}
 	if c.Aside || c.ReadOnly {
 		return nil
@@ -106,11 +106,11 @@ func (s *Set) Arrive(c Config) error {
 		s.Log.Warn("the folder cannot be marked: a copy of it will not be noticed", slog.Any("cause", err))
 		return nil // a full disk is no reason not to open
 	}
-	before := s.Epoch()
-	err = s.Do(false, func(o *Tx) error {
+	before := s.Epochs.Present()
+	err = s.Do(func(o *Tx) error {
 		was, err := marked(o)
 		if errors.Is(err, engine.ErrCorrupt) { // it may be a copy, so it is taken for one: it gives no id and no sequence again
-			s.NoteCorrupt(err)
+			s.Damage.Note(err)
 			putMarker(o, m)
 			return beginElsewhere(o)
 		}
@@ -123,25 +123,25 @@ func (s *Set) Arrive(c Config) error {
 		}
 		return beginElsewhere(o)
 	})
-	if err == nil && s.Epoch() != before {
-		s.Log.Warn("this folder is a copy of another, or may be: a new epoch begins", slog.String("before", before), slog.String("epoch", s.Epoch()))
+	if err == nil && s.Epochs.Present() != before {
+		s.Log.Warn("this folder is a copy of another, or may be: a new epoch begins", slog.String("before", before), slog.String("epoch", s.Epochs.Present()))
 	}
 	return err
 }
 
-// In a restored store ids move on by so much, as may have been given out since the backup: 100,000 or a hundred leases.
+// The marks of a restored store move on by 100,000 ids or a hundred leases, because the ids may have been given out since the backup.
 const (
 	restoreGap    = 100_000
 	restoreLeases = 100
 )
 
-// restore makes of what a backup held a store that goes on; Replace knows more of what was given out.
+// restore makes a backup's file the store: marks move on, a recovery and a new epoch begin.
 func restore(o *Tx) error {
 	for _, k := range record.Kinds() {
 		if k.ULID {
 			continue
 		}
-		PassOver(o.Tx, &o.State, k, max(restoreGap, restoreLeases*LeaseSize(k)), !o.Store.IsLeaf())
+		PassOver(o.Tx, &o.State, k, max(restoreGap, restoreLeases*LeaseSize(k)), !o.Store.Identity.IsLeaf())
 	}
 	beginRecovery(o)
 	o.Delete(MetaBucket, markerKey) // it will be marked where it is put
@@ -152,6 +152,6 @@ func restore(o *Tx) error {
 // beginElsewhere begins a new epoch on a machine with an unknown clock.
 func beginElsewhere(o *Tx) error {
 	o.Delete(MetaBucket, clockKey)
-	o.After(func() { o.Store.wall.standing.Store(&standing{}) })
+	o.After(o.Store.Clock.forget)
 	return beginEpoch(o)
 }

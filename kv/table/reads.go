@@ -15,15 +15,15 @@ import (
 	"doorward/kv/record"
 )
 
-// readsKept is how long counts of reads are kept, readsPurged how many that are older go with each commit, and readsHeld how many
-// wait in memory for one before a commit of their own.
+// readsKept is how long counts of reads are kept. readsPurged is how many older ones each commit deletes. ReadsHeld is how many wait in
+// memory for another commit before they get a commit of their own.
 const (
 	readsKept   = 400 * 24 * time.Hour
 	readsPurged = 64
 	ReadsHeld   = 10_000
 )
 
-// Reads are how many records that are people, or say something of one, a key was shown within a minute.
+// Reads is how many records of people a key was shown within a minute.
 type Reads struct {
 	Minute  time.Time
 	Key     int64
@@ -31,7 +31,7 @@ type Reads struct {
 	Records uint64
 }
 
-// readsOf is what is counted by: it is a row's key.
+// readsOf is the key of a row.
 type readsOf struct {
 	minute, key int64
 	kind        byte
@@ -39,28 +39,29 @@ type readsOf struct {
 
 type readCounts map[readsOf]uint64
 
-// reads counts in memory; a later commit writes what the minutes hold that have ended.
-type reads struct {
+// readCounter counts in memory. A later commit writes the minutes that have ended.
+type readCounter struct {
+	tables  *Set
 	mu      sync.Mutex
 	counts  readCounts
-	oldest  atomic.Int64 // minute in counts; 0 = there is none
+	oldest  atomic.Int64 // minute in counts; 0 = counts is empty
 	keeping sync.WaitGroup
 }
 
 func minuteOf(t time.Time) int64 { return t.Unix() / 60 }
 
-// NoteReads counts records that p is shown.
-func (s *Set) NoteReads(p auth.Principal, k *record.Kind, n int) {
+// Note counts records that p is shown.
+func (r *readCounter) Note(p auth.Principal, k *record.Kind, n int) {
 	if p.Key() == 0 || n == 0 || !k.OfPeople() {
 		return
 	}
-	if s.Reads.add(readsOf{minuteOf(s.ClockNow()), p.Key(), k.Number}, uint64(n)) > ReadsHeld {
-		s.Reads.keeping.Go(s.keepReads) // a reader must not wait for the writer
+	if r.add(readsOf{minuteOf(r.tables.Clock.Now()), p.Key(), k.Number}, uint64(n)) > ReadsHeld {
+		r.keeping.Go(r.keep) // a reader must not wait for the writer
 	}
 }
 
-// add returns how many counts are held.
-func (r *reads) add(of readsOf, n uint64) int {
+// add adds n to a count. It returns how many counts are in memory.
+func (r *readCounter) add(of readsOf, n uint64) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.counts == nil {
@@ -74,7 +75,7 @@ func (r *reads) add(of readsOf, n uint64) int {
 }
 
 // ended takes the counts of the minutes before one.
-func (r *reads) ended(minute int64) readCounts {
+func (r *readCounter) ended(minute int64) readCounts {
 	if oldest := r.oldest.Load(); oldest == 0 || oldest >= minute {
 		return nil
 	}
@@ -93,15 +94,15 @@ func (r *reads) ended(minute int64) readCounts {
 	return taken
 }
 
-// keepReads writes all counts, in a commit of their own if nothing else is written. Counts that cannot be written are dropped.
-func (s *Set) keepReads() {
-	if taken := s.Reads.ended(1 << 62); len(taken) > 0 {
-		err := s.Do(false, func(o *Tx) error {
+// keep writes all counts, in a commit of their own if nothing else is written. Counts that cannot be written are dropped.
+func (r *readCounter) keep() {
+	if taken := r.ended(1 << 62); len(taken) > 0 {
+		err := r.tables.Do(func(o *Tx) error {
 			taken.write(o.Tx, !o.Doubted)
 			return nil
 		})
 		if err != nil {
-			s.Log.Warn("counts of reads are lost", slog.Any("cause", err))
+			r.tables.Log.Warn("counts of reads are lost", slog.Any("cause", err))
 		}
 	}
 }
@@ -133,6 +134,7 @@ func (of readsOf) rowKey() []byte {
 	return append(binary.BigEndian.AppendUint64(key, uint64(of.key)), of.kind)
 }
 
+// ParseReads reads a row.
 func ParseReads(key, row []byte) (r Reads, err error) {
 	k, v := Cutter{Rest: key}, Cutter{Rest: row}
 	of := readsOf{int64(k.Uint64()), int64(k.Uint64()), k.Byte()}
@@ -149,7 +151,7 @@ func (of readsOf) reads(n uint64) (Reads, bool) {
 }
 
 // Held are the counts that are not written yet, the latest first.
-func (r *reads) Held() (all []Reads) {
+func (r *readCounter) Held() (all []Reads) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for of, n := range r.counts {
@@ -160,7 +162,7 @@ func (r *reads) Held() (all []Reads) {
 	return all
 }
 
-// Compare orders the latest first, and otherwise as the rows lie backwards.
+// Compare orders the latest first, in the reverse order of the rows.
 func (r *Reads) Compare(o *Reads) int {
 	return cmp.Or(o.Minute.Compare(r.Minute), cmp.Compare(o.Key, r.Key), cmp.Compare(o.Kind.Number, r.Kind.Number))
 }

@@ -12,8 +12,8 @@ import (
 	"doorward/kv/scopes"
 )
 
-// Each scope has a log of its own, so that a feed costs the changes of its scope: a row for each record that is in it, at the
-// record's latest sequence, and one for each that has left, at the sequence of the change by which it did.
+// Each scope has a log of its own, so a feed reads the changes of its scope alone. The log has a row for each record in the scope, at
+// the record's latest sequence, and a row for each record that has left, at the sequence of that change.
 
 // AppendScope writes a scope's part of a key: sort 1, id uv.
 func AppendScope(dst []byte, s scopes.Scope) []byte {
@@ -25,7 +25,7 @@ func ScopeSeqKey(dst []byte, s scopes.Scope, seq uint64) []byte {
 	return binary.BigEndian.AppendUint64(AppendScope(dst, s), seq)
 }
 
-// LeftKey names what is kept of a record that has left a scope.
+// LeftKey is the key of a record that has left a scope.
 func LeftKey(k *record.Kind, id record.ID, s scopes.Scope) []byte {
 	return AppendScope(k.AppendID([]byte{k.Number}, id), s)
 }
@@ -33,7 +33,7 @@ func LeftKey(k *record.Kind, id record.ID, s scopes.Scope) []byte {
 // In tells whether the record is in a scope.
 func (h *Header) In(s scopes.Scope) bool { return slices.Contains(h.Scopes[:], s) }
 
-// moveScopes moves a record's rows in the logs of its scopes to their ends. row is its row in the log of all.
+// moveScopes moves a record's rows in the logs of its scopes to their ends. row is its row in the log.
 func moveScopes(o *Tx, k *record.Kind, before, next *Stored, row []byte) {
 	var key [24]byte
 	if before != nil {
@@ -44,7 +44,7 @@ func moveScopes(o *Tx, k *record.Kind, before, next *Stored, row []byte) {
 			o.Delete(ScopeLogBucket, ScopeSeqKey(key[:0], s, before.Seq))
 			if !next.In(s) {
 				o.Put(ScopeLogBucket, ScopeSeqKey(key[:0], s, next.Seq), AppendLog(nil, k, before, RowRemoved))
-				o.Put(LeftBucket, LeftKey(k, next.Id, s), SeqKey(next.Seq))
+				o.Put(LeftBucket, LeftKey(k, next.ID, s), SeqKey(next.Seq))
 			}
 		}
 	}
@@ -55,29 +55,60 @@ func moveScopes(o *Tx, k *record.Kind, before, next *Stored, row []byte) {
 	}
 }
 
-// Welcome takes away what says that a record has left the scopes which it comes back to.
+// Welcome deletes the removed rows of a record in the scopes that it returns to.
 func Welcome(o *Tx, k *record.Kind, before, next *Stored) error {
 	if before == nil {
-		return nil // what was never here has left nothing
+		return nil // a new record has left no scope
 	}
 	for _, s := range next.Scopes {
 		if s.Sort == 0 || before.In(s) {
 			continue
 		}
-		key := LeftKey(k, next.Id, s)
-		row, err := o.Get(LeftBucket, key)
-		if err != nil {
+		if err := forgetRemoved(o, k, next.ID, s); err != nil {
 			return err
-		}
-		if len(row) == 8 {
-			o.Delete(ScopeLogBucket, ScopeSeqKey(nil, s, binary.BigEndian.Uint64(row)))
-			o.Delete(LeftBucket, key)
 		}
 	}
 	return nil
 }
 
-// countChunks is how many parts the counts of all scopes have: a commit copies those that it changes.
+// LeftScopes are the scopes that a record has left.
+func LeftScopes(v *View, k *record.Kind, id record.ID) (left []scopes.Scope, err error) {
+	of := TreeKey(k, id)
+	err = v.Scan(LeftBucket, of, nil, func(key, _ []byte) (bool, error) {
+		s, _, err := CutScope(key[len(of):])
+		left = append(left, s)
+		return err == nil, err
+	})
+	return left, err
+}
+
+// forgetLeft deletes the removed rows of a record in the scopes that it has left.
+func forgetLeft(o *Tx, k *record.Kind, id record.ID) error {
+	left, err := LeftScopes(o.View, k, id)
+	if err != nil {
+		return err
+	}
+	for _, s := range left {
+		if err := forgetRemoved(o, k, id, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forgetRemoved deletes the removed row of a record in a scope, if it has one.
+func forgetRemoved(o *Tx, k *record.Kind, id record.ID, s scopes.Scope) error {
+	key := LeftKey(k, id, s)
+	row, err := o.Get(LeftBucket, key)
+	if err != nil || len(row) != 8 {
+		return err
+	}
+	o.Delete(ScopeLogBucket, ScopeSeqKey(nil, s, binary.BigEndian.Uint64(row)))
+	o.Delete(LeftBucket, key)
+	return nil
+}
+
+// countChunks is how many parts the counts have. A commit copies the parts that it changes.
 const countChunks = 64
 
 // scopeCounts are how many records each scope holds, live and deleted; the zero Scope stands for all records. They are derived,
@@ -95,13 +126,14 @@ type scopeCount struct {
 	Live, Deleted int
 }
 
-// scopeMark is what a record counts as; the zero scopeMark does not count.
+// scopeMark is how a record is counted. The zero scopeMark is not counted.
 type scopeMark struct {
 	scopes        [2]scopes.Scope
 	live, deleted bool
-	opaque        bool // none of all records
+	opaque        bool // not among all records
 }
 
+// Mark is how the record is counted.
 func (h *Header) Mark() scopeMark {
 	return scopeMark{scopes: h.Scopes, live: !h.Deleted, deleted: h.Deleted}
 }
@@ -129,7 +161,7 @@ func (c *scopeCounts) Of(s scopes.Scope) scopeCount {
 	return scopeCount{Scope: s}
 }
 
-// note counts a record n times more in each of its scopes.
+// note adds n to the counts of a record's scopes.
 func (c *scopeCounts) note(edit uint64, m *scopeMark, n int) {
 	if !m.live && !m.deleted {
 		return
@@ -165,7 +197,7 @@ func (c *scopeCounts) add(edit uint64, s scopes.Scope, m *scopeMark, n int) {
 // Mirror is the name of the database of all records.
 const Mirror = "records"
 
-// OfRecords tells the name of a database of records.
+// OfRecords tells whether a name is that of a database of records.
 func OfRecords(name string) bool {
 	_, ok := scopes.Parse(name)
 	return ok || name == Mirror
@@ -174,21 +206,20 @@ func OfRecords(name string) bool {
 // ParseScopeLog reads a row of a scope's log.
 func ParseScopeLog(seq uint64, row []byte) (c ScopeChange, err error) {
 	if len(row) > 0 && row[0] == OpaqueKind {
-		return ParseOpaqueLog(seq, row)
+		return parseOpaqueLog(seq, row)
 	}
 	c.Change, c.Removed, err = ParseLogRow(seq, row)
 	return c, err
 }
 
-// ScopeChange is one row of a scope's log. removed tells that the record has left; the revision is then the last that the scope
-// saw.
+// ScopeChange is one row of a scope's log. Removed tells that the record has left; its revision is the last that the scope saw.
 type ScopeChange struct {
 	Change
 	Removed bool
 	Doc     string // of a kind that this version does not know; Kind is nil then
 }
 
-// ringScopes wakes those who listen to the databases of the records that have changed.
+// ringScopes wakes the listeners of each database with a changed record.
 func (b *bells) ringScopes(changes []ListChange) {
 	b.Mu.Lock()
 	quiet := len(b.Ropes) == 0
@@ -221,7 +252,7 @@ func CutScope(key []byte) (s scopes.Scope, rest []byte, err error) {
 	return s, c.Rest, nil
 }
 
-// IsGuestIn tells a scope of which the centre takes only what this laptop has made.
+// IsGuestIn tells whether the centre takes from a scope only the records that this laptop has made.
 func (u *Upstream) IsGuestIn(s scopes.Scope) bool { return slices.Contains(u.Guest, s.String()) }
 
 // ScannedAt is when this store last took a fact of an event; zero = it has none.

@@ -2,24 +2,18 @@ package table
 
 import (
 	"fmt"
-	"slices"
 
 	"doorward/kv/engine"
 	"doorward/kv/record"
 	"doorward/kv/rev"
 )
 
-// keptBodies is how many of a tree's last revisions keep their bodies; those of all leaves are kept too. The winner's body is
-// in the record's row, the others have rows of their own; a deleted one's is empty and has none.
-const keptBodies = 10
-
 // TreeKey names a record's tree.
 func TreeKey(k *record.Kind, id record.ID) []byte { return k.AppendID([]byte{k.Number}, id) }
 
-// tree is all that is known of a record's revisions. One that has only ever had this revision, made here, has no row: its header
-// says it all.
+// LoadTree reads a record's tree. A record with one revision that was made here has no row; its tree is made from its header.
 func LoadTree(v *View, k *record.Kind, st *Stored) (rev.Tree, error) {
-	row, err := v.Get(TreeBucket, TreeKey(k, st.Id))
+	row, err := v.Get(TreeBucket, TreeKey(k, st.ID))
 	if err != nil {
 		return rev.Tree{}, err
 	}
@@ -33,7 +27,7 @@ func LoadTree(v *View, k *record.Kind, st *Stored) (rev.Tree, error) {
 	return t, nil
 }
 
-// derived is the tree of a record that has no row for one.
+// derived is the tree of a record without a row for it.
 func (h *Header) derived() (t rev.Tree) {
 	path := []rev.ID{h.Revision}
 	if h.Revision.Generation > 1 {
@@ -68,10 +62,11 @@ func branch(o *Tx, c Edit, next *Stored) error {
 		if err := EndAll(&t, node); err != nil {
 			return err
 		}
-		NoteMerged(o, c.Kind, c.Id, &t)
+		NoteMerged(o, c.Kind, c.ID, &t)
 	}
 	KeepBody(o, c.Kind, c.Before)
-	settleTree(o, c.Kind, next, &t)
+	DropBodies(o, c.Kind, c.ID, Shape(next, &t))
+	o.Put(TreeBucket, TreeKey(c.Kind, c.ID), t.Append(nil))
 	return nil
 }
 
@@ -87,7 +82,7 @@ func KeptDoc(v *View, k *record.Kind, id record.ID, rev rev.ID) (*record.Doc, er
 // DocOf is a record as one of its revisions; nil where the body of that is not held.
 func DocOf(v *View, k *record.Kind, st *Stored, rev rev.ID) (*record.Doc, error) {
 	if rev != st.Revision {
-		return KeptDoc(v, k, st.Id, rev)
+		return KeptDoc(v, k, st.ID, rev)
 	}
 	if st.Deleted {
 		return nil, nil
@@ -95,7 +90,7 @@ func DocOf(v *View, k *record.Kind, st *Stored, rev rev.ID) (*record.Doc, error)
 	return st.Decode(k)
 }
 
-// EndAll deletes every leaf that is left alive.
+// EndAll deletes every live leaf.
 func EndAll(t *rev.Tree, node rev.Node) error {
 	for _, leaf := range t.Conflicts() {
 		if err := endLeaf(t, leaf.Revision, node); err != nil {
@@ -113,34 +108,10 @@ func endLeaf(t *rev.Tree, leaf rev.ID, node rev.Node) error {
 	return err
 }
 
-// settleTree removes what the tree need not keep, sets the header from the tree, and writes the tree.
-func settleTree(o *Tx, k *record.Kind, next *Stored, t *rev.Tree) {
-	for _, rev := range Shape(next, t) {
-		o.Delete(BodyBucket, BodyKey(k, next.Id, rev))
-	}
-	o.Put(TreeBucket, TreeKey(k, next.Id), t.Append(nil))
-}
-
-// Shape removes from a tree what it need not keep and sets the header from the tree. It returns the revisions that lose their
-// bodies.
+// Shape prunes a tree and sets the header from it. It returns the revisions that lose their bodies.
 func Shape(next *Stored, t *rev.Tree) (dropped []rev.ID) {
-	dropped = t.Stem(RevsLimit)
-	leaves := t.Leaves()
-	dropped = append(dropped, Release(t, leaves)...)
+	dropped, leaves := Trim(t)
 	winner := leaves[0]
 	next.Revision, next.Parent, next.Deleted, next.Branched = winner.Revision, winner.Parent.Hash, winner.Deleted, len(leaves) > 1
-	return dropped
-}
-
-// Release notes which bodies a tree no longer holds, and returns their revisions.
-func Release(t *rev.Tree, leaves []rev.Node) (dropped []rev.ID) {
-	nodes := t.Nodes()
-	for _, n := range nodes[:max(0, len(nodes)-keptBodies)] {
-		isLeaf := func(l rev.Node) bool { return l.Revision == n.Revision }
-		if n.Held && !slices.ContainsFunc(leaves, isLeaf) {
-			t.Hold(n.Revision, false)
-			dropped = append(dropped, n.Revision)
-		}
-	}
 	return dropped
 }

@@ -12,43 +12,43 @@ import (
 	"doorward/kv/record"
 )
 
-// View is one consistent state of the store: of a View, or of the write transaction with an operation's own writes.
+// View is one consistent state of the store. In a write transaction it has the operation's own writes.
 type View struct {
 	*engine.View
 	Store  *Set
 	Now    time.Time
 	Lists  *lists
-	Page   *record.Page   // what the replies of a page share; nil = each is shown by itself
-	Shown  record.View    // of the record that is shown last
-	Bare   bool           // what is concealed is read too
-	Reader auth.Principal // whom replies are for: the zero one sees only what everybody sees
+	Page   *record.Page   // members that the replies of a page share; nil = each reply has its own
+	Shown  record.View    // of the latest reply
+	Bare   bool           // concealed records are read too
+	Reader auth.Principal // replies are for this key; the zero one sees only what every key sees
 }
 
 // Stored is a record as it lies in the store.
 type Stored struct {
 	Header
-	Id   record.ID
+	ID   record.ID
 	Body record.Body
 }
 
 // View runs fn on the latest committed state, and reports what is damaged.
 func (s *Set) View(fn func(*View) error) error {
 	err := s.Glance(fn)
-	s.NoteCorrupt(err)
+	s.Damage.Note(err)
 	return err
 }
 
-// Glance is view for those whose reading is done again where it fails.
+// Glance is View for a caller that reads again after an error: it does not report damage.
 func (s *Set) Glance(fn func(*View) error) error {
 	for {
 		again := false
 		err := s.Engine.View(func(v *engine.View) error {
-			l := s.listsOf(v.Version())
+			l := s.Lists.at(v.Version())
 			if l == nil {
 				again = true // several commits have passed since the View was opened
 				return nil
 			}
-			return fn(&View{View: v, Store: s, Now: s.ClockNow(), Lists: l})
+			return fn(&View{View: v, Store: s, Now: s.Clock.Now(), Lists: l})
 		})
 		if !again {
 			return err
@@ -65,15 +65,15 @@ func (v *View) Load(k *record.Kind, id record.ID) (*Stored, error) {
 	return st, nil
 }
 
-// LoadAny reads a record or its tombstone; nil where there never was one. A body that was written under another version of the
-// kind's table comes as this version writes it.
+// LoadAny reads a record or its tombstone; nil where the store never had it. A body that was written under another version of the
+// kind's table is converted.
 func (v *View) LoadAny(k *record.Kind, id record.ID) (*Stored, error) {
 	var buf [16]byte
 	row, err := v.Get(KindBucket(k), k.AppendID(buf[:0], id))
 	if err != nil || row == nil {
 		return nil, err
 	}
-	st := &Stored{Id: id}
+	st := &Stored{ID: id}
 	if err := st.read(k, row); err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (v *View) LoadAny(k *record.Kind, id record.ID) (*Stored, error) {
 	return st, err
 }
 
-// read takes a row apart.
+// read reads a row.
 func (st *Stored) read(k *record.Kind, row []byte) error {
 	if err := st.Parse(row); err != nil {
 		return fmt.Errorf("%s: %w", k.Name, err)
@@ -98,19 +98,18 @@ func (st *Stored) read(k *record.Kind, row []byte) error {
 	return nil
 }
 
-// Each loads the live records of ascending ids out of a View, walking where they lie side by side. The record is fn's only
-// until it answers.
+// Each calls fn with the live records of ascending ids. It walks where records lie side by side. fn must not keep the record.
 func (v *View) Each(k *record.Kind, ids []record.ID, fn func(*Stored) error) error {
 	var st Stored
 	var buf [16]byte
 	c := v.Cursor(KindBucket(k))
-	var at engine.Row
+	var at *engine.Row
 	for _, id := range ids {
 		want := k.AppendID(buf[:0], id)
-		if at.Key != nil {
+		if at != nil {
 			at = c.Next()
 		}
-		if !bytes.Equal(at.Key, want) {
+		if at == nil || !bytes.Equal(at.Key, want) {
 			at = c.Seek(want)
 		}
 		if !bytes.Equal(at.Key, want) {
@@ -120,7 +119,7 @@ func (v *View) Each(k *record.Kind, ids []record.ID, fn func(*Stored) error) err
 		if err != nil {
 			return err
 		}
-		st.Id = id
+		st.ID = id
 		if err := st.read(k, row); err != nil {
 			return err
 		}
@@ -134,7 +133,7 @@ func (v *View) Each(k *record.Kind, ids []record.ID, fn func(*Stored) error) err
 	return nil
 }
 
-// EachRow calls fn with all rows of a bucket that begin with a prefix, a page of them in one View.
+// EachRow calls fn with all rows of a bucket under a prefix. Each page of them has a View of its own.
 func (s *Set) EachRow(b engine.Bucket, prefix []byte, fn func(v *View, key, row []byte) error) error {
 	from := prefix
 	for more := true; more; {
@@ -156,8 +155,8 @@ func (s *Set) EachRow(b engine.Bucket, prefix []byte, fn func(v *View, key, row 
 	return nil
 }
 
-// refCache keeps the records that others name and replies show: churches, roles, accounts, groups. It belongs to the lists of a
-// commit. The next lists share it until a commit changes a record of these kinds, so it never shows another state.
+// refCache keeps records that other records name and replies show: churches, roles, accounts, groups. It belongs to the lists of a
+// commit. The next lists share it until a commit changes a record of these kinds, so it always shows the state of its View.
 type refCache struct {
 	mu      sync.RWMutex
 	records map[refKey]*Stored // nil: there is none
@@ -168,7 +167,7 @@ type refKey struct {
 	id   record.ID
 }
 
-// maxRefs bounds the cache; what is beyond is read each time.
+// maxRefs is how many records the cache keeps. Others are read each time.
 const maxRefs = 10_000
 
 func newRefCache() *refCache { return &refCache{records: make(map[refKey]*Stored)} }
@@ -178,7 +177,7 @@ func cached(k *record.Kind) bool {
 	return k.Class == record.Everyones || k.Class == record.Finances || k == record.Group
 }
 
-// LoadRef reads a referred record of a View's state; nil where there is none.
+// LoadRef reads a record that another one names; nil where there is none.
 func (v *View) LoadRef(k *record.Kind, id record.ID) (*Stored, error) {
 	if v.Writing() || !cached(k) {
 		return v.Load(k, id)
@@ -205,7 +204,7 @@ func (v *View) LoadRef(k *record.Kind, id record.ID) (*Stored, error) {
 	return st, nil
 }
 
-// Walk is scan, or scan the other way.
+// Walk is Scan, or with down ScanDown.
 func (v *View) Walk(b engine.Bucket, down bool, prefix, from []byte, fn func(key, value []byte) (bool, error)) error {
 	if !down {
 		return v.Scan(b, prefix, from, fn)
@@ -213,6 +212,7 @@ func (v *View) Walk(b engine.Bucket, down bool, prefix, from []byte, fn func(key
 	return v.ScanDown(b, prefix, from, fn)
 }
 
+// OrCorrupt returns err, or ErrCorrupt where err is nil.
 func OrCorrupt(err error) error {
 	if err == nil {
 		return engine.ErrCorrupt
@@ -220,7 +220,16 @@ func OrCorrupt(err error) error {
 	return err
 }
 
-// KeysBefore are the first keys of a bucket that lie before a key, at most so many; where a row is damaged, those before it.
+// OrNotFound returns err, or ErrNotFound if it is nil.
+func OrNotFound(err error) error {
+	if err == nil {
+		return ErrNotFound
+	}
+	return err
+}
+
+// KeysBefore returns the first keys of a bucket before a key, at most most of them. At a damaged row it returns the keys before that
+// row with the error.
 func KeysBefore(r *engine.View, b engine.Bucket, end []byte, most int) (keys [][]byte, err error) {
 	err = r.Scan(b, nil, nil, func(key, _ []byte) (bool, error) {
 		if len(keys) == most || bytes.Compare(key, end) >= 0 {

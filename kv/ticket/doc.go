@@ -1,2 +1,9 @@
-// Package ticket makes, changes and deletes a ticket together with the records that belong to it, as one thing.
+// Package ticket makes, changes and deletes a ticket together with its code and its holdings.
+//
+//	ticket ─┬─ ticket_code    the code in clear, under the ticket's id
+//	        ├─ holding        the present one: holder_name, holder and holder_label under one ULID
+//	        └─ ended          earlier holdings
+//
+// A change of the person passes the ticket on: a new holding begins and the old one joins ended (holding.go). The root alone derives the
+// label and the last digits of a phone (label.go). A holding's name is in the doors' database while the holding is present (place.go).
 package ticket

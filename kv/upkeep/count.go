@@ -7,14 +7,14 @@ import (
 	"doorward/kv/value"
 )
 
-// RecordCounts is how many live records there are, by kind: *Forbidden.
+// RecordCounts returns how many live records there are, by kind. It returns *Forbidden.
 func (fg *Figures) RecordCounts(p auth.Principal) (map[string]int, error) {
 	if err := p.CheckWhole(); err != nil {
 		return nil, err
 	}
 	counts := map[string]int{}
 	for _, k := range record.Kinds() {
-		counts[k.Name] = fg.tables.Live(k)
+		counts[k.Name] = fg.tables.Lists.Live(k)
 	}
 	return counts, nil
 }
@@ -22,7 +22,7 @@ func (fg *Figures) RecordCounts(p auth.Principal) (map[string]int, error) {
 // statesPage is how many tickets TicketStates reads in one View.
 const statesPage = 2000
 
-// TicketStates is how many tickets there are in each state, of an event or, for event 0, of all: *Forbidden.
+// TicketStates returns how many tickets of an event are in each state; event 0 means all events. It returns *Forbidden.
 func (fg *Figures) TicketStates(p auth.Principal, event int64) (map[string]int, error) {
 	if err := p.CheckWhole(); err != nil {
 		return nil, err

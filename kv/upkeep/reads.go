@@ -7,7 +7,6 @@ import (
 
 	"doorward/kv/auth"
 	"doorward/kv/desk"
-	"doorward/kv/keys"
 	"doorward/kv/table"
 )
 
@@ -23,7 +22,7 @@ type ReadsPage struct {
 	Reads []table.Reads
 }
 
-// isWanted tells whether counts are among those that conditions ask for.
+// isWanted tells whether a count meets the conditions.
 func isWanted(r *table.Reads, where []desk.Where) bool {
 	for _, w := range where {
 		var value any = r.Key
@@ -50,7 +49,7 @@ const readsPage = 20_000
 
 // Reads lists how many records of people each key within p was shown, and when. It returns *Forbidden if p may not list keys.
 func (fg *Figures) Reads(p auth.Principal, q ReadsQuery) (page ReadsPage, err error) {
-	keys, err := keys.KeysWithin(fg.tables, p)
+	keys, err := fg.keys.Keys(p)
 	if err != nil {
 		return page, err
 	}
@@ -74,7 +73,7 @@ func (fg *Figures) Reads(p auth.Principal, q ReadsQuery) (page ReadsPage, err er
 	return l.page, err
 }
 
-// readsList is a page in the making: it holds what is shown, and counts the rest.
+// readsList collects the counts of one page, and counts all others.
 type readsList struct {
 	query  ReadsQuery
 	within map[int64]bool
@@ -82,7 +81,7 @@ type readsList struct {
 	page   ReadsPage
 }
 
-// read goes back from a row, so many rows, and returns where to go on.
+// read goes back from a row, at most readsPage rows, and returns where the next call begins.
 func (l *readsList) read(v *table.View, from []byte) (next []byte, more bool, err error) {
 	n := 0
 	err = v.Walk(table.ReadsBucket, true, nil, from, func(key, row []byte) (bool, error) {

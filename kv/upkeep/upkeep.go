@@ -18,12 +18,13 @@ import (
 	"doorward/kv/table"
 )
 
-// Figures counts what an operator wants to know.
+// Figures counts what an operator wants to know of a store.
 type Figures struct {
 	tables *table.Set
 	keys   *keys.Ring
 }
 
+// New makes the figures of a store.
 func New(t *table.Set, keys *keys.Ring) *Figures { return &Figures{tables: t, keys: keys} }
 
 // Verification is a check of every value of a store that came to its end.
@@ -41,8 +42,8 @@ func NoteVerify(dir string, v Verification) error {
 	return nil
 }
 
-// LastVerify is the last check of the store in a folder; the zero Verification where none is known. ErrCorrupt where the file that tells of it
-// is damaged; the next check replaces that.
+// LastVerify returns the last check of the store in a folder; the zero Verification if none is known. It returns ErrCorrupt if the file that
+// says so is damaged; the next check replaces the file.
 func LastVerify(dir string) (Verification, error) {
 	name := filepath.Join(dir, table.VerifyName)
 	text, err := os.ReadFile(name)
@@ -61,12 +62,12 @@ func LastVerify(dir string) (Verification, error) {
 	return Verification{At: time.UnixMicro(at), Faults: faults}, nil
 }
 
-// LastVerify is the last check of this store: *Forbidden, and as the function of this name.
+// LastVerify returns the last check of this store. It returns *Forbidden, and the errors of the function LastVerify.
 func (fg *Figures) LastVerify(p auth.Principal) (Verification, error) {
 	if err := p.CheckRule(); err != nil {
 		return Verification{}, err
 	}
-	return LastVerify(fg.tables.Folder)
+	return LastVerify(fg.tables.Folder.Dir)
 }
 
 // Backup is a file that was made of a store.
@@ -75,18 +76,13 @@ type Backup struct {
 	Path string
 }
 
-// LastBackup is the newest backup that the store or the file beside it knows of: *Forbidden.
+// LastBackup returns the newest backup that the store or the file beside it names. It returns *Forbidden.
 func (fg *Figures) LastBackup(p auth.Principal) (Backup, error) {
 	if err := p.CheckRule(); err != nil {
 		return Backup{}, err
 	}
-	return lastBackup(fg.tables)
-}
-
-// lastBackup is LastBackup.
-func lastBackup(s *table.Set) (Backup, error) {
-	known := table.BackupsBeside(s.Folder)
-	err := s.View(func(v *table.View) error {
+	known := table.BackupsBeside(fg.tables.Folder.Dir)
+	err := fg.tables.View(func(v *table.View) error {
 		own, err := table.Backups(v)
 		known = append(known, own...)
 		return err
@@ -103,21 +99,20 @@ func lastBackup(s *table.Set) (Backup, error) {
 	return Backup{At: time.UnixMicro(last.At), Path: last.Path}, nil
 }
 
-// shownEvents is how many events the gauge of check-ins tells of, the latest ones.
+// shownEvents is how many events the gauge of check-ins has: the latest ones.
 const shownEvents = 100
 
-// upkeepGauge tells of what an operator has to do in time, and of what goes on at events.
+// upkeepGauge collects the times by which an operator must act, and the check-ins of events.
 type upkeepGauge struct {
-	store                                             *table.Set
-	keys                                              func(auth.Principal) (keys, laptops keys.KeyExpiry, err error)
+	figures                                           *Figures
 	backup, verify, faults, expiry, expired, checkins *prometheus.Desc
 }
 
-// NewUpkeepGauge makes it; keys is KeyExpiry.
-func NewUpkeepGauge(s *table.Set, keys func(auth.Principal) (keys, laptops keys.KeyExpiry, err error)) *upkeepGauge {
+// Gauge returns the metrics of what an operator has to do in time.
+func (fg *Figures) Gauge() prometheus.Collector {
 	desc := prometheus.NewDesc
 	return &upkeepGauge{
-		store: s, keys: keys,
+		figures:  fg,
 		backup:   desc("doorward_backup_timestamp_seconds", "When the last backup was made; NaN = none is known.", nil, nil),
 		verify:   desc("doorward_verify_timestamp_seconds", "When every value was last checked, by verify or for a backup; NaN = never.", nil, nil),
 		faults:   desc("doorward_verify_faults", "Faults that the last check of every value found; NaN = there was none.", nil, nil),
@@ -127,33 +122,33 @@ func NewUpkeepGauge(s *table.Set, keys func(auth.Principal) (keys, laptops keys.
 	}
 }
 
-// Describe tells of all.
+// Describe lists the gauges.
 func (g *upkeepGauge) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{g.backup, g.verify, g.faults, g.expiry, g.expired, g.checkins} {
 		ch <- d
 	}
 }
 
-// Collect reads what is known. What cannot be read is NaN.
+// Collect reads the figures. A figure that cannot be read is NaN.
 func (g *upkeepGauge) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
-	made, _ := lastBackup(g.store) // zero, and so NaN
+	made, _ := g.figures.LastBackup(auth.Operator()) // zero, and so NaN
 	gauge(g.backup, seconds(made.At))
-	checked, _ := LastVerify(g.store.Folder) // as above
+	checked, _ := g.figures.LastVerify(auth.Operator()) // as above
 	gauge(g.verify, seconds(checked.At))
 	faults := float64(checked.Faults)
 	if checked.At.IsZero() {
 		faults = math.NaN()
 	}
 	gauge(g.faults, faults)
-	all, laptops, _ := g.keys(auth.Operator()) // as above
+	all, laptops, _ := g.figures.keys.KeyExpiry(auth.Operator()) // as above
 	for class, e := range map[string]keys.KeyExpiry{"key": all, "laptop": laptops} {
 		gauge(g.expiry, seconds(e.Soonest), class)
 		gauge(g.expired, float64(e.Expired), class)
 	}
-	lists := g.store.Current()
+	lists := g.figures.tables.Lists.Current()
 	events := lists.Kind(record.Event).All
 	first := max(0, events.Len()-shownEvents)
 	for _, id := range events.Page(nil, first, events.Len()-first) {
@@ -161,7 +156,7 @@ func (g *upkeepGauge) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// seconds is a moment as Prometheus has it; NaN for the zero one.
+// seconds returns a time in seconds since 1970; NaN for the zero time.
 func seconds(at time.Time) float64 {
 	if at.IsZero() {
 		return math.NaN()

@@ -1,6 +1,7 @@
 package value
 
 import (
+	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -29,4 +30,18 @@ func Texts(texts ...string) jsontext.Value {
 		v = AppendQuote(v, t)
 	}
 	return append(v, ']')
+}
+
+// ReadTexts returns the texts of a valid list in its stored form.
+func ReadTexts(v jsontext.Value) (all []string) {
+	d := jsontext.NewDecoder(strings.NewReader(string(v)))
+	for {
+		t, err := d.ReadToken()
+		if err != nil {
+			return all // the end of the list
+		}
+		if t.Kind() == '"' {
+			all = append(all, t.String())
+		}
+	}
 }

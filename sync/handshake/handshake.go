@@ -9,7 +9,6 @@ import (
 	"doorward/kv/erase"
 	"doorward/kv/office"
 	"doorward/kv/record"
-	"doorward/kv/rev"
 	"doorward/kv/scopes"
 )
 
@@ -121,18 +120,31 @@ type Drop struct {
 	Left  bool      `json:"left,omitzero"`     // its event has left the laptop's churches: it goes once no ticket was scanned for a while
 }
 
-// NewDrop makes a Drop of what the centre decides; after is how long after its end an event is dropped.
-func NewDrop(x office.Exchanged, after time.Duration) Drop {
-	d := Drop{Name: x.Name, Due: x.Due, Left: x.Left}
-	if !d.Due.IsZero() {
-		d.After = after.Milliseconds()
-	}
-	return d
+// Terms are what a greeting says of databases by.
+type Terms struct {
+	Now   time.Time
+	After time.Duration // after the end of its event a database is dropped
+	Held  []int64       // the events that the laptop holds
 }
 
-// StillExchanged tells whether a laptop still exchanges a database that it shall drop: its event is over or has left, and the laptop holds
-// it.
-func StillExchanged(x office.Exchanged, now time.Time, held []int64) bool {
+// Tell says what the laptop shall do with a database: drop it, exchange it, or both for a while. A revoked laptop only pushes.
+func (g *Greeting) Tell(x office.Exchanged, t Terms) {
+	drops := x.Drop && !g.Revoked
+	if drops {
+		d := Drop{Name: x.Name, Due: x.Due, Left: x.Left}
+		if !d.Due.IsZero() {
+			d.After = t.After.Milliseconds()
+		}
+		g.Drop = append(g.Drop, d)
+	}
+	if (x.Push || !g.Revoked) && (!drops || isStillExchanged(x, t.Now, t.Held)) {
+		g.Databases = append(g.Databases, Database{Name: x.Name, Push: x.Push, Pull: x.Pull && !g.Revoked, Guest: x.Guest})
+	}
+}
+
+// isStillExchanged tells whether a laptop still exchanges a database that it shall drop: its event is over or has left, and the laptop
+// holds it.
+func isStillExchanged(x office.Exchanged, now time.Time, held []int64) bool {
 	scope, _ := scopes.Parse(x.Name) // it is one of an event
 	return (x.Left || !x.Due.IsZero()) && (now.Before(x.Due) || slices.Contains(held, scope.ID))
 }
@@ -173,25 +185,15 @@ func (g *Greeting) IsDropped(name string) bool {
 	return slices.ContainsFunc(g.Drop, func(d Drop) bool { return d.Name == name })
 }
 
-// Erasure is an erased record, by the keyed hash of its id.
+// Erasure is an erased record, by the keyed hash of its id or, of a holding, by its ULID.
 type Erasure struct {
-	Kind  string              `json:"kind"`
-	Hash  string              `json:"hash"`
-	First map[string][]string `json:"first,omitempty"` // of a ticket, by kind: the first revisions of its parts without names
+	Kind string `json:"kind"`
+	Hash string `json:"hash"`
 }
 
 // NewErasure writes an erasure for the wire.
 func NewErasure(e erase.Erasure) Erasure {
-	told := Erasure{Kind: e.Kind.Name, Hash: hex.EncodeToString(e.Hash[:])}
-	for k, revs := range e.First {
-		if told.First == nil {
-			told.First = map[string][]string{}
-		}
-		for _, rev := range revs {
-			told.First[k.Name] = append(told.First[k.Name], rev.String())
-		}
-	}
-	return told
+	return Erasure{Kind: e.Kind.Name, Hash: hex.EncodeToString(e.Hash[:])}
 }
 
 // Parse reads an erasure; ok is false if it cannot be read. A kind of a later version is nil: this store has none of it.
@@ -201,19 +203,6 @@ func (told *Erasure) Parse() (e erase.Erasure, ok bool) {
 		return e, false
 	}
 	e.Kind, _ = record.ByName(told.Kind)
-	e.First = map[*record.Kind][]rev.ID{}
-	for name, texts := range told.First {
-		k, known := record.ByName(name)
-		for _, text := range texts {
-			rev, ok := rev.Parse(text)
-			if !ok {
-				return e, false
-			}
-			if known {
-				e.First[k] = append(e.First[k], rev)
-			}
-		}
-	}
 	return e, true
 }
 

@@ -80,7 +80,7 @@ func AwaitDoc(t testing.TB, s *Site, id string) {
 func (s *Site) InRealm() *Site {
 	s.Helper()
 	b := NewSite(s)
-	if err := b.Store.Laptop.Join(auth.Operator(), table.Upstream{Node: s.Store.Tables.Node()}, office.Credential{Realm: s.Store.Tables.Realm()}); err != nil {
+	if err := b.Store.Laptop.Join(auth.Operator(), table.Upstream{Node: s.Store.Tables.Identity.Node()}, office.Credential{Realm: s.Store.Tables.Identity.Realm()}); err != nil {
 		s.Fatal(err)
 	}
 	return b

@@ -15,7 +15,7 @@ const (
 	carriedBytes = 4 << 20
 )
 
-// How much is held until a mark comes; a batch of ours is less.
+// How much is held in memory until a mark comes. A batch of this program is smaller.
 const (
 	unmarkedRows  = 16 * carriedRows
 	unmarkedBytes = 16 * carriedBytes

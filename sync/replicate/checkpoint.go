@@ -14,7 +14,7 @@ import (
 	"doorward/sync/transit"
 )
 
-// Checkpoint is what both peers keep of a replication, in CouchDB's form.
+// Checkpoint says how far a replication has come. Both peers keep one, in CouchDB's form.
 type Checkpoint struct {
 	Session string           `json:"session_id"`
 	Last    transit.Sequence `json:"source_last_seq"`
@@ -84,7 +84,7 @@ func (c *Checkpoint) addRun(run HistoryEntry) {
 // stamp is a time as CouchDB's histories have it.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC1123) }
 
-// checkpoints are those of one replication, at both peers.
+// checkpoints are the checkpoints of one replication at both peers.
 type checkpoints struct {
 	source, target Peer
 	id             string

@@ -34,7 +34,7 @@ func TestAFileTellsWhatWasErased(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := was.Revisions[0].Revision
-	if err := away.Laptop.Join(auth.Operator(), table.Upstream{Node: centre.Tables.Node()}, office.Credential{Realm: centre.Tables.Realm()}); err != nil {
+	if err := away.Laptop.Join(auth.Operator(), table.Upstream{Node: centre.Tables.Identity.Node()}, office.Credential{Realm: centre.Tables.Identity.Realm()}); err != nil {
 		t.Fatal(err)
 	}
 	carried(t, centre, away)
@@ -42,10 +42,10 @@ func TestAFileTellsWhatWasErased(t *testing.T) {
 		t.Fatal(err)
 	}
 	carried(t, centre, away)
-	if err := away.Erasures.TakeErasures(auth.Operator(), []erase.Erasure{{Kind: record.Ticket}}); err != nil { // which carries out what came before
+	if err := away.Erasures.Recall.Carry(auth.Operator(), []erase.Erasure{{Kind: record.Membership}}); err != nil { // which carries out what came before
 		t.Fatal(err)
 	}
-	if due, _, err := away.Erasures.ErasuresDue(); err != nil || due != 2 {
+	if due, _, err := away.Erasures.Uncompacted(); err != nil || due != 2 {
 		t.Errorf("due = %d, %v, want both: nobody knows here whether they were of anything", due, err)
 	}
 	there, err := away.Docs.Database(auth.Operator(), "church-1")
@@ -57,7 +57,7 @@ func TestAFileTellsWhatWasErased(t *testing.T) {
 	}
 	key, err := centre.Laptop.CodeKey(auth.Operator())
 	if err == nil {
-		err = away.Laptop.Join(auth.Operator(), table.Upstream{Node: centre.Tables.Node()}, office.Credential{Realm: centre.Tables.Realm(), CodeKey: key})
+		err = away.Laptop.Join(auth.Operator(), table.Upstream{Node: centre.Tables.Identity.Node()}, office.Credential{Realm: centre.Tables.Identity.Realm(), CodeKey: key})
 	}
 	if err != nil {
 		t.Fatal(err)

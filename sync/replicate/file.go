@@ -9,6 +9,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"doorward/kv/access"
 	"doorward/kv/auth"
 	"doorward/kv/docs"
 	"doorward/kv/merge"
@@ -18,16 +19,16 @@ import (
 	"doorward/sync/transit"
 )
 
-// What is wrong with a file that is read.
+// The faults of a file.
 var (
 	ErrFile    = errors.New("not a file of changes")
 	ErrFileCut = errors.New("the file was cut short: what it holds was taken, and the rest is missing")
 )
 
-// errServerKind is a record in a file that only a server writes.
-var errServerKind = &auth.Forbidden{CurrentScopes: []string{}, Reason: auth.NotInFiles.String()}
+// errServerKind refuses a record in a file of a kind that only a server writes.
+var errServerKind = &auth.Forbidden{CurrentScopes: []string{}, Reason: access.NotInFiles.String()}
 
-// errOneWay is a file that is written and asked to read, or the other way round.
+// errOneWay says that a file for writing was asked to read, or the other way round.
 var errOneWay = errors.New("a file is either read or written")
 
 // File is a file of lines as a peer: OpenFile reads one, CreateFile writes one. It keeps no checkpoint.

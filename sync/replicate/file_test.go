@@ -18,14 +18,14 @@ func TestAFileHoldsAllThatADatabaseHolds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if head := source.Head(); head.DB != "notes" || head.Realm != a.Store.Tables.Realm() || head.Epoch != a.Store.Tables.Epoch() {
+	if head := source.Head(); head.DB != "notes" || head.Realm != a.Store.Tables.Identity.Realm() || head.Epoch != a.Store.Tables.Epochs.Present() {
 		t.Errorf("head = %+v, %v", head, err)
 	}
 	peertest.CopyAll(t, source, b.Local())
 	peertest.WantSame(t, a, b)
 }
 
-// export writes the notes into a file.
+// exportFile writes the notes into a file.
 func exportFile(s *peertest.Site, t testing.TB) []byte {
 	t.Helper()
 	var text bytes.Buffer

@@ -26,15 +26,12 @@ type httpTransport struct {
 	noBulk bool // the server does not know _bulk_get
 }
 
-// escape escapes a part of a path.
-func escape(text string) string { return url.PathEscape(text) }
-
 // docPath is a document's part of a path.
 func docPath(id string) string {
 	if name, is := strings.CutPrefix(id, "_design/"); is {
-		return "_design/" + escape(name)
+		return "_design/" + url.PathEscape(name)
 	}
-	return escape(id)
+	return url.PathEscape(id)
 }
 
 const (
@@ -297,7 +294,7 @@ func (t *httpTransport) parse(dec *jsontext.Decoder) (*transit.Revision, error) 
 
 // content fetches an attachment.
 func (t *httpTransport) content(ctx context.Context, x *transit.Revision, p *transit.Part, w io.Writer) error {
-	address := t.link.At(docPath(x.ID), escape(p.Name)) + "?rev=" + url.QueryEscape(x.Rev().String())
+	address := t.link.At(docPath(x.ID), url.PathEscape(p.Name)) + "?rev=" + url.QueryEscape(x.Rev().String())
 	resp, err := t.link.Do(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return err

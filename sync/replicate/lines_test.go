@@ -40,7 +40,7 @@ var spoilt = map[string]struct {
 	"the last says another number": {func(l []string) []string { l[12] = strings.Replace(l[12], `"count":10`, `"count":11`, 1); return l }, 13},
 }
 
-// unpacked are the lines of a file.
+// unpackedLines are the lines of a file.
 func unpackedLines(t testing.TB, text []byte) []string {
 	t.Helper()
 	z, err := zstd.NewReader(bytes.NewReader(text))
@@ -182,7 +182,7 @@ func TestNoFileBringsAKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	head := says.Head
-	head.Realm = b.Store.Tables.Realm()
+	head.Realm = b.Store.Tables.Identity.Realm()
 	var text bytes.Buffer
 	target, err := replicate.CreateFile(&text, head)
 	if err != nil {

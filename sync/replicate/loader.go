@@ -46,7 +46,7 @@ func (f *loader) add(x *transit.Revision) error {
 	return send(f.ctx, f.loads, full)
 }
 
-// flush sends what complete batches have brought, before the stage ends.
+// flush sends the last load if it ends with a complete batch.
 func (f *loader) flush() error {
 	if f.load.upto == nil {
 		return nil

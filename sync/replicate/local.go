@@ -39,7 +39,7 @@ func OpenLocal(store *kv.Store, p auth.Principal, name string) (*Local, error) {
 
 // Identify says the store's realm, node and epoch.
 func (h *Local) Identify(context.Context) (Identity, error) {
-	head := line.Head{Format: line.Format, Realm: h.store.Tables.Realm(), Node: h.store.Tables.Node(), Epoch: h.store.Tables.Epoch(), DB: h.db.Name()}
+	head := line.Head{Format: line.Format, Realm: h.store.Tables.Identity.Realm(), Node: h.store.Tables.Identity.Node(), Epoch: h.store.Tables.Epochs.Present(), DB: h.db.Name()}
 	return Identity{Head: head, ID: strings.ToLower(head.Node) + "/" + head.DB}, nil
 }
 
@@ -135,15 +135,15 @@ func (h *Local) await(ctx context.Context, since uint64) error {
 }
 
 func (h *Local) sequence(n uint64) transit.Sequence {
-	return transit.Sequence(`"` + h.store.Tables.SeqText(n) + `"`)
+	return transit.Sequence(`"` + h.store.Tables.Epochs.SeqText(n) + `"`)
 }
 
-// SinceOf returns where a store's log goes on after a place.
+// SinceOf returns the sequence in a store's log that a place stands for; 0 is the beginning.
 func SinceOf(store *kv.Store, s transit.Sequence) (uint64, error) {
 	if len(s) == 0 || string(s) == "null" {
 		return 0, nil
 	}
-	return store.Tables.Since(strings.Trim(string(s), `"`))
+	return store.Tables.Epochs.Since(strings.Trim(string(s), `"`))
 }
 
 // offer adds a page of changes to a batch, all leaves of each document, and returns the size of the revisions that came along. A document
@@ -227,7 +227,7 @@ func (h *Local) each(id string, ask docs.Ask, fn func(*transit.Revision) error) 
 
 // revision makes a revision in transit.
 func (h *Local) revision(doc *docs.Doc, r *docs.DocRevision) *transit.Revision {
-	x := &transit.Revision{ID: doc.ID, Path: doc.Tree.Path(r.Revision), Deleted: r.Deleted, Body: r.Body, Author: authorOf(doc.Tree.Find(r.Revision), h.store.Tables.Node())}
+	x := &transit.Revision{ID: doc.ID, Path: doc.Tree.Path(r.Revision), Deleted: r.Deleted, Body: r.Body, Author: authorOf(doc.Tree.Find(r.Revision), h.store.Tables.Identity.Node())}
 	if len(x.Path) == 0 {
 		x.Path = []rev.ID{r.Revision} // the tree was pruned since
 	}

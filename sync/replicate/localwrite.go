@@ -114,15 +114,7 @@ func (h *Local) findAttachments(ctx context.Context, x *transit.Revision, w *mer
 
 // storeBlob stores the bytes of an attachment as they come from the source.
 func (h *Local) storeBlob(ctx context.Context, x *transit.Revision, p *transit.Part) (merge.Blob, error) {
-	r, w := io.Pipe()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = w.CloseWithError(x.Content(ctx, p, w)) // never fails
-	}()
-	blob, err := h.db.PutBlob(r)
-	_ = r.Close() // never fails; it ends the writer
-	<-done
+	blob, err := transit.StoreContent(func(w io.Writer) error { return x.Content(ctx, p, w) }, h.db.PutBlob)
 	if err == nil && p.Length >= 0 && blob.Length != p.Length {
 		err = transit.ErrLength // a digest cannot tell: CouchDB's is of the bytes that it keeps, which may be compressed
 	}
@@ -133,7 +125,7 @@ func (h *Local) content(_ context.Context, p *transit.Part, w io.Writer) error {
 	return h.db.Blob(p.SHA256, w)
 }
 
-// Relatives returns revisions of a document. It returns line.ErrStub if there is no document.
+// Relatives returns revisions of a document. It returns transit.ErrStub if there is no document.
 func Relatives(db *docs.Database, id string, asks []docs.Ask) (known []docs.DocRevision, err error) {
 	for _, ask := range asks {
 		doc, err := db.Read(id, ask)

@@ -10,7 +10,7 @@ import (
 	"doorward/sync/transit"
 )
 
-// Outcome says what a replication has done, in CouchDB's form.
+// Outcome is the result of a replication, in CouchDB's form.
 type Outcome struct {
 	OK        bool            `json:"ok"`
 	NoChanges bool            `json:"no_changes,omitempty"`

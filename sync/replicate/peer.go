@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/oklog/ulid/v2"
 
+	"doorward/kv/access"
 	"doorward/kv/auth"
 	"doorward/kv/docs"
 	"doorward/kv/entry"
@@ -117,7 +118,7 @@ func denial(r *transit.Revision, err error) Denial {
 	return Denial{ID: r.ID, Rev: r.Rev().String(), Error: "forbidden", Reason: Reason(err)}
 }
 
-// reasons say why a revision is refused. The first match counts.
+// reasons has the sentence for each refusal of a revision. The first match counts.
 var reasons = []struct {
 	err  error
 	text string
@@ -132,7 +133,7 @@ var reasons = []struct {
 	{entry.ErrTooLarge, "The document is too large."},
 }
 
-// Reason says why a revision is refused. It returns "" for any other error.
+// Reason returns the sentence for a refusal of a revision; "" for any other error.
 func Reason(err error) string {
 	var forbidden *auth.Forbidden
 	if errors.As(err, &forbidden) {
@@ -155,7 +156,7 @@ func isFact(id string) bool {
 	return ok && k.Fact
 }
 
-// ErrRealm is a replication of records between two congregations.
+// ErrRealm says that a replication would copy records between two congregations.
 var ErrRealm = errors.New("the two stores belong to different congregations, whose records never mix: export them here, import them there")
 
 // OfRecords tells whether a name is that of a database of records. These stay within their realm.
@@ -183,7 +184,7 @@ func isNamed(h *line.Head) bool {
 // inFiles tells whether a file of changes may bring a document.
 func inFiles(id string) bool {
 	k, _, _ := record.ParseDocID(id) // nil for an id of an unknown kind
-	return auth.InFiles(k)
+	return access.InFiles(k)
 }
 
 // checkRealm returns ErrRealm if records would go from one realm to another.

@@ -178,7 +178,7 @@ func (r *replication) fetch(ctx context.Context, batches <-chan *Batch, loads ch
 	}
 }
 
-// readMissing reads what the target lacks of a batch. The target is always asked, but for revisions that it has just given itself.
+// readMissing reads what the target lacks of a batch. The target is always asked, except for revisions that it has just given itself.
 func (r *replication) readMissing(f *loader, b *Batch) error {
 	if r.On.Left != nil && len(b.Left) > 0 {
 		if err := f.flushAndWait(); err != nil {

@@ -47,7 +47,7 @@ type BadMember string
 // Error does not say the name, which may be any text.
 func (BadMember) Error() string { return errMember.Error() }
 
-// Is tells that it is an ErrMember.
+// Is tells that it is an errMember.
 func (BadMember) Is(target error) bool { return target == errMember }
 
 // Shown returns the name as an answer says it, cut to 100 bytes.

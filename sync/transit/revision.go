@@ -209,3 +209,17 @@ func appendHash(dst []byte, rev rev.ID, text string) []byte {
 	dst, _ = jsontext.AppendQuote(dst, text) // it is UTF-8
 	return dst
 }
+
+// StoreContent has store read the bytes of an attachment while write writes them. store need not read them to their end.
+func StoreContent(write func(io.Writer) error, store func(io.Reader) (merge.Blob, error)) (merge.Blob, error) {
+	r, w := io.Pipe()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = w.CloseWithError(write(w)) // never fails
+	}()
+	blob, err := store(r)
+	_ = r.Close() // never fails; it ends the writer
+	<-done
+	return blob, err
+}

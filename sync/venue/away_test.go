@@ -57,7 +57,7 @@ func triesFor(t *testing.T, begins time.Duration, scans bool, tried *away) (gaps
 		at.Format(time.RFC3339), at.Add(2*time.Hour).Format(time.RFC3339)))
 	kvtest.Create(t, laptop, record.Ticket, fmt.Sprintf(`{"event_id":%d,"code":"first","holder_name":"Ana Souza"}`, event))
 	centre := table.Upstream{URL: "http://centre", Insecure: true, Node: ulid.Make().String(), Key: "k", Secret: "s"}
-	if err := laptop.Laptop.Join(auth.Operator(), centre, office.Credential{Realm: laptop.Tables.Realm()}); err != nil {
+	if err := laptop.Laptop.Join(auth.Operator(), centre, office.Credential{Realm: laptop.Tables.Identity.Realm()}); err != nil {
 		t.Fatal(err)
 	}
 	if scans {

@@ -10,8 +10,8 @@ import (
 
 	"doorward/kv/door"
 	"doorward/kv/kvtest"
+	"doorward/kv/outcome"
 	"doorward/kv/scopes"
-	"doorward/kv/table"
 )
 
 // scanAll has the laptop admit n tickets of sellMany.
@@ -27,7 +27,7 @@ func (w *town) scanAll(from, n int) {
 		w.Fatal(err)
 	}
 	for i := range judged {
-		if judged[i].Outcome != table.Admitted {
+		if judged[i].Outcome != outcome.Admitted {
 			w.Fatalf("scan %d = %+v", i, judged[i])
 		}
 	}

@@ -83,34 +83,8 @@ func (w *town) reaches(s *kv.Store, sort scopes.Sort, documents int) {
 // shaped is a link to a server that carries so much and no more, whatever the number of connections.
 func shaped(t testing.TB, address string) string {
 	t.Helper()
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() }) // those who dial are told
-	server := u.Host
 	var up, down lane // shared by all connections
-	go func() {
-		for {
-			near, err := l.Accept()
-			if err != nil {
-				return
-			}
-			far, err := net.Dial("tcp", server)
-			if err != nil {
-				_ = near.Close() // as a link that is down
-				continue
-			}
-			go up.carry(far, near)
-			go down.carry(near, far)
-		}
-	}()
-	u.Host = l.Addr().String()
-	return u.String()
+	return linked(t, address, up.carry, down.carry)
 }
 
 // lane is one way of a link. What is sent waits for what was sent before it.

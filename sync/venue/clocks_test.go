@@ -1,6 +1,7 @@
 package venue_test
 
 import (
+	"doorward/kv/idempotency"
 	"errors"
 	"fmt"
 	"net/http"
@@ -13,11 +14,11 @@ import (
 	"doorward/kv/auth"
 	"doorward/kv/desk"
 	"doorward/kv/docs"
-	"doorward/kv/door"
 	"doorward/kv/entry"
 	"doorward/kv/keys"
 	"doorward/kv/kvtest"
 	"doorward/kv/office"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/scopes"
 	"doorward/kv/table"
@@ -94,7 +95,7 @@ func TestWrongClocksDoWhatTheManualSays(t *testing.T) {
 
 // noon has it be noon in the zone of both, so that ten minutes are within one day.
 func (w *town) noon() {
-	now := time.Now().In(w.centre.Tables.Zone())
+	now := time.Now().In(w.centre.Tables.Clock.Zone())
 	w.later.Store(int64(time.Date(now.Year(), now.Month(), now.Day()+1, 12, 0, 0, 0, now.Location()).Sub(now)))
 }
 
@@ -175,9 +176,9 @@ func letsInLate(w *town, _ string, wrong func(bool)) string {
 	w.meets(v)
 	d := w.scan(w.laptop, "first")
 	switch {
-	case d.Outcome == door.NoLongerValid:
+	case d.Outcome == outcome.NoLongerValid:
 		return "refused"
-	case d.Outcome == table.Admitted && w.marked():
+	case d.Outcome == outcome.Admitted && w.marked():
 		return "let in, marked"
 	}
 	return string(d.Outcome)
@@ -273,7 +274,7 @@ func admitsTwice(w *town, _ string, wrong func(bool)) string {
 
 func listsDaily(w *town, _ string, wrong func(bool)) string {
 	w.changes(w.centre, record.Event, w.event, `{"list_rule":"daily"}`)
-	today := w.now().In(w.laptop.Tables.Zone()).Format(time.DateOnly)
+	today := w.now().In(w.laptop.Tables.Clock.Zone()).Format(time.DateOnly)
 	v := w.join()
 	w.arrives(w.laptop, w.sell(w.centre, "first"))
 	w.await(w.laptop, scopes.Event, "the event", func(docs.DatabaseInfo) bool { return len(w.all(w.laptop, record.Event)) > 0 })
@@ -329,7 +330,7 @@ func writesAnew(w *town, _ string, wrong func(bool)) string {
 }
 
 func repeats(w *town, _ string, wrong func(bool)) string {
-	target := desk.Target{Surface: record.Admin, Kind: record.Person, Once: &desk.Once{Key: [32]byte{1}, Body: [32]byte{2}}}
+	target := desk.Target{Surface: record.Admin, Kind: record.Person, Once: &idempotency.Request{Key: [32]byte{1}, Body: [32]byte{2}}}
 	ask := func() entry.Reply {
 		r, err := w.centre.Desk.Create(auth.Operator(), target, kvtest.Parse(w, record.Person, `{"full_name":"Ana Souza"}`, true))
 		if err != nil {

@@ -19,12 +19,12 @@ type contact struct {
 	secret string
 }
 
-// trusted tells whether the centre may order the folder wiped: no one between could have forged the order.
+// trusted tells whether the centre may order the folder wiped: the link is https or local, so no one else can forge the order.
 func (c *contact) trusted() bool {
 	return c.reach == dial.Loopback || strings.HasPrefix(c.site, "https://")
 }
 
-// address says how something below the centre's /sync is reached.
+// address returns how to reach a path below the centre's /sync.
 func (c *contact) address(name string) dial.Config {
 	return dial.Config{URL: c.site + "/sync/" + name, Client: c.client, Key: c.key, Secret: c.secret, Node: c.node}
 }

@@ -163,7 +163,7 @@ func (x *copies) attend(ctx context.Context) error {
 	}
 }
 
-// renew repeats the handshake while databases are copied. It returns errAgain if the centre exchanges other databases than before.
+// renew repeats the handshake while databases are copied. It returns errAgain if the centre exchanges other databases now.
 func (x *copies) renew(ctx context.Context, measures bool) error {
 	before, ripe := x.greeting, x.droppable
 	if measures {
@@ -188,8 +188,8 @@ func (x *copies) renew(ctx context.Context, measures bool) error {
 	return x.release(ctx)
 }
 
-// left takes documents out of the file that have left a database of the centre. What was changed here is pushed first: the centre keeps it
-// for staff.
+// left removes documents from the file that have left a database of the centre. It waits until changes made here are pushed: the centre keeps
+// them for staff.
 func (x *copies) left(ctx context.Context, name string, ids []string) error {
 	ids, err := x.leaving(ids)
 	if err != nil {
@@ -212,7 +212,7 @@ func (x *copies) left(ctx context.Context, name string, ids []string) error {
 
 // leaving returns the documents that go now. An event stays while tickets are scanned there: dropper takes it out later, with its tickets.
 func (x *copies) leaving(ids []string) (going []string, err error) {
-	now := x.config.Store.Tables.Now()
+	now := x.config.Store.Tables.Clock.Now()
 	for _, id := range ids {
 		if k, event, ok := record.ParseDocID(id); ok && k == record.Event {
 			t, err := x.config.Store.Venues.EventTimes(auth.Operator(), event.Int())

@@ -17,7 +17,7 @@ import (
 // quietFor is how long no ticket was scanned at an event before it is dropped.
 const quietFor = 12 * time.Hour
 
-// Why a database stays, as the log says it.
+// The causes for a database to stay, as the log has them.
 const (
 	staysDoubted = "this machine's clock is doubted"
 	staysApart   = "this machine's clock and the centre's differ"
@@ -29,11 +29,11 @@ const (
 type dropper struct {
 	*visit
 	now   time.Time
-	drops map[int64]time.Time // when events may be dropped, for kv.Upstream
+	drops map[int64]time.Time // when events may be dropped, for table.Upstream
 }
 
 func newDropper(x *visit) *dropper {
-	return &dropper{x, x.config.Store.Tables.Now(), map[int64]time.Time{}}
+	return &dropper{x, x.config.Store.Tables.Clock.Now(), map[int64]time.Time{}}
 }
 
 // decide finds which of the databases that the centre wants dropped may go now. These are exchanged no longer; all others go on.
@@ -96,9 +96,9 @@ func (x *dropper) mustStay(event int64, d handshake.Drop) (bool, error) {
 	return !due || x.now.Before(at), nil
 }
 
-// why returns why nothing of an event may go now; "" = it may.
+// why returns the cause for an event to stay; "" = it may go.
 func (x *dropper) why(t office.EventTimes) string {
-	c := x.config.Store.Tables.Clock()
+	c := x.config.Store.Tables.Clock.Reading()
 	switch {
 	case c.Doubt != "":
 		return staysDoubted
@@ -124,7 +124,7 @@ func (x *dropper) announce(d handshake.Drop, event int64) time.Time {
 	return at
 }
 
-// drop takes databases out of the file.
+// drop removes databases from the file.
 func (x *dropper) drop(ctx context.Context) error {
 	var dropped []string
 	for _, name := range slices.Backward(x.droppable) { // the event itself last: it says when it ended
@@ -142,8 +142,8 @@ func (x *dropper) drop(ctx context.Context) error {
 	return nil
 }
 
-// dropOne takes a database out of the file, unless the centre lacks something of it. If the database ever comes back, it is pulled from
-// its beginning. held tells whether there was anything. Refused documents go in any case.
+// dropOne removes a database from the file, unless the centre lacks something of it. If the database ever comes back, the next pull begins at
+// its beginning. held tells whether it had any records. Its refused documents go in any case.
 func (x *dropper) dropOne(ctx context.Context, name string, kept []string) (held bool, err error) {
 	store := x.config.Store
 	upto, err := store.Laptop.Held(auth.Operator(), name, kept...)
@@ -176,7 +176,7 @@ func (x *Venue) logStay(name, cause string) bool {
 	return cause != ""
 }
 
-// release takes records out of the file that only the centre keeps, once it has them. Records that the centre has refused and does not
+// release removes records from the file that only the centre keeps, once the centre has them. Records that the centre has refused and does not
 // keep stay.
 func (x *visit) release(ctx context.Context) error {
 	store := x.config.Store

@@ -22,6 +22,7 @@ import (
 	"doorward/kv/keys"
 	"doorward/kv/kvtest"
 	"doorward/kv/merge"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/rev"
 	"doorward/kv/scopes"
@@ -110,7 +111,7 @@ func TestALaptopDropsAnEventThatIsOver(t *testing.T) {
 	if _, err := w.laptop.Door.CheckIn(auth.Operator(), door.Attempt{Event: w.event, Code: "walk-in"}); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("a check-in there = %v, want ErrNotFound", err)
 	}
-	if again := w.scan(w.centre, "first"); again.Outcome != door.AlreadyAdmitted || again.CheckinID != d.CheckinID {
+	if again := w.scan(w.centre, "first"); again.Outcome != outcome.AlreadyAdmitted || again.CheckinID != d.CheckinID {
 		t.Errorf("a scan at the centre = %+v, want %s to be admitted already", again, d.CheckinID)
 	}
 
@@ -182,7 +183,7 @@ func TestAnEventStaysWhereTheCentreRefusesAFact(t *testing.T) {
 	w.ends(time.Now().Add(-time.Hour))
 	w.passes(v)
 	w.tells("has refused facts")
-	if d := w.scan(w.laptop, "first"); d.Outcome != door.AlreadyAdmitted {
+	if d := w.scan(w.laptop, "first"); d.Outcome != outcome.AlreadyAdmitted {
 		t.Errorf("a scan there = %+v, want the admission to be there still", d)
 	}
 }
@@ -236,7 +237,7 @@ func (w *town) refuses(sort scopes.Sort, doc, body string) {
 // refused is how many refusals the laptop has for its staff.
 func (w *town) refused() int {
 	w.Helper()
-	page, err := w.laptop.Inbox.Matters(auth.Operator(), inbox.MatterQuery{Kind: record.Refusal, Limit: 100})
+	page, err := w.laptop.Inbox.List(auth.Operator(), inbox.Query{Kind: record.Refusal, Limit: 100})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -262,7 +263,7 @@ func (w *town) forge(kind string) {
 		if err != nil {
 			w.Fatal(err)
 		}
-		body := strings.Replace(string(doc.Revisions[0].Body), w.laptop.Tables.Node(), "01J00000000000000000000001", 1)
+		body := strings.Replace(string(doc.Revisions[0].Body), w.laptop.Tables.Identity.Node(), "01J00000000000000000000001", 1)
 		write := merge.DocWrite{ID: kind + "01J00000000000000000000002", Path: doc.Tree.Path(doc.Revisions[0].Revision), Body: []byte(body)}
 		results, err := db.Write([]merge.DocWrite{write})
 		if err != nil || len(results) > 0 && results[0].Err != nil {

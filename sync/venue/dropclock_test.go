@@ -6,9 +6,9 @@ import (
 
 	"doorward/kv/auth"
 	"doorward/kv/docs"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/scopes"
-	"doorward/kv/table"
 )
 
 // TestNoClockAloneEmptiesADoor: while a clock is wrong, or somebody is scanned, an event stays at its laptop, and both sides go on
@@ -48,7 +48,7 @@ func TestNoClockAloneEmptiesADoor(t *testing.T) {
 			v.Wake()
 			w.tells(try.says)
 			walkIn := w.sell(w.laptop, "walk-in")
-			if d := w.scan(w.laptop, "walk-in"); d.Outcome != table.Admitted {
+			if d := w.scan(w.laptop, "walk-in"); d.Outcome != outcome.Admitted {
 				t.Errorf("a scan at the laptop = %+v, want it to go on", d)
 			}
 			if !try.away {
@@ -72,10 +72,10 @@ func (w *town) endKnown() bool {
 // trusts has somebody say that the laptop's clock is right, though the centre's is another.
 func (w *town) trusts(offset time.Duration) {
 	w.Helper()
-	if err := w.laptop.Tables.MeasureClock(w.centre.Tables.Node(), offset, w.now()); err != nil {
+	if err := w.laptop.Tables.Clock.Measure(w.centre.Tables.Identity.Node(), offset, w.now()); err != nil {
 		w.Fatal(err)
 	}
-	if _, err := w.laptop.Tables.TrustClock(auth.Operator()); err != nil {
+	if _, err := w.laptop.Tables.Clock.Trust(auth.Operator()); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -92,7 +92,7 @@ func TestAnEventGoesOnWhereItsLaptopSaysSo(t *testing.T) {
 	_, leave := w.follow(w.laptop)
 	defer leave()
 	w.tells("by this machine's clock")
-	if d := w.scan(w.laptop, "first"); d.Outcome != table.Admitted {
+	if d := w.scan(w.laptop, "first"); d.Outcome != outcome.Admitted {
 		t.Errorf("a scan there = %+v", d)
 	}
 }

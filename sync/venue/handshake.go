@@ -41,7 +41,7 @@ func (x *visit) handshake(ctx context.Context) error {
 			}
 			return x.applyGreeting(ctx)
 		}
-		if err := x.config.Store.Tables.BeginEpoch("the centre has met another copy of this folder"); err != nil {
+		if err := x.config.Store.Tables.Epochs.Begin("the centre has met another copy of this folder"); err != nil {
 			return err
 		}
 	}
@@ -56,7 +56,7 @@ func (x *visit) hello(ctx context.Context, wiped bool) (offset time.Duration, er
 	}
 	in.Wiped = wiped
 	began := time.Now()
-	at := x.config.Store.Tables.Now()
+	at := x.config.Store.Tables.Clock.Now()
 	x.greeting = handshake.Greeting{}
 	if err := x.ask(ctx, question{method: http.MethodPost, path: "_hello", body: in}, &x.greeting); err != nil {
 		return 0, err
@@ -71,17 +71,17 @@ func (x *visit) hello(ctx context.Context, wiped bool) (offset time.Duration, er
 	return x.greeting.Now.Sub(at.Add(time.Since(began) / 2)), nil
 }
 
-// newHello says what this store has and wants.
+// newHello makes the handshake of this store: what it has, and what it wants.
 func (x *visit) newHello() (in handshake.Hello, err error) {
 	s := x.config.Store
-	in = handshake.Hello{Version: x.config.Version, Realm: s.Tables.Realm(), Node: s.Tables.Node(), Epoch: s.Tables.Epoch(), Wants: []string{}}
+	in = handshake.Hello{Version: x.config.Version, Realm: s.Tables.Identity.Realm(), Node: s.Tables.Identity.Node(), Wants: []string{}}
 	session, before, err := s.Keys.Session()
 	if err != nil {
 		return in, err
 	}
 	in.Session, in.Predecessor, in.Before = session, before[0], before[1:]
-	in.Epoch, in.Erased = s.Tables.Epoch(), x.upstream.Erased
-	if c := s.Tables.Clock(); !c.Measured.IsZero() {
+	in.Epoch, in.Erased = s.Tables.Epochs.Present(), x.upstream.Erased
+	if c := s.Tables.Clock.Reading(); !c.Measured.IsZero() {
 		ms := c.Offset.Milliseconds()
 		in.Offset = &ms
 	}
@@ -108,7 +108,7 @@ func (x *visit) compare(offset time.Duration) error {
 	if offset.Abs() > warnOffset {
 		x.config.Logger.Warn("this machine's clock and the centre's differ", "by", offset.Round(time.Second))
 	}
-	return x.config.Store.Tables.MeasureClock(x.greeting.Node, offset, x.config.Store.Tables.Now())
+	return x.config.Store.Tables.Clock.Measure(x.greeting.Node, offset, x.config.Store.Tables.Clock.Now())
 }
 
 // applyGreeting takes what the centre gives: erasures, ids, and the keys that are valid here too.

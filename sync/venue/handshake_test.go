@@ -45,13 +45,13 @@ func TestHandshakeIsForTheLaptopItself(t *testing.T) {
 		key, secret, body string
 		status            int
 	}{
-		"the laptop":         {c.Key, "secret", hello(w.centre.Tables.Realm(), node, node), 200},
-		"another laptop":     {c.Key, "secret", hello(w.centre.Tables.Realm(), other, node), 403},
+		"the laptop":         {c.Key, "secret", hello(w.centre.Tables.Identity.Realm(), node, node), 200},
+		"another laptop":     {c.Key, "secret", hello(w.centre.Tables.Identity.Realm(), other, node), 403},
 		"another realm":      {c.Key, "secret", hello(other, node, node), 403},
-		"no session":         {c.Key, "secret", hello(w.centre.Tables.Realm(), node, "x"), 400},
+		"no session":         {c.Key, "secret", hello(w.centre.Tables.Identity.Realm(), node, "x"), 400},
 		"no JSON":            {c.Key, "secret", `{"realm":`, 400},
-		"a wrong secret":     {c.Key, "guess", hello(w.centre.Tables.Realm(), node, node), 401},
-		"a key of a page":    {page, pageSecret, hello(w.centre.Tables.Realm(), node, node), 403},
+		"a wrong secret":     {c.Key, "guess", hello(w.centre.Tables.Identity.Realm(), node, node), 401},
+		"a key of a page":    {page, pageSecret, hello(w.centre.Tables.Identity.Realm(), node, node), 403},
 		"a body of no sense": {c.Key, "secret", `[]`, 400},
 	} {
 		status, body := w.post("/sync/_hello", ask.key, ask.secret, ask.body)
@@ -69,7 +69,7 @@ func TestAStoppedStoreIsNoFaultOfTheLaptop(t *testing.T) {
 	w := newTown(t)
 	const node = "01J00000000000000000000000"
 	c := w.enrolled(node)
-	body := `{"realm":"` + w.centre.Tables.Realm() + `","node":"` + node + `","session":"01J00000000000000000000002","predecessor":"01J00000000000000000000001"}`
+	body := `{"realm":"` + w.centre.Tables.Identity.Realm() + `","node":"` + node + `","session":"01J00000000000000000000002","predecessor":"01J00000000000000000000001"}`
 	if err := w.centre.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -99,8 +99,8 @@ func TestWhatIsWrongWithABodyIsTold(t *testing.T) {
 	}{
 		`{"realm":`:   {400, "invalid UTF-8 JSON"},
 		`{"realm":7}`: {400, "of the shape that is wanted"},
-		`{"realm":"` + strings.Repeat("x", 1<<20) + `"}`:                                                   {413, "too large"},
-		`{"realm":"` + w.centre.Tables.Realm() + `","node":"` + node + `","session":"x","predecessor":""}`: {400, "The session is none"},
+		`{"realm":"` + strings.Repeat("x", 1<<20) + `"}`:                                                            {413, "too large"},
+		`{"realm":"` + w.centre.Tables.Identity.Realm() + `","node":"` + node + `","session":"x","predecessor":""}`: {400, "The session is none"},
 	} {
 		if status, answer := w.post("/sync/_hello", c.Key, "secret", body); status != want.status || !strings.Contains(answer, want.reason) {
 			t.Errorf("_hello %.60s = %d %s, want %d %s", body, status, answer, want.status, want.reason)

@@ -2,8 +2,6 @@ package venue
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"net"
@@ -22,10 +20,10 @@ import (
 	"doorward/sync/handshake"
 )
 
-// ErrCentre is an address that cannot be a centre's.
+// ErrCentre says that an address cannot be a centre's.
 var ErrCentre = errors.New("this is not the address of a centre: give it whole, as venue enrol prints it there: https://centre.example/#CODE")
 
-// ErrPlain is an address where secrets would go in the clear.
+// ErrPlain says that secrets would cross a network in the clear.
 var ErrPlain = errors.New("the centre's address is http://, where everybody on the way can read all: https:// is wanted, or --insecure")
 
 // centre returns a centre's site, the code behind it, and how far to dial for it.
@@ -70,7 +68,7 @@ type JoinConfig struct {
 	Insecure bool // http:// to other machines is allowed
 }
 
-// Join enrols a store at a centre. It returns ErrCentre, ErrPlain, ErrNoCode, kv.ErrCode, kv.ErrEnrolled or kv.ErrOtherRealm. The store
+// Join enrols a store at a centre. It returns ErrCentre, ErrPlain, ErrNoCode, office.ErrCode, office.ErrEnrolled or laptop.ErrOtherRealm. The store
 // keeps what it learns.
 func Join(ctx context.Context, c JoinConfig) (table.Upstream, error) {
 	site, code, reach, err := centre(c.URL, c.Insecure)
@@ -88,7 +86,7 @@ func Join(ctx context.Context, c JoinConfig) (table.Upstream, error) {
 		return table.Upstream{}, err
 	}
 	defer l.Close()
-	u := table.Upstream{URL: site, Insecure: c.Insecure, Secret: drawSecret()}
+	u := table.Upstream{URL: site, Insecure: c.Insecure, Secret: keys.DrawSecret()}
 	in, err := newEnrolRequest(c.Store, code, u.Secret)
 	if err != nil {
 		return table.Upstream{}, err
@@ -105,9 +103,9 @@ func Join(ctx context.Context, c JoinConfig) (table.Upstream, error) {
 	return u, c.Store.Laptop.Join(auth.Operator(), u, office.Credential{Realm: out.Realm, CodeKey: codes})
 }
 
-// newEnrolRequest says what a store is. A store that has joined before proves that it is the same.
+// newEnrolRequest makes the request of a store to be enrolled. A store that has joined before proves that it is the same.
 func newEnrolRequest(store *kv.Store, code, secret string) (in handshake.EnrolRequest, err error) {
-	j := office.Joiner{Node: store.Tables.Node(), Secret: keys.HashSecret(secret)}
+	j := office.Joiner{Node: store.Tables.Identity.Node(), Secret: keys.HashSecret(secret)}
 	before, joined, err := store.Laptop.Upstream()
 	if joined {
 		j.Proof = j.Prove(code, before.Secret)
@@ -115,10 +113,10 @@ func newEnrolRequest(store *kv.Store, code, secret string) (in handshake.EnrolRe
 	if err == nil {
 		j.Holds, err = store.Laptop.Holdings(auth.Operator())
 	}
-	return handshake.EnrolRequest{Code: code, Node: j.Node, Secret: hex.EncodeToString(j.Secret[:]), Realm: store.Tables.Realm(), Vacant: store.Laptop.MayJoin("") == nil, Proof: j.Proof, Holds: j.Holds}, err
+	return handshake.EnrolRequest{Code: code, Node: j.Node, Secret: hex.EncodeToString(j.Secret[:]), Realm: store.Tables.Identity.Realm(), Vacant: store.Laptop.MayJoin("") == nil, Proof: j.Proof, Holds: j.Holds}, err
 }
 
-// ErrNoCode is an address without a code.
+// ErrNoCode says that the address has no code and none is given.
 var ErrNoCode = errors.New("no code of enrolment is given")
 
 // sendEnrolRequest sends the code, and again if the answer was lost.
@@ -145,10 +143,4 @@ func sendEnrolRequest(ctx context.Context, l *dial.Link, in handshake.EnrolReque
 		return errors.New("there is no Doorward at the address")
 	}
 	return err
-}
-
-func drawSecret() string {
-	var b [32]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return base64.RawURLEncoding.EncodeToString(b[:])
 }

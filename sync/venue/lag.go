@@ -37,7 +37,7 @@ func (o lag) checkpointOf(name string, push bool) (transit.Sequence, error) {
 
 // replication returns the id of a push of a database, or of a pull.
 func (o lag) replication(name string, push bool) string {
-	source, target := strings.ToLower(o.store.Tables.Node())+"/"+name, strings.ToLower(o.upstream.Node)+"/"+name
+	source, target := strings.ToLower(o.store.Tables.Identity.Node())+"/"+name, strings.ToLower(o.upstream.Node)+"/"+name
 	if !push {
 		source, target = target, source
 	}
@@ -126,12 +126,6 @@ func Backlog(store *kv.Store) (n int, oldest time.Time, err error) {
 		return 0, oldest, err
 	}
 	return lag{store, u}.backlog()
-}
-
-// Unsent returns how many changes of a store its centre has not acknowledged; 0 if it has joined none.
-func Unsent(s *kv.Store) (int, error) {
-	n, _, err := Backlog(s)
-	return n, err
 }
 
 func earlier(a, b time.Time) time.Time {

@@ -18,9 +18,9 @@ import (
 	"doorward/kv/door"
 	"doorward/kv/kvtest"
 	"doorward/kv/office"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/scopes"
-	"doorward/kv/table"
 	"doorward/sync/venue"
 )
 
@@ -65,7 +65,7 @@ func TestALaptopMakesOnlyWhatItsCentreTakes(t *testing.T) {
 		return err == nil && strings.Contains(string(r.JSON), `"state":"cancelled"`)
 	})
 	refused("a change of what the centre has changed", change(own, "Child"))
-	if d, err := w.laptop.Door.CheckIn(auth.Operator(), door.Attempt{Event: w.event, Code: "own"}); err != nil || d.Outcome != door.Cancelled {
+	if d, err := w.laptop.Door.CheckIn(auth.Operator(), door.Attempt{Event: w.event, Code: "own"}); err != nil || d.Outcome != outcome.Cancelled {
 		t.Errorf("a check-in of a cancelled ticket = %q, %v", d.Outcome, err)
 	}
 }
@@ -101,7 +101,7 @@ func TestWhereATicketGoesCountsToo(t *testing.T) {
 		t.Errorf("moving the laptop's own ticket there = %v", err)
 	}
 	w.visits(w.laptop)
-	if d := w.scan(w.centre, "mine"); d.Outcome != table.Admitted || w.refusals() != "" {
+	if d := w.scan(w.centre, "mine"); d.Outcome != outcome.Admitted || w.refusals() != "" {
 		t.Errorf("the centre answers %q, and has refused %s; want the moved ticket taken", d.Outcome, w.refusals())
 	}
 }

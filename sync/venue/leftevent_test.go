@@ -10,12 +10,11 @@ import (
 	"doorward/kv/auth"
 	"doorward/kv/desk"
 	"doorward/kv/docs"
-	"doorward/kv/door"
 	"doorward/kv/kvtest"
 	"doorward/kv/office"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/scopes"
-	"doorward/kv/table"
 	"doorward/sync/venue"
 )
 
@@ -54,7 +53,7 @@ func (w *town) madeThere(ticket int64) {
 	w.Helper()
 	w.sell(w.laptop, "walk-in")
 	for _, code := range []string{"first", "walk-in"} {
-		if d := w.scan(w.laptop, code); d.Outcome != table.Admitted {
+		if d := w.scan(w.laptop, code); d.Outcome != outcome.Admitted {
 			w.Fatalf("a check-in at the laptop = %+v", d)
 		}
 	}
@@ -198,7 +197,7 @@ func TestALaptopReachesIntoNoEventOfOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hello := fmt.Sprintf(`{"realm":%q,"node":%q,"session":%q,"predecessor":%q,"events":[%d,99]}`, w.centre.Tables.Realm(), w.laptop.Tables.Node(), session, before[0], theirs)
+	hello := fmt.Sprintf(`{"realm":%q,"node":%q,"session":%q,"predecessor":%q,"events":[%d,99]}`, w.centre.Tables.Identity.Realm(), w.laptop.Tables.Identity.Node(), session, before[0], theirs)
 	name := scopes.Scope{Sort: scopes.Event, ID: theirs}.String()
 	if status, body := w.post("/sync/_hello", u.Key, u.Secret, hello); status != 200 || strings.Contains(body, name) || strings.Contains(body, "event-99") {
 		t.Errorf("a handshake that names others' events = %d %s, want them left out", status, body)
@@ -223,7 +222,7 @@ func TestALaptopEnrolledForAnEventGoesOnWithoutIt(t *testing.T) {
 	_, leave := w.follow(w.laptop)
 	defer leave()
 	w.tells("were dropped")
-	if d := w.scan(w.centre, "walk-in"); d.Outcome != door.AlreadyAdmitted || !strings.Contains(w.refusals(), `"type":"VIP"`) {
+	if d := w.scan(w.centre, "walk-in"); d.Outcome != outcome.AlreadyAdmitted || !strings.Contains(w.refusals(), `"type":"VIP"`) {
 		t.Errorf("a scan at the centre = %q, and it has refused %s; want the sold ticket in, and the change of the other kept", d.Outcome, w.refusals())
 	}
 	w.event = w.churchEvent(w.centre, church, "2040-01-01T21:00:00Z")
@@ -252,7 +251,7 @@ func TestAnEventThatLeavesItsChurchStaysWhileSomebodyIsScanned(t *testing.T) {
 			v, leave := w.follow(w.laptop)
 			defer leave()
 			w.tells("somebody was scanned there in the last 12 hours")
-			if d := w.scan(w.laptop, "second"); d.Outcome != table.Admitted {
+			if d := w.scan(w.laptop, "second"); d.Outcome != outcome.Admitted {
 				t.Errorf("a scan at the laptop = %+v, want its door to go on", d)
 			}
 			for late := time.Now().Add(20 * time.Second); len(w.all(w.centre, record.Checkin)) < 2; time.Sleep(time.Millisecond) {

@@ -16,8 +16,8 @@ import (
 	"doorward/sync/replicate"
 )
 
-// metrics describe peers to Prometheus. A store that has joined a centre tells of it as "centre". A centre tells of each laptop by its id
-// until it is revoked: an alert on a revoked laptop could never end.
+// metrics has the figures of peers for Prometheus. A store that has joined a centre calls it "centre". A centre calls each laptop by its id, and
+// leaves out revoked laptops: an alert on one could never end.
 type metrics struct {
 	store     *kv.Store
 	documents *prometheus.CounterVec
@@ -112,7 +112,7 @@ func (m *metrics) collectCentre(ch chan<- prometheus.Metric, u table.Upstream) {
 		g.set(lagDesc, float64(n), pushed)
 		g.time(oldestDesc, oldest)
 	}
-	if c := m.store.Tables.Clock(); !c.Measured.IsZero() {
+	if c := m.store.Tables.Clock.Reading(); !c.Measured.IsZero() {
 		g.set(offsetDesc, c.Offset.Seconds())
 	}
 	if !u.Ends.IsZero() {
@@ -175,7 +175,7 @@ func (m *metrics) endVisit() {
 	maps.DeleteFunc(m.waiting, func(c copyJob, _ bool) bool { return c != copyJob{} })
 }
 
-// progress counts what a replication has done since the last call.
+// progress returns a hook that counts the documents of a replication.
 func (m *metrics) progress(direction string) func(replicate.Outcome) {
 	applied, refused := m.documents.WithLabelValues("centre", direction, "applied"), m.documents.WithLabelValues("centre", direction, "refused")
 	var before replicate.HistoryEntry
@@ -186,7 +186,7 @@ func (m *metrics) progress(direction string) func(replicate.Outcome) {
 		before = run
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		m.success = m.store.Tables.Now()
+		m.success = m.store.Tables.Clock.Now()
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 	"doorward/kv/door"
 	"doorward/kv/kvtest"
 	"doorward/kv/office"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
-	"doorward/kv/table"
 	"doorward/sync/venue"
 )
 
@@ -29,7 +29,7 @@ func TestAMirrorLetsNobodyIn(t *testing.T) {
 	}
 	in := door.Attempt{Event: w.event, Code: "in", Nonce: "first"}
 	first, err := w.centre.Door.CheckIn(auth.Operator(), in)
-	if err != nil || first.Outcome != table.Admitted {
+	if err != nil || first.Outcome != outcome.Admitted {
 		t.Fatalf("CheckIn at the centre = %+v, %v", first, err)
 	}
 	w.enrolFor(w.laptop, office.Enrolment{Level: auth.Level{Name: auth.Denomination}, Venue: auth.Venue{Mirror: true}})
@@ -41,7 +41,7 @@ func TestAMirrorLetsNobodyIn(t *testing.T) {
 			t.Errorf("%s = %v, want *Forbidden that names the mirror and the centre", what, err)
 		}
 	}
-	before := w.laptop.Tables.Seq()
+	before := w.laptop.Tables.Commits.Seq()
 	attempts := []door.Attempt{in, {Event: w.event, Code: "out"}, {Event: w.event, Code: "in", LetIn: true}, {Event: w.event, Code: "nobody's"}}
 	for _, a := range attempts[1:] {
 		_, err := w.laptop.Door.CheckIn(auth.Operator(), a)
@@ -60,18 +60,18 @@ func TestAMirrorLetsNobodyIn(t *testing.T) {
 	}
 	_, err = w.laptop.Door.Undo(auth.Operator(), door.Undoing{Event: w.event, CheckinID: first.CheckinID})
 	refused("an undo", err)
-	if got := w.laptop.Tables.Seq(); got != before {
+	if got := w.laptop.Tables.Commits.Seq(); got != before {
 		t.Errorf("%d changes were written", got-before)
 	}
 
 	south := kvtest.Open(t)
 	w.enrolFor(south, office.Enrolment{Level: auth.Level{Name: auth.Denomination}, Events: []int64{w.event}, Venue: auth.Venue{Mirror: true}})
 	w.visits(south)
-	if d := w.scan(south, "out"); d.Outcome != table.Admitted {
+	if d := w.scan(south, "out"); d.Outcome != outcome.Admitted {
 		t.Fatalf("a scan at a mirror that is enrolled for the event = %q", d.Outcome)
 	}
 	w.visits(south)
-	if d := w.scan(w.centre, "out"); d.Outcome != door.AlreadyAdmitted {
+	if d := w.scan(w.centre, "out"); d.Outcome != outcome.AlreadyAdmitted {
 		t.Errorf("a scan of it at the centre = %q, want it to know", d.Outcome)
 	}
 	if _, err := w.laptop.Desk.Retrieve(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Event, ID: record.Int(w.event)}); err != nil {

@@ -2,6 +2,7 @@ package venue_test
 
 import (
 	"fmt"
+	"iter"
 	"net/http"
 	"slices"
 	"strings"
@@ -40,7 +41,7 @@ func TestAPortalIsNoCentre(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			clock, registry := w.laptop.Tables.Clock(), prometheus.NewPedanticRegistry()
+			clock, registry := w.laptop.Tables.Clock.Reading(), prometheus.NewPedanticRegistry()
 			_, leave := w.followAs(venue.Config{Store: w.laptop, Registerer: registry})
 			if line := <-w.log; !strings.Contains(line, noCentre) {
 				t.Errorf("the log says %s, want %q", line, noCentre)
@@ -51,7 +52,7 @@ func TestAPortalIsNoCentre(t *testing.T) {
 				}
 			}
 			leave()
-			if got := w.laptop.Tables.Clock(); got != clock {
+			if got := w.laptop.Tables.Clock.Reading(); got != clock {
 				t.Errorf("the clock is %+v, was %+v", got, clock)
 			}
 			if id, chain, err := w.laptop.Keys.Session(); err != nil || id != session || !slices.Equal(chain, before) {
@@ -66,15 +67,15 @@ func TestAGreetingIsTheCentresOwn(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	w.enrol(w.laptop)
-	node, epoch, now := fmt.Sprintf(`"node":%q`, w.centre.Tables.Node()), fmt.Sprintf(`"epoch":%q`, w.centre.Tables.Epoch()), `"now":"2026-05-01T12:00:00Z"`
+	node, epoch, now := fmt.Sprintf(`"node":%q`, w.centre.Tables.Identity.Node()), fmt.Sprintf(`"epoch":%q`, w.centre.Tables.Epochs.Present()), `"now":"2026-05-01T12:00:00Z"`
 	for name, parts := range map[string][]string{
-		"nothing": nil, "no node": {epoch, now}, "another's node": {fmt.Sprintf(`"node":%q`, w.laptop.Tables.Node()), epoch, now}, "no epoch": {node, now}, "no time": {node, epoch},
+		"nothing": nil, "no node": {epoch, now}, "another's node": {fmt.Sprintf(`"node":%q`, w.laptop.Tables.Identity.Node()), epoch, now}, "no epoch": {node, now}, "no time": {node, epoch},
 	} {
-		clock := w.laptop.Tables.Clock()
-		client := peertest.Portal("/_hello", "{"+strings.Join(parts, ",")+"}", http.Header{"Doorward-Node": {w.centre.Tables.Node()}})
+		clock := w.laptop.Tables.Clock.Reading()
+		client := peertest.Portal("/_hello", "{"+strings.Join(parts, ",")+"}", http.Header{"Doorward-Node": {w.centre.Tables.Identity.Node()}})
 		_, err := venue.VisitOnce(t.Context(), venue.Config{Store: w.laptop}, client, func() { t.Errorf("%s counts as a greeting", name) })
-		if err == nil || err.Error() != noCentre || w.laptop.Tables.Clock() != clock {
-			t.Errorf("a greeting of %s = %v, and the clock is %+v; want %q, and no other clock", name, err, w.laptop.Tables.Clock(), noCentre)
+		if err == nil || err.Error() != noCentre || w.laptop.Tables.Clock.Reading() != clock {
+			t.Errorf("a greeting of %s = %v, and the clock is %+v; want %q, and no other clock", name, err, w.laptop.Tables.Clock.Reading(), noCentre)
 		}
 	}
 }
@@ -117,25 +118,42 @@ func TestNobodyJoinsAPortal(t *testing.T) {
 	if _, joined, err := s.Laptop.Upstream(); err != nil || joined {
 		t.Errorf("it has joined: %t, %v", joined, err)
 	}
-	if err := s.Laptop.MayJoin(kvtest.Open(t).Tables.Realm()); err != nil {
+	if err := s.Laptop.MayJoin(kvtest.Open(t).Tables.Identity.Realm()); err != nil {
 		t.Errorf("MayJoin = %v, want it empty still", err)
+	}
+}
+
+// gauge are the values of a gauge, by their labels.
+func gauge(t testing.TB, r prometheus.Gatherer, name string) iter.Seq2[map[string]string, float64] {
+	t.Helper()
+	all, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(yield func(map[string]string, float64) bool) {
+		for _, family := range all {
+			if family.GetName() != name {
+				continue
+			}
+			for _, m := range family.GetMetric() {
+				labels := map[string]string{}
+				for _, l := range m.GetLabel() {
+					labels[l.GetName()] = l.GetValue()
+				}
+				if !yield(labels, m.GetGauge().GetValue()) {
+					return
+				}
+			}
+		}
 	}
 }
 
 // lagOf is by how many changes a store and its centre are apart, one way.
 func lagOf(t testing.TB, r prometheus.Gatherer, direction string) float64 {
 	t.Helper()
-	all, err := r.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, family := range all {
-		for _, m := range family.GetMetric() {
-			for _, l := range m.GetLabel() {
-				if family.GetName() == "doorward_peer_lag_changes" && l.GetValue() == direction {
-					return m.GetGauge().GetValue()
-				}
-			}
+	for labels, n := range gauge(t, r, "doorward_peer_lag_changes") {
+		if labels["direction"] == direction {
+			return n
 		}
 	}
 	t.Fatalf("nothing tells of the lag of %s", direction)

@@ -26,6 +26,12 @@ import (
 // relapses has the centre be lost and restored elsewhere to a backup that was made before something happened: there is no ledger.
 func (w *town) relapses(between func()) {
 	w.Helper()
+	w.relapsesFor(0, between)
+}
+
+// relapsesFor is relapses, and the centre's clock goes on by so much before a laptop meets it.
+func (w *town) relapsesFor(ahead time.Duration, between func()) {
+	w.Helper()
 	copied := filepath.Join(w.TempDir(), "backup")
 	if _, err := w.centre.Files.CopyTo(auth.Operator(), copied); err != nil {
 		w.Fatal(err)
@@ -42,7 +48,7 @@ func (w *town) relapses(between func()) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	w.centre = kvtest.OpenConfig(w, kv.Config{Dir: dir})
+	w.centre = kvtest.OpenConfig(w, kv.Config{Dir: dir, Clock: func() time.Time { return time.Now().Add(ahead) }})
 	w.serve()
 }
 
@@ -110,7 +116,7 @@ func TestARestoredCentreIsToldWhoWasErased(t *testing.T) {
 			w.isGone("the laptop that has told it", w.laptop, person)
 			w.visits(later)
 			w.isGone("the laptop that was told by the restored centre", later, person)
-			if n := w.centre.Erasures.ErasuresUnfinished(); n != 0 {
+			if n := w.centre.Erasures.Unfinished(); n != 0 {
 				t.Errorf("%d erasures are not carried out", n)
 			}
 			for at, s := range map[string]*kv.Store{"centre": w.centre, "laptop": w.laptop, "other laptop": later} {
@@ -146,7 +152,7 @@ func TestALaptopHearsOfAnErasureAtOnce(t *testing.T) {
 		person := kvtest.Create(t, w.centre, record.Person, `{"full_name":"Zacarias"}`)
 		w.erases(person)
 		for began := time.Now(); ; {
-			all, err := w.laptop.Erasures.KnownErasures(auth.Operator())
+			all, err := w.laptop.Erasures.Recall.Known(auth.Operator())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -158,7 +164,7 @@ func TestALaptopHearsOfAnErasureAtOnce(t *testing.T) {
 				t.Fatalf("round %d: the laptop has not heard of it", round)
 			}
 			soon, end := context.WithTimeout(t.Context(), 20*time.Millisecond) // what it is told need not be a change
-			_ = w.laptop.Log.Await(soon, w.laptop.Tables.Seq(), w.laptop.Tables.Releases())
+			_ = w.laptop.Log.Await(soon, w.laptop.Tables.Commits.Seq(), w.laptop.Tables.Commits.Releases())
 			end()
 		}
 	}

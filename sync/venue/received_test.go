@@ -20,6 +20,15 @@ type meter struct{ up, down atomic.Int64 }
 // metered is a link to a server that counts.
 func metered(t testing.TB, address string) (string, *meter) {
 	t.Helper()
+	m := &meter{}
+	up := func(to, from net.Conn) { m.carry(to, from, &m.up) }
+	down := func(to, from net.Conn) { m.carry(to, from, &m.down) }
+	return linked(t, address, up, down), m
+}
+
+// linked is a link to a server. up and down carry what one end of a connection sends to the other.
+func linked(t testing.TB, address string, up, down func(to, from net.Conn)) string {
+	t.Helper()
 	u, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
@@ -29,7 +38,7 @@ func metered(t testing.TB, address string) (string, *meter) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() }) // those who dial are told
-	server, m := u.Host, &meter{}
+	server := u.Host
 	go func() {
 		for {
 			near, err := l.Accept()
@@ -41,12 +50,12 @@ func metered(t testing.TB, address string) (string, *meter) {
 				_ = near.Close() // as a link that is down
 				continue
 			}
-			go m.carry(far, near, &m.up)
-			go m.carry(near, far, &m.down)
+			go up(far, near)
+			go down(near, far)
 		}
 	}()
 	u.Host = l.Addr().String()
-	return u.String(), m
+	return u.String()
 }
 
 func (m *meter) carry(to, from net.Conn, n *atomic.Int64) {

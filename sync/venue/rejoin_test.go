@@ -8,8 +8,8 @@ import (
 	"doorward/kv/auth"
 	"doorward/kv/kvtest"
 	"doorward/kv/office"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
-	"doorward/kv/table"
 	"doorward/sync/venue"
 )
 
@@ -68,7 +68,7 @@ func TestALaptopEnrolledForTheNextEventHandsOverTheLast(t *testing.T) {
 		w.visits(w.laptop)
 		w.sell(w.laptop, "walk-in")
 		for _, code := range []string{"first", "walk-in"} {
-			if d := w.scan(w.laptop, code); d.Outcome != table.Admitted {
+			if d := w.scan(w.laptop, code); d.Outcome != outcome.Admitted {
 				t.Fatalf("a check-in at the laptop = %+v", d)
 			}
 		}

@@ -80,7 +80,7 @@ func (x *visit) saveUpstream() error {
 	return x.config.Store.Laptop.NoteUpstream(x.upstream)
 }
 
-// unremembered is a database at the centre without checkpoints: a replication begins at the beginning.
+// unremembered is a database at the centre without checkpoints, so a replication begins at the beginning.
 type unremembered struct{ *replicate.Remote }
 
 // Identify names no id.
@@ -90,7 +90,7 @@ func (a unremembered) Identify(ctx context.Context) (replicate.Identity, error) 
 	return says, err
 }
 
-// takeErasures erases here what was erased at the centre.
+// takeErasures carries out the erasures of the centre.
 func (x *visit) takeErasures() error {
 	var all []erase.Erasure
 	for i := range x.greeting.Erasures {
@@ -100,7 +100,7 @@ func (x *visit) takeErasures() error {
 		}
 		all = append(all, e)
 	}
-	if err := x.config.Store.Erasures.TakeErasures(auth.Operator(), all); err != nil {
+	if err := x.config.Store.Erasures.Recall.Carry(auth.Operator(), all); err != nil {
 		return err
 	}
 	if x.greeting.Erased == x.upstream.Erased {
@@ -117,7 +117,7 @@ const toldAtOnce = 2000
 // from before. A centre that was not restored, or does not ask, has its own list. brought tells the centre that all was pushed; nil = it
 // need not be told.
 func (x *visit) tellErased(ctx context.Context) (brought func() error, err error) {
-	all, err := x.config.Store.Erasures.KnownErasures(auth.Operator())
+	all, err := x.config.Store.Erasures.Recall.Known(auth.Operator())
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}

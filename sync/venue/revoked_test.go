@@ -15,8 +15,8 @@ import (
 	"doorward/kv/door"
 	"doorward/kv/kvtest"
 	"doorward/kv/office"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
-	"doorward/kv/table"
 	"doorward/sync/venue"
 )
 
@@ -39,7 +39,7 @@ func TestARevokedLaptopCallsLessAndLessOften(t *testing.T) {
 	if !errors.As(err, &no) || !strings.Contains(no.Reason, "revoked") {
 		t.Errorf("a sale on a revoked laptop = %v, want *Forbidden that says so: its centre takes no ticket from it", err)
 	}
-	if d, err := w.laptop.Door.CheckIn(auth.Operator(), door.Attempt{Event: w.event, Code: "first"}); err != nil || d.Outcome != table.Admitted {
+	if d, err := w.laptop.Door.CheckIn(auth.Operator(), door.Attempt{Event: w.event, Code: "first"}); err != nil || d.Outcome != outcome.Admitted {
 		t.Errorf("a check-in on a revoked laptop = %q, %v, want it admitted", d.Outcome, err)
 	}
 	began, before := time.Now(), w.hellos.Load()
@@ -134,18 +134,8 @@ func TestNobodyWaitsForWhatARevokedLaptopHas(t *testing.T) {
 // peersOf are the peers of which a metric tells.
 func peersOf(t *testing.T, r prometheus.Gatherer, name string) (peers []string) {
 	t.Helper()
-	all, err := r.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, family := range all {
-		for _, m := range family.GetMetric() {
-			for _, l := range m.GetLabel() {
-				if family.GetName() == name && l.GetName() == "peer" {
-					peers = append(peers, l.GetValue())
-				}
-			}
-		}
+	for labels := range gauge(t, r, name) {
+		peers = append(peers, labels["peer"])
 	}
 	slices.Sort(peers)
 	return peers

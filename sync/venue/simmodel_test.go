@@ -56,7 +56,7 @@ func (m *memory) clone() *memory {
 
 // promised notes an answer of a node.
 func (w *world) promised(n *node, p promise) {
-	p.author = n.store.Tables.Node()
+	p.author = n.store.Tables.Identity.Node()
 	w.promises[p.label] = &p
 	n.own.holds[p.label] = true
 }
@@ -73,7 +73,7 @@ func (w *world) claimed(kind string, id int64, label string) {
 // exchanged notes a round that came to its end: both have what the other had and may tell.
 func (w *world) exchanged(n *node) {
 	for label := range n.own.holds {
-		if w.promises[label].author == n.store.Tables.Node() {
+		if w.promises[label].author == n.store.Tables.Identity.Node() {
 			w.centre.own.holds[label] = true
 		}
 	}
@@ -90,7 +90,7 @@ func (w *world) isDue(p *promise) bool {
 		return true
 	}
 	for _, n := range w.laptops {
-		if n.own.holds[p.label] && n.store.Tables.Node() == p.author {
+		if n.own.holds[p.label] && n.store.Tables.Identity.Node() == p.author {
 			return true
 		}
 	}

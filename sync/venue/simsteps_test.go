@@ -9,6 +9,7 @@ import (
 	"doorward/kv/desk"
 	"doorward/kv/door"
 	"doorward/kv/kvtest"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/table"
 )
@@ -94,10 +95,10 @@ func (w *world) attempt(n *node, code, nonce string) {
 	}
 	w.tell("%s checks in %s: %s", n.name, code, d.Outcome)
 	n.own.last = code + " " + nonce
-	if first := n.own.nonces[nonce]; first != "" && !w.undone[first] && (d.Outcome != table.Admitted || d.CheckinID != first) {
+	if first := n.own.nonces[nonce]; first != "" && !w.undone[first] && (d.Outcome != outcome.Admitted || d.CheckinID != first) {
 		w.failf("the attempt was answered %s before, now %+v", first, d)
 	}
-	if d.Outcome == table.Admitted && !d.Replayed {
+	if d.Outcome == outcome.Admitted && !d.Replayed {
 		if first := n.own.admitted[code]; first != "" && !w.undone[first] {
 			w.failf("%s had admitted %s before: %s, now %s", n.name, code, first, d.CheckinID)
 		}
@@ -273,6 +274,7 @@ func (w *world) restore(n *node) {
 	n.restore(n.copies[i])
 	n.muted = false
 	if n == w.centre {
+		w.restored = n.now()
 		n.copies = nil // a second restore of one backup gives ids again that the first has given: see the page recover of the manual
 	}
 }

@@ -28,13 +28,15 @@ type world struct {
 	centre   *node
 	laptops  []*node
 	promises map[string]*promise
-	claims   map[string]string  // by document: the label of the record that was given its id
-	undone   map[string]bool    // check-ins
-	deleted  map[int64]string   // people: what those who deleted them saw
-	names    map[int64][]string // of the holders of tickets, but those that were erased
-	erased   []string           // names
+	claims   map[string]string   // by document: the label of the record that was given its id
+	undone   map[string]bool     // check-ins
+	deleted  map[int64]string    // people: what those who deleted them saw
+	names    map[string][]string // that were given to holdings
+	erased   []string            // names
 	codes    []string
 	people   []int64
+	restored time.Time       // when the centre was, by its clock; zero: never
+	late     map[string]bool // facts that it refuses since
 	step     int
 	trace    []string
 }
@@ -46,7 +48,7 @@ var opening = time.Date(2026, 11, 22, 17, 0, 0, 0, time.UTC)
 func newWorld(t testing.TB, dir string, seed uint64) *world {
 	time.Sleep(time.Until(opening))
 	w := &world{TB: t, Rand: rand.New(rand.NewPCG(seed, 5)), dir: dir, promises: map[string]*promise{}, claims: map[string]string{},
-		undone: map[string]bool{}, deleted: map[int64]string{}, names: map[int64][]string{}}
+		undone: map[string]bool{}, deleted: map[int64]string{}, names: map[string][]string{}, late: map[string]bool{}}
 	w.centre = newNode(t, dir, "centre", 0)
 	w.centre.serve()
 	w.settle()
@@ -99,7 +101,7 @@ func (w *world) join(name, level string, offset time.Duration, persons bool) {
 	_, code, _, err := w.centre.store.Venues.Enrol(auth.Operator(), office.Enrolment{Name: name, Level: l, Venue: auth.Venue{Names: true}})
 	w.must(err)
 	const secret = "a secret of forty letters, or thereabouts"
-	c, err := w.centre.store.Venues.Exchange(code, office.Joiner{Node: n.store.Tables.Node(), Secret: keys.HashSecret(secret + name)})
+	c, err := w.centre.store.Venues.Exchange(code, office.Joiner{Node: n.store.Tables.Identity.Node(), Secret: keys.HashSecret(secret + name)})
 	w.must(err)
 	up := table.Upstream{URL: "http://centre", Insecure: true, Node: c.Centre, ID: c.ID, Name: name, Key: c.Key, Secret: secret + name, Ends: c.Ends}
 	w.must(n.store.Laptop.Join(auth.Operator(), up, c))
@@ -132,10 +134,10 @@ func (w *world) sum() string {
 // round is a laptop that meets its centre once.
 func (w *world) round(n *node, l *wire) error {
 	l.world, l.from = w, n
-	epoch := n.store.Tables.Epoch()
+	epoch := n.store.Tables.Epochs.Present()
 	erased := synctest.Wait // what the centre tells of erasures is carried out beside the visit
 	denied, err := venue.VisitOnce(w.Context(), venue.Config{Store: n.store, Version: "sim"}, &http.Client{Transport: l}, erased)
-	if n.store.Tables.Epoch() != epoch {
+	if n.store.Tables.Epochs.Present() != epoch {
 		n.muted = false // it was told that it is a copy, or has one
 	}
 	for _, d := range denied {
@@ -155,9 +157,19 @@ func (w *world) round(n *node, l *wire) error {
 
 // denied judges a refusal.
 func (w *world) denied(d replicate.Denial) {
-	if !refusable[d.Reason] {
+	if d.Reason == othersFact && w.isLate() {
+		w.late[d.ID] = true
+	} else if !refusable[d.Reason] {
 		w.failf("%s %s is refused: %s", d.ID, d.Rev, d.Reason)
 	}
+}
+
+// othersFact is what a restored centre answers a laptop after a week: until then it takes back what other nodes have made.
+const othersFact = "not permitted: a laptop brings the facts of its own node alone"
+
+// isLate tells whether the centre was restored a week ago or longer, by its clock.
+func (w *world) isLate() bool {
+	return !w.restored.IsZero() && w.centre.now().Sub(w.restored) >= 7*24*time.Hour
 }
 
 // refusable is what a laptop may be told of a person that has moved away, and of a ticket that the centre has changed.

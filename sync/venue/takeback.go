@@ -5,11 +5,14 @@ import (
 	"slices"
 
 	"doorward/kv/auth"
+	"doorward/kv/docs"
 	"doorward/kv/merge"
+	"doorward/kv/rev"
 	"doorward/sync/replicate"
+	"doorward/sync/transit"
 )
 
-// takeBack reverts here what the centre has refused and keeps for its staff, down to what the centre has of it.
+// takeBack returns a hook that reverts documents which the centre has refused and keeps for its staff, to what the centre has of them.
 func (x *visit) takeBack(own *replicate.Local, theirs *replicate.Remote) func(context.Context, []replicate.Denial) error {
 	return func(ctx context.Context, denied []replicate.Denial) error {
 		var refused []merge.Revs
@@ -30,15 +33,35 @@ func (x *visit) takeBack(own *replicate.Local, theirs *replicate.Remote) func(co
 		if err != nil {
 			return err
 		}
+		if err := theirs.Read(ctx, standing(refused, missing), func(r *transit.Revision) error {
+			_, err := own.Write(ctx, []*transit.Revision{r}) // this store may hold no body of it
+			return err
+		}); err != nil {
+			return err
+		}
 		refused = refused[:0]
 		for _, m := range missing {
 			refused = append(refused, merge.Revs{ID: m.ID, Revisions: m.Missing})
 		}
-		return x.config.Store.Laptop.GiveWay(auth.Operator(), refused)
+		return x.config.Store.Laptop.TakeBack(auth.Operator(), refused)
 	}
 }
 
-// Why a centre lacks something of a database that it was offered.
+// standing names what the centre has of refused documents: of each the first revision on the path that the centre does not lack.
+func standing(refused []merge.Revs, missing []docs.MissingRevs) (all []docs.MissingRevs) {
+	for _, m := range missing {
+		i := slices.IndexFunc(refused, func(r merge.Revs) bool { return r.ID == m.ID })
+		for _, r := range refused[i].Revisions {
+			if !slices.Contains(m.Missing, r) {
+				all = append(all, docs.MissingRevs{ID: m.ID, Missing: []rev.ID{r}})
+				break
+			}
+		}
+	}
+	return all
+}
+
+// The causes for a centre to lack something that it was offered.
 const (
 	lacksRoom = "the centre has no room for all of it"
 	lacksWill = "the centre has refused facts, or what it does not keep either"

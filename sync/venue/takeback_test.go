@@ -1,23 +1,25 @@
 package venue_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"doorward/kv"
 	"doorward/kv/auth"
 	"doorward/kv/desk"
 	"doorward/kv/docs"
-	"doorward/kv/door"
 	"doorward/kv/kvtest"
 	"doorward/kv/merge"
+	"doorward/kv/office"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/rev"
 	"doorward/kv/scopes"
-	"doorward/kv/table"
 	"doorward/sync/venue"
 )
 
@@ -41,7 +43,7 @@ func TestALaptopGivesWayToItsCentre(t *testing.T) {
 					t.Errorf("Verify = %+v, %v", r, err)
 				}
 			}
-			if d := w.scan(w.laptop, "walk-in"); (d.Outcome == table.Admitted) != (name == "changed") {
+			if d := w.scan(w.laptop, "walk-in"); (d.Outcome == outcome.Admitted) != (name == "changed") {
 				t.Errorf("the laptop answers %q, want what the centre would", d.Outcome)
 			}
 		})
@@ -63,7 +65,7 @@ func TestALaptopGivesWayNoFurther(t *testing.T) {
 	w.arrives(w.centre, id)
 	w.await(w.centre, scopes.Event, "the order", func(docs.DatabaseInfo) bool { return strings.Contains(w.leaves(w.centre, id), "accepted") })
 	leave()
-	if d := w.scan(w.centre, "walk-in"); d.Outcome != table.Admitted {
+	if d := w.scan(w.centre, "walk-in"); d.Outcome != outcome.Admitted {
 		t.Fatalf("the centre answers %q", d.Outcome)
 	}
 	if err := w.laptop.Desk.Delete(auth.Operator(), at); err != nil { // nobody has come in with it, as far as the laptop knows
@@ -73,9 +75,98 @@ func TestALaptopGivesWayNoFurther(t *testing.T) {
 	t.Cleanup(leave)
 	w.await(w.laptop, scopes.Event, "the ticket again", func(docs.DatabaseInfo) bool { return w.leaves(w.laptop, id) == w.leaves(w.centre, id) })
 	w.admits(w.laptop, 1)
-	if d := w.scan(w.laptop, "walk-in"); d.Outcome != door.AlreadyAdmitted {
+	if d := w.scan(w.laptop, "walk-in"); d.Outcome != outcome.AlreadyAdmitted {
 		t.Errorf("the laptop answers %q, want what the centre would", d.Outcome)
 	}
+}
+
+// TestALaptopGivesWayToARestoredCentre: the centre was restored to a backup from before it had corrected a name. The laptop comes when the
+// centre takes nothing of that time any more, and never had the name before the correction.
+func TestALaptopGivesWayToARestoredCentre(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	w.enrol(w.laptop)
+	id := w.sell(w.centre, "first")
+	w.relapsesFor(30*24*time.Hour, func() {
+		w.changes(w.centre, record.Ticket, id, `{"holder_name":"Ana Lima"}`)
+		w.visits(w.laptop)
+		if names := w.namesAt(w.laptop); !strings.Contains(names, "Ana Lima") {
+			t.Fatalf("the laptop has %s", names)
+		}
+	})
+	w.visits(w.laptop)
+	if refusals := w.refusals(); !strings.Contains(refusals, "Ana Lima") {
+		t.Errorf("the centre keeps %s, want the correction", refusals)
+	}
+	for at, s := range map[string]*kv.Store{"centre": w.centre, "laptop": w.laptop} {
+		if names := w.namesAt(s); strings.Contains(names, "Ana Lima") || !strings.Contains(names, "Ana Souza") {
+			t.Errorf("the %s has %s", at, names)
+		}
+		if r, err := s.Files.Verify(auth.Operator(), nil); err != nil || r.Damaged != 0 {
+			t.Errorf("Verify of the %s = %+v, %v", at, r, err)
+		}
+	}
+}
+
+// TestALaptopIsToldThatAPersonHasMoved: by a centre that was restored to a backup, of every leaf, the tombstone of a merge too.
+func TestALaptopIsToldThatAPersonHasMoved(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	for _, name := range []string{"A", "B"} {
+		kvtest.Create(t, w.centre, record.Church, fmt.Sprintf(`{"name":%q}`, name))
+	}
+	person := kvtest.Create(t, w.centre, record.Person, `{"full_name":"Ana Souza","church_id":1}`)
+	w.enrolFor(w.laptop, office.Enrolment{Level: auth.Level{Name: auth.ChurchOf, IDs: []int64{1}}, Venue: auth.Venue{Names: true}})
+	w.visits(w.laptop)
+	w.relapses(func() {
+		w.changes(w.laptop, record.Person, person, `{"occupation":"baker"}`)
+		w.changes(w.centre, record.Person, person, `{"occupation":"smith"}`)
+		w.visits(w.laptop)
+	})
+	w.changes(w.centre, record.Person, person, `{"church_id":2}`)
+	w.visits(w.laptop)
+	refusals := w.all(w.centre, record.Refusal)
+	if len(refusals) < 2 {
+		t.Errorf("the centre keeps %q, want the merge and the tombstone of what it merged", refusals)
+	}
+	for _, r := range refusals {
+		if !strings.Contains(r, "the record has moved to where the key may not write") {
+			t.Errorf("the centre keeps %s, want it to say that the person has moved", r)
+		}
+	}
+}
+
+// TestASaleThatCameInPartIsTakenWhole: the ticket had been changed at the laptop before it came, and the connection broke off before its
+// parts. The centre has changed it since, and takes the parts all the same.
+func TestASaleThatCameInPartIsTakenWhole(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	w.enrol(w.laptop)
+	w.visits(w.laptop)
+	id := w.sell(w.laptop, "walk-in")
+	w.changes(w.laptop, record.Ticket, id, `{"order":"P-1"}`)
+	config := venue.Config{Store: w.laptop, Version: "test"}
+	if _, err := venue.VisitOnce(w.Context(), config, &http.Client{Transport: withoutParts{}}, func() {}); err == nil {
+		t.Error("a visit that breaks off ends well")
+	}
+	w.changes(w.centre, record.Ticket, id, `{"state":"cancelled"}`)
+	w.visits(w.laptop)
+	if names := w.namesAt(w.centre); !strings.Contains(names, "Ana Souza") || !strings.Contains(names, "cancelled") {
+		t.Errorf("the centre has %s", names)
+	}
+	if refusals := w.refusals(); refusals != "" {
+		t.Errorf("the centre refuses %s", refusals)
+	}
+}
+
+// withoutParts is a connection that carries an event's tickets, and breaks off at their names, holders and codes.
+type withoutParts struct{}
+
+func (withoutParts) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.Contains(r.URL.Path, "-names/") || strings.Contains(r.URL.Path, "-holders/") {
+		return nil, errors.New("the link is down")
+	}
+	return http.DefaultTransport.RoundTrip(r)
 }
 
 // TestPrivateHalvesThatAreKeptNowhereStay: the laptop's copy goes once the centre has it, or keeps it for its staff, and not before.

@@ -32,9 +32,9 @@ type Venue struct {
 	config    Config
 	told      chan struct{} // Wake was called
 	metrics   *metrics
-	logged    string // what the log said last of the link; "" = it holds
+	logged    string // the last error of the link in the log; "" = the link holds
 	newClient func(dial.Reach) *http.Client
-	stays     map[string]string // by database of an event that is over: why it stays, as the log said last
+	stays     map[string]string // by database: why it stays, as the log said last
 }
 
 // Pauses between two tries of a centre that is not reached. During an event a laptop waits less than a second.
@@ -56,12 +56,9 @@ func New(c Config) (*Venue, error) {
 	return v, err
 }
 
-// Wake makes it try at once, for instance when the store has just joined.
+// Wake makes the venue try at once, for instance when the store has just joined.
 func (v *Venue) Wake() {
-	select {
-	case v.told <- struct{}{}:
-	default: // it will wake
-	}
+	signal(v.told)
 }
 
 // Run keeps the store in step until ctx ends or the store is to be wiped. All that it has begun has ended when it returns.
@@ -191,7 +188,7 @@ func (v *Venue) waits(c copyJob, err error) bool {
 	return true
 }
 
-// goesOn is called when a job has copied something.
+// goesOn notes that a job has copied something, so it no longer waits.
 func (v *Venue) goesOn(c copyJob) {
 	if before, after := v.metrics.setWaiting(c, false); before > 0 && after == 0 {
 		v.config.Logger.Info(logDiskFree)

@@ -70,7 +70,7 @@ func (x *visit) explainExpiry(err error) error {
 	if !errors.As(err, &r) || r.Status != http.StatusUnauthorized || ends.IsZero() {
 		return err
 	}
-	if x.config.Store.Tables.Now().Before(ends) && r.At.Before(ends) {
+	if x.config.Store.Tables.Clock.Now().Before(ends) && r.At.Before(ends) {
 		return err
 	}
 	return fmt.Errorf("%w on %s", errExpired, ends.UTC().Format(time.DateOnly))
@@ -80,7 +80,7 @@ func (x *visit) explainExpiry(err error) error {
 func (x *visit) database(name string) (*replicate.Remote, error) {
 	c := replicate.RemoteConfig{Config: x.address(name)}
 	if x.greeting.Feed == dial.FeedVersion {
-		c.Met = &line.Head{Format: line.Format, Realm: x.config.Store.Tables.Realm(), Node: x.greeting.Node, Epoch: x.greeting.Epoch, DB: name}
+		c.Met = &line.Head{Format: line.Format, Realm: x.config.Store.Tables.Identity.Realm(), Node: x.greeting.Node, Epoch: x.greeting.Epoch, DB: name}
 	}
 	return replicate.NewRemote(c)
 }
@@ -100,7 +100,7 @@ func (x *visit) deliverFacts(ctx context.Context) error {
 		if !e.Push {
 			continue
 		}
-		t, err := replicate.NewRemote(replicate.RemoteConfig{Config: x.address(e.Name), Met: &line.Head{Realm: x.config.Store.Tables.Realm(), DB: e.Name}}) // a revoked laptop may not ask
+		t, err := replicate.NewRemote(replicate.RemoteConfig{Config: x.address(e.Name), Met: &line.Head{Realm: x.config.Store.Tables.Identity.Realm(), DB: e.Name}}) // a revoked laptop may not ask
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package columns
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -47,6 +48,22 @@ func (c admission) decide() {
 	}
 	if !slices.ContainsFunc(c.ly.Deciders, func(d Decider) bool { return d.State == "" || d.State == "unpaid" }) {
 		c.askForPayments()
+		c.keepBlank()
+	}
+}
+
+// keepBlank lets a column that says a state, and is blank in every row, decide: a row without a state is refused.
+func (c admission) keepBlank() {
+	if c.profiles == nil {
+		return
+	}
+	for i, title := range c.plains {
+		p, d := &c.profiles[i], deciderOf(i, title)
+		isState := slices.Contains(words.Titles(kinds.State), title) || d.State == "unpaid"
+		if !c.taken[i] && p.Filled == 0 && p.Rows > 0 && isState && !c.isPlace(i) && !slices.Contains(c.origin.others, title) {
+			c.ly.Deciders = append(c.ly.Deciders, d)
+			c.taken[i] = true
+		}
 	}
 }
 
@@ -114,7 +131,7 @@ func (c admission) askForTypes() {
 
 // decides judges one column by its title and its values.
 func (c admission) decides(column int) (d Decider, sure, ask bool) {
-	title := c.plains[column]
+	title := c.spelled(column)
 	d = deciderOf(column, title)
 	own := d.State != "" || slices.Contains(words.Titles(kinds.State), title)
 	if c.profiles == nil {
@@ -122,8 +139,12 @@ func (c admission) decides(column int) (d Decider, sure, ask bool) {
 	}
 	p := &c.profiles[column]
 	switch {
-	case p.Filled == 0, c.isPlace(column), slices.Contains(c.origin.others, title):
+	case p.Filled == 0, c.isPlace(column):
 		return d, false, false
+	case title == "" && p.Mostly(profile.Truths):
+		return d, false, true // ticks, of what no title says
+	case slices.Contains(c.origin.others, title):
+		return d, false, c.saysOut(p) || p.Has[profile.Outs] > 0
 	case own:
 		known := p.Share(func(v string) bool { return d.Means(v, c.said.States) >= 0 })
 		return d, 2*known >= p.Filled, 2*known < p.Filled
@@ -134,6 +155,8 @@ func (c admission) decides(column int) (d Decider, sure, ask bool) {
 		return d, p.Has[profile.Below] == 0, p.Has[profile.Below] > 0 // below zero may be a debt or a credit
 	case words.Begins(title, words.RefundTitles) && p.All(profile.Numbers):
 		return d, false, p.Has[profile.Numbers] > p.Has[profile.Zeros]
+	case words.HasWord(title, words.CountTitles) && p.All(profile.Numbers):
+		return d, false, p.Has[profile.Zeros]+p.Has[profile.Below] > 0 // no ticket, or one that was taken back
 	case words.IsDebt(title) && p.Has[profile.Letters] > 0 && p.Dates == (cells.Evidence{}), words.Tells(title),
 		words.Begins(title, words.PayTitles) && p.Mostly(profile.Truths) && !words.Begins(title, words.MailTitles):
 		return c.decidesByValues(d, p)
@@ -141,10 +164,22 @@ func (c admission) decides(column int) (d Decider, sure, ask bool) {
 	return d, false, c.saysOut(p) || 2*p.Has[profile.Telling] >= p.Studied || p.Has[profile.Outs] > 0 && c.origin == Unknown
 }
 
+// spelled is a column's title in plain form. Of one that no field knows, the words of hasPaid are apart.
+func (c admission) spelled(column int) string {
+	title := c.plains[column]
+	if column >= len(c.ly.Titles) || c.isKnown(title) || slices.Contains(words.Titles(kinds.State), title) {
+		return title
+	}
+	if parted := words.Parted(c.ly.Titles[column]); parted != c.ly.Titles[column] {
+		return words.Plain(parted)
+	}
+	return title
+}
+
 // decidesByValues judges a column with an unknown title that speaks of admission.
 func (c admission) decidesByValues(d Decider, p *profile.Column) (_ Decider, sure, ask bool) {
 	known := p.Share(func(v string) bool { return words.StateOf(v, c.said.States) != "" })
-	title := c.plains[d.Column]
+	title := c.spelled(d.Column)
 	dated := p.Dates != cells.Evidence{} || p.Samples[0] != "" && cells.IsDated(p.Samples[0])
 	pays := words.Begins(title, words.PayTitles)
 	switch {
@@ -175,7 +210,7 @@ func (c admission) isPlace(column int) bool {
 	if !words.HasWord(title, []string{"state", "estado", "uf"}) || strings.Contains(title, " ") && slices.Contains(words.Titles(kinds.State), title) {
 		return false
 	}
-	if p.Counts != nil && p.Share(func(v string) bool { return slices.Contains(words.Places, words.Plain(v)) }) == p.Filled {
+	if p.Counts != nil && p.Filled > 0 && p.Share(func(v string) bool { return slices.Contains(words.Places, words.Plain(v)) }) == p.Filled {
 		return true
 	}
 	if p.Share(func(v string) bool {
@@ -191,7 +226,8 @@ func (c admission) isPlace(column int) bool {
 	return false
 }
 
-// askForPayments asks about dates and amounts of payments that not every row has, where no other column says what is paid.
+// askForPayments asks about dates, amounts, receipts and instalments that not every row has, about what is paid later, and about what is not
+// the price, where no other column says what is paid.
 func (c admission) askForPayments() {
 	if c.profiles == nil {
 		return
@@ -203,14 +239,36 @@ func (c admission) askForPayments() {
 		}
 		blank := p.Rows - p.Filled
 		none, pays := blank+p.Has[profile.Zeros], words.Begins(title, words.PayTitles)
+		isMoney, sure := words.IsMoney(title)
 		switch {
 		case pays && blank > 0 && (words.HasWord(title, words.DateTitles) || cells.IsDated(p.Samples[0])),
-			pays && p.IsAmounts() && none > 0 && none < p.Rows,
+			pays && p.IsAmounts() && (none > 0 && none < p.Rows || c.isNoPrice(i)),
+			(sure && p.All(profile.Numbers) || isMoney && p.IsAmounts()) && blank > 0, // nothing, and not an amount of nothing
+			words.IsProof(title) && none > 0 && none < p.Rows,
+			pays && p.Share(func(way string) bool { return words.IsLater(words.Plain(way)) }) > 0,
 			words.HasWord(title, words.AmountTitles) && p.All(profile.Numbers) && p.Has[profile.Below] > 0: // money that was given back
 			c.ly.questions = append(c.ly.questions, c.question(i))
 			c.taken[i] = true
 		}
 	}
+}
+
+// isNoPrice tells amounts that were paid and are, in some row, not those of the column of prices: a part, or with a discount.
+func (c admission) isNoPrice(paid int) bool {
+	amounts := func(column int) map[string]int {
+		all := map[string]int{}
+		for v, n := range c.profiles[column].Counts {
+			all[strings.Trim(strings.TrimSuffix(strings.TrimSuffix(v, ".00"), ",00"), "R$ \u00a0")] += n
+		}
+		return all
+	}
+	for i, title := range c.plains {
+		p := &c.profiles[i]
+		if i != paid && words.HasWord(title, words.AmountTitles) && !words.Begins(title, words.PayTitles) && p.Counts != nil && p.Filled > 0 && p.All(profile.Numbers) {
+			return c.profiles[paid].Counts != nil && !maps.Equal(amounts(i), amounts(paid))
+		}
+	}
+	return false
 }
 
 // MaxAsked is how many values of a column a question shows.
@@ -280,7 +338,7 @@ func AskMember(name string, p *profile.Column, said *Answers) (*Question, bool) 
 	known := p.Share(func(v string) bool {
 		return words.StateOf(v, said.States) != "" || words.Begins(words.Plain(v), words.TellingValues)
 	})
-	title := words.Plain(name)
+	title := words.Plain(words.Parted(name))
 	if p.Counts == nil || !words.Tells(title) && !words.IsDebt(title) && !words.Begins(title, words.TellingTitles) && 2*known < p.Filled && !c.saysOut(p) {
 		return nil, false
 	}

@@ -70,6 +70,7 @@ type header struct {
 	Line   int
 	Titles []string
 	Full   int // columns of the row, untitled ones at its end too
+	Lost   int // the first line above it that looks like a row of the list; 0 = none
 }
 
 // Layout says which column of a table feeds which field.
@@ -101,8 +102,14 @@ func Find(top []sheet.Row, f kinds.Form, said *Answers) *Layout {
 		}
 	}
 	for _, row := range top {
-		if h, ok := HeadingOf(row); ok && best != nil && row.Line < best.Line {
+		if best == nil || row.Line >= best.Line {
+			continue
+		}
+		if h, ok := HeadingOf(row); ok {
 			best.Headings = append(best.Headings, h)
+		}
+		if best.Lost == 0 && best.looksLikeRow(row.Texts) {
+			best.Lost = row.Line
 		}
 	}
 	return best
@@ -114,7 +121,7 @@ func (ly *Layout) Understood() int { return len(ly.Feeds) + len(ly.Deciders) + l
 // Lay gives each field its columns: those that the map names, those of the origin, and those with the best rank among the
 // field's titles, if their values fit it. Without profiles the titles alone count.
 func Lay(row sheet.Row, f kinds.Form, said *Answers, profiles []profile.Column) *Layout {
-	ly := &Layout{Form: f, header: header{row, row.Line, trimRight(row.Texts), len(row.Texts)}, Profiles: profiles, Orders: map[string]cells.Order{}}
+	ly := &Layout{Form: f, header: header{Row: row, Line: row.Line, Titles: trimRight(row.Texts), Full: len(row.Texts)}, Profiles: profiles, Orders: map[string]cells.Order{}}
 	for len(ly.Titles) < len(profiles) { // what stands beyond the titles may decide too
 		ly.Titles = append(ly.Titles, "")
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 
+	"doorward/api/load/cells"
+	"doorward/api/load/kinds"
 	"doorward/api/load/sheet"
 	"doorward/api/load/words"
 	"doorward/kv/record"
@@ -25,7 +27,7 @@ func (ly *Layout) Stray(texts []string) (at int, fault string) {
 	if titled > 0 && titled == filled && (titled > 1 || len(ly.Titles) == 1) {
 		return ly.firstColumn(), "the header once more"
 	}
-	if _, ok := HeadingOf(sheet.Row{Texts: texts}); ok && ly.Form.Kind == record.Ticket {
+	if _, ok := ly.Section(sheet.Row{Texts: texts}); ok || filled == 1 && len(ly.Titles) > 1 && ly.isWords(ly.Cell(kinds.Code, texts)) {
 		return ly.firstColumn(), faultHeading
 	}
 	if filled > 2 || len(ly.Titles) <= filled {
@@ -35,6 +37,13 @@ func (ly *Layout) Stray(texts []string) (at int, fault string) {
 		return at, "a line of totals"
 	}
 	return 0, ""
+}
+
+// isWords tells words in the place of a ticket's code: Mesa 4. One of several has three letters and no digit.
+func (ly *Layout) isWords(code string) bool {
+	all := strings.Fields(words.Plain(code))
+	return ly.Form.Kind == record.Ticket && ly.Origin != OwnOrigin && len(all) > 1 && strings.Contains(code, " ") &&
+		slices.ContainsFunc(all, func(word string) bool { return len(word) > 2 && !strings.ContainsAny(word, "0123456789") })
 }
 
 // firstColumn is one that is read.
@@ -56,12 +65,13 @@ func isWord(cell string) bool { return strings.ContainsFunc(cell, unicode.IsLett
 type Heading struct {
 	Line int // 0 = a sheet's name
 	Text string
+	Out  bool // the rows below do not get in; else it ends a heading by which they do not
 }
 
 // faultHeading refuses one among the rows.
 const faultHeading = "a heading, not a row"
 
-// HeadingOf is the only cell of a row, if it has words that refuse admission.
+// HeadingOf is the only cell of a row above the header, if it refuses admission.
 func HeadingOf(row sheet.Row) (h Heading, ok bool) {
 	for _, cell := range row.Texts {
 		if cell = strings.TrimSpace(cell); cell == "" {
@@ -70,7 +80,82 @@ func HeadingOf(row sheet.Row) (h Heading, ok bool) {
 		if h.Text != "" {
 			return Heading{}, false
 		}
-		h = Heading{row.Line, cell}
+		h = Heading{Line: row.Line, Text: cell}
 	}
-	return h, words.KeepsOut(words.Plain(h.Text))
+	h.Out, _ = words.Heading(words.Plain(h.Text))
+	return h, h.Out
+}
+
+// Section is a heading among the rows of a list of tickets: the only words of a row that has no code. A number may stand beside them, or the
+// titles of the columns once more.
+func (ly *Layout) Section(row sheet.Row) (h Heading, ok bool) {
+	if ly.Form.Kind != record.Ticket || ly.Origin == OwnOrigin {
+		return h, false
+	}
+	for i, cell := range row.Texts {
+		cell = strings.TrimSpace(cell)
+		if !isWord(cell) || i < len(ly.Titles) && cell == ly.Titles[i] {
+			continue
+		}
+		if h.Text != "" {
+			return Heading{}, false
+		}
+		h = Heading{Line: row.Line, Text: cell}
+	}
+	if h.Text == "" || strings.ContainsAny(h.Text, "0123456789") && !strings.ContainsAny(h.Text, " (:-") {
+		return Heading{}, false // a code, as a rule
+	}
+	for _, field := range []string{kinds.Code, kinds.ExternalID} {
+		named := ly.Cell(field, row.Texts)
+		isNumber := len(named) < 5 && ly.Cell(kinds.HolderName, row.Texts) == h.Text // of the row
+		if named != "" && named != h.Text && !isNumber {
+			return Heading{}, false
+		}
+	}
+	var in bool
+	h.Out, in = words.Heading(words.Plain(h.Text))
+	return h, h.Out || in
+}
+
+// looksLikeRow tells a row of the list above its header, as a sheet has one that was sorted with its header: the columns that are understood
+// are filled, two at least, and the code looks like one; in a list of others three, with a digit or an @ in one of them.
+func (ly *Layout) looksLikeRow(texts []string) bool {
+	filled, marked := 0, false
+	for i := range ly.Feeds {
+		_, cell, _ := ly.Feeds[i].Read(texts)
+		if cell != "" {
+			filled++
+		}
+		marked = marked || strings.ContainsAny(cell, "0123456789@")
+	}
+	for _, by := range ly.Deciders {
+		if by.Column < len(texts) && strings.TrimSpace(texts[by.Column]) != "" {
+			filled++
+		}
+	}
+	if ly.Form.Kind != record.Ticket {
+		return filled > 2 && marked
+	}
+	code := ly.Cell(kinds.Code, texts)
+	if !strings.ContainsAny(code, "0123456789") || strings.ContainsAny(code, " :/,") || cells.IsDated(code) {
+		return false
+	}
+	return filled > 2 || filled > 1 && isWord(code)
+}
+
+// Turned tells a row that is a further header, with other titles or in another order: the rows below it are not laid out as those above.
+func (ly *Layout) Turned(texts []string) bool {
+	own, inPlace := 0, true
+	for i, cell := range texts {
+		cell = strings.TrimSpace(cell)
+		if cell != "" && slices.Contains(ly.Titles, cell) {
+			own++
+		}
+		inPlace = inPlace && (cell == "" || i < len(ly.Titles) && ly.Titles[i] == cell)
+	}
+	return own > 1 && !inPlace && ly.Origin != OwnOrigin && !slices.ContainsFunc(texts, func(cell string) bool {
+		p := words.PlainTitle(cell)
+		return p != "" && len(ly.titled(cell)) == 0 &&
+			!slices.ContainsFunc(ly.Form.Known(), func(field string) bool { return slices.Contains(words.Titles(field), p) })
+	})
 }

@@ -65,7 +65,7 @@ func Make(ctx context.Context, s *kv.Store, p auth.Principal, o Options) (Report
 	if vacant, err := s.Desk.Vacant(); err != nil || !vacant {
 		return Report{}, errors.Join(err, ErrNotVacant)
 	}
-	d := newDemo(people, o.Seed, s.Tables.Now().In(s.Tables.Zone()))
+	d := newDemo(people, o.Seed, s.Tables.Clock.Now().In(s.Tables.Clock.Zone()))
 	rep, err := load.Filler{Store: s, Who: p, Progress: o.Progress}.Fill(ctx, d)
 	if r := rep.Rejected; err == nil && len(r) > 0 {
 		err = fmt.Errorf("demo: %d records refused, the first for its %s: %s", len(r), r[0].Column, r[0].Reason)

@@ -17,7 +17,7 @@ import (
 
 // Write writes every record of a kind, or of all importable kinds, as a principal sees them, so that Import reads them into an empty store: each
 // kind after those it refers to. NDJSON is one object a line; the first member names its kind.
-// A *kv.LeftOut comes after all has been written that is sound.
+// A *feed.LeftOut comes after all has been written that is sound.
 func Write(ctx context.Context, w io.Writer, o Options) error {
 	switch o.Format {
 	case "", NDJSON:
@@ -82,7 +82,7 @@ func (l *leftOut) unless(err error) error {
 	return err
 }
 
-// err answers a *kv.LeftOut, or nil where nothing is left out.
+// err answers a *feed.LeftOut, or nil where nothing is left out.
 func (l *leftOut) err() error {
 	if l.Count == 0 {
 		return nil

@@ -49,10 +49,10 @@ func All() []Form {
 	return byReference(out)
 }
 
-// importable tells the kinds that a file may hold: no facts, no keys, and of a ticket's three records the one that stands
+// importable tells the kinds that a file may hold: no facts, no keys, and of a ticket's records the one that stands
 // for all.
 func importable(k *record.Kind) bool {
-	return !k.System && !k.Fact && k != record.HolderName && k != record.Holder
+	return !k.System && !k.Fact
 }
 
 // New is the form of a kind.

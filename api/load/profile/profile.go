@@ -10,6 +10,7 @@ import (
 	"doorward/api/load/cells"
 	"doorward/api/load/sheet"
 	"doorward/api/load/words"
+	"doorward/kv/codes"
 )
 
 const (
@@ -43,11 +44,17 @@ type Column struct {
 	Rows    int
 	Filled  int
 	Studied int            // filled cells that has is about
-	Counts  map[string]int // by value; nil where there are more than maxDistinct
+	Counts  map[string]int // by value; nil where there are more than MaxDistinct
 	Samples []string       // the first values, as people see them
 	Has     [traits]int
+	known   map[string][traits]bool // what was seen of the values that are counted
 	Dates   cells.Evidence
-	Unique  map[uint64]struct{} // the different values, of columns that may hold codes
+	Unique  map[uint64]struct{} // the values that differ as codes, of columns that may hold codes
+}
+
+// NewColumn is a column of which this many rows were read, all blank.
+func NewColumn(rows int) Column {
+	return Column{Rows: rows, Counts: map[string]int{}, known: map[string][traits]bool{}}
 }
 
 // Table studies the columns of a table.
@@ -60,7 +67,7 @@ type Table struct {
 func NewTable(columns int, codes func(column int) bool) *Table {
 	p := &Table{Columns: make([]Column, columns), seed: maphash.MakeSeed()}
 	for i := range p.Columns {
-		p.Columns[i].Counts = map[string]int{}
+		p.Columns[i] = NewColumn(0)
 		if codes(i) {
 			p.Columns[i].Unique = map[uint64]struct{}{}
 		}
@@ -90,7 +97,7 @@ func (p *Table) grow(columns int) {
 		rows = p.Columns[0].Rows
 	}
 	for len(p.Columns) < columns {
-		p.Columns = append(p.Columns, Column{Rows: rows, Counts: map[string]int{}})
+		p.Columns = append(p.Columns, NewColumn(rows))
 	}
 }
 
@@ -102,7 +109,7 @@ func (p *Column) Add(cell string, seed maphash.Seed) {
 	}
 	p.Filled++
 	if p.Unique != nil {
-		p.Unique[maphash.String(seed, cells.WithoutFormat(cell))] = struct{}{}
+		p.Unique[maphash.String(seed, codes.Normal(cells.WithoutFormat(cell)))] = struct{}{}
 	}
 	before := 0
 	if p.Counts != nil {
@@ -124,10 +131,26 @@ func (p *Column) Add(cell string, seed maphash.Seed) {
 
 func (p *Column) study(cell string) {
 	p.Studied++
+	has, known := p.known[cell]
+	if !known {
+		has = traitsOf(cell)
+		if p.Counts != nil {
+			p.known[strings.Clone(cell)] = has
+		}
+	}
+	for t, is := range has {
+		if is {
+			p.Has[t]++
+		}
+	}
+}
+
+// traitsOf looks at a cell.
+func traitsOf(cell string) [traits]bool {
 	text := words.Plain(cell)
 	sign, isNumber := cells.SignOf(cell)
 	isWhole := strings.Trim(cell, "0123456789") == ""
-	for t, is := range [traits]bool{
+	return [traits]bool{
 		Letters: strings.ContainsFunc(cell, unicode.IsLetter),
 		Digits:  strings.ContainsFunc(cell, unicode.IsDigit),
 		Ats:     strings.Contains(cell, "@"),
@@ -140,10 +163,6 @@ func (p *Column) study(cell string) {
 		Below:   isNumber && sign < 0,
 		Telling: words.Begins(text, words.TellingValues),
 		Outs:    words.KeepsOut(text),
-	} {
-		if is {
-			p.Has[t]++
-		}
 	}
 }
 

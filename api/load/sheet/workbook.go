@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"doorward/api/load/cells"
+	"doorward/api/load/words"
 
 	"github.com/xuri/excelize/v2"
 )
@@ -86,7 +87,8 @@ func (w *Workbook) Sheet(name string) (*Sheet, error) {
 	return &Sheet{ctx: w.ctx, rows: rows}, nil
 }
 
-// SheetAsShown reads a sheet in which some columns are read as their cells are shown.
+// SheetAsShown reads a sheet in which some columns are read as their cells are shown. A row that is hidden or crossed out has a fault:
+// in a list of guests it may be one that does not come.
 func (w *Workbook) SheetAsShown(name string, columns []int) (*Sheet, error) {
 	s, err := w.Sheet(name)
 	if err != nil {
@@ -95,8 +97,80 @@ func (w *Workbook) SheetAsShown(name string, columns []int) (*Sheet, error) {
 	if s.shown, err = w.file.Rows(name); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	s.codes = columns
+	s.codes, s.marks = columns, marks{file: w.file, name: name, crossed: w.crossed()}
+	if s.marks.remarks, err = w.remarks(name); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	return s, nil
+}
+
+// remarks are the cells of a sheet with a comment that refuses admission, by their lines.
+func (w *Workbook) remarks(name string) (map[int]int, error) {
+	comments, err := w.file.GetComments(name)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	found := map[int]int{}
+	for _, c := range comments {
+		text := c.Text
+		for _, run := range c.Paragraph {
+			text += run.Text
+		}
+		column, line, err := excelize.CellNameToCoordinates(c.Cell)
+		if out, _ := words.Heading(words.Plain(text)); err == nil && out {
+			found[line] = column - 1
+		}
+	}
+	return found, nil
+}
+
+// maxStyles is how many styles of cells are looked at; Excel knows no more.
+const maxStyles = 1 << 16
+
+// crossed are the styles that cross a cell out.
+func (w *Workbook) crossed() map[int]bool {
+	found := map[int]bool{}
+	for id := range maxStyles {
+		style, err := w.file.GetStyle(id)
+		if err != nil {
+			break // there are no more
+		}
+		if style.Font != nil && style.Font.Strike {
+			found[id] = true
+		}
+	}
+	return found
+}
+
+// marks tell what a workbook shows of a row and no text says.
+type marks struct {
+	file    *excelize.File
+	name    string
+	crossed map[int]bool
+	remarks map[int]int // line → column of a comment that refuses admission
+}
+
+// fault is why a row is not taken as it is, and the column that shows it.
+func (m *marks) fault(line int, texts []string, hidden bool) (at int, fault string) {
+	if hidden {
+		return 0, "the row is hidden in the workbook; show it, or take it out"
+	}
+	if at, ok := m.remarks[line]; ok {
+		return at, "a comment in the workbook says that it is cancelled, refunded, blocked or not paid; say its state in a column, or take the row out"
+	}
+	if len(m.crossed) == 0 {
+		return 0, ""
+	}
+	for i, text := range texts {
+		cell, err := excelize.CoordinatesToCellName(i+1, line)
+		if err != nil || strings.TrimSpace(text) == "" {
+			continue
+		}
+		if style, err := m.file.GetCellStyle(m.name, cell); err != nil || m.crossed[style] {
+			return i, "it is crossed out in the workbook; say its state in a column, or take the row out"
+		}
+	}
+	return 0, ""
 }
 
 // Sheet is the table of one sheet.
@@ -105,6 +179,7 @@ type Sheet struct {
 	rows  *excelize.Rows
 	shown *excelize.Rows // the same as the cells are shown; nil where all are read as they are stored
 	codes []int          // the columns that are read as they are shown
+	marks marks
 	line  int
 }
 
@@ -140,6 +215,9 @@ func (s *Sheet) Next() (Row, error) {
 		}
 		if size > maxRow {
 			return Row{Line: s.line, Fault: faultLong}, nil
+		}
+		if s.shown != nil && fault == "" {
+			at, fault = s.marks.fault(s.line, texts, s.rows.GetRowOpts().Hidden)
 		}
 		if !blank {
 			return Row{Line: s.line, Texts: texts, At: at, Fault: fault}, nil

@@ -15,7 +15,7 @@ var StateWords = alias(
 		"cortesia|gratuito|gratuita|gratis|free|attending|checked in|liberado|liberada|pagamento aprovado|pagamento confirmado|pago aprobado",
 	"cancelled", "cancelado|cancelada|canceled|cancelled|cancelacion|anulado|anulada|void|voided|not attending|deleted|transferred|transferido|"+
 		"transferida|excluido|excluida|removido|removida|eliminado|eliminada|canceled paid fee|pedido cancelado|inscricao cancelada",
-	"refunded", "reembolsado|reembolsada|estornado|estornada|devolvido|devolvida|devuelto|devuelta|refund|refunded|chargeback|charged back|"+
+	"refunded", "reembolsado|reembolsada|reembolso|estornado|estornada|estorno|devolvido|devolvida|devuelto|devuelta|refund|refunded|chargeback|charged back|"+
 		"pagamento devolvido|pagamento estornado|pagamento reembolsado",
 	"unpaid", "pendente|pending|pendiente|aguardando|aguardando pagamento|aguardando aprovacao|nao pago|nao paga|em aberto|awaiting payment|awaiting|"+
 		"not paid|unpaid|a pagar|por pagar|no pagado|sin pagar|em analise|in review|under review|en revision|expirado|expirada|expired|vencido|vencida|"+
@@ -44,16 +44,17 @@ func StateOf(cell string, own map[string]string) string {
 // Beginnings of words in titles that speak of admission, and words beside them that show another matter.
 var (
 	TellingTitles = slices.Concat(PayTitles, RefundTitles, strings.Fields("status situac estado state pagto pgto pgmt quitad quitou quitac bloque block cancel anulad "+
-		"valid vencid vencim vencto vigen caduc expir aprov approv aprob confirm liberad inadimpl autoriz suspen desist recus "+
-		"rejeit rechaz reject revog revok negad eliminad removid removed banid penden pendient efetivad compensad recebid abonad cobrad disput storn annul bezahl"))
+		"conferid valid vencid vencim vencto vigen caduc expir aprov approv aprob confirm liberad inadimpl autoriz suspen desist recus "+
+		"rejeit rechaz reject revog revok negad eliminad removid removed banid penden pendient efetivad compensad recebid abonad cobrad disput storn annul bezahl "+
+		"payed pagou admit credenciad vetad blacklist fraud suspeit contestac apagad atras overdue replac substitu transferid transferred trocad duplic voided deposit cobr"))
 	tellingWords = strings.Fields("ativo ativa ativado ativada active activo activa enabled habilitado habilitada inativo inativa inactive disabled " +
-		"waitlist waitlisted deleted excluido excluida void permitido permitida proibido proibida allowed denied barrado banned comprovante " +
-		"statut stato zustand bezahlt storniert paye annule pagato annullato pg pgt ok conf rsvp settled cleared received")
+		"waitlist waitlisted deleted excluido excluida void permitido permitida proibido proibida allowed denied barrado banned comprovante archived arquivado arquivada " +
+		"baixa baixado baixada tesouraria financeiro comprovou pix entra statut stato zustand bezahlt storniert paye annule pagato annullato pg pgt ok conf rsvp settled cleared received")
 	debtWords = strings.Fields("aberto devedor debito debitos divida dividas due owed owes owing balance outstanding saldo saldos pendente pendentes adeudado " +
-		"deuda deudas faltante falta restante restam remaining devendo")
-	debtPhrases    = []string{"a pagar", "a receber", "por pagar", "por cobrar", "to pay"}
+		"deuda deudas faltante falta restante restam remaining devendo deve devem devido devida cobrar offen")
+	debtPhrases    = []string{"a pagar", "a receber", "por pagar", "por cobrar", "to pay", "em atraso", "open amount", "unpaid amount"}
 	waitingPhrases = []string{"lista de espera", "fila de espera", "waiting list", "wait list", "em espera"}
-	TellingPhrases = slices.Concat(waitingPhrases, []string{"em dia", "al dia"})
+	TellingPhrases = slices.Concat(waitingPhrases, []string{"em dia", "al dia", "pode entrar", "can enter", "may enter", "lista negra", "perdeu o prazo"})
 	RefundTitles   = strings.Fields("refund reembols estorn devol devuel chargeback")
 	MailTitles     = strings.Fields("mail email correo")
 	otherMatters   = strings.Fields("civil marital endereco address direccion fatura invoice billing home work shipping entrega metodo forma meio method provider " +
@@ -61,6 +62,7 @@ var (
 	PlaceTitles  = strings.Fields("cidade city ciudad pais country cep zip postal bairro endereco address municipio logradouro rua street")
 	DateTitles   = strings.Fields("data date fecha em at")
 	AmountTitles = strings.Fields("valor total amount monto importe preco price precio")
+	CountTitles  = strings.Fields("quantidade quantity qtd qtde qty cantidad")
 	PayTitles    = strings.Fields("pagament pagad payment pago paga paid")
 )
 
@@ -90,16 +92,86 @@ func HasWord(text string, words []string) bool {
 var (
 	notAdmitted = strings.Fields("cancelado cancelada cancelados canceladas cancelled canceled anulado anulada anulados anuladas estornado estornada estornados " +
 		"reembolsado reembolsada reembolsados refunded unpaid bloqueado bloqueada bloqueados blocked pendente pendentes pending pendiente pendientes waitlist waitlisted " +
-		"inadimplente inadimplentes suspenso suspensa banido banida cancelou desistiu desistente desistentes")
-	notAdmittedPhrases = slices.Concat(waitingPhrases, []string{"lista espera", "nao pago", "nao paga", "nao pagou", "nao pagos",
-		"not paid", "no pago", "no pagado", "sin pagar", "a pagar", "por pagar", "falta pagar"})
-	goods = strings.Fields("camiseta camisetas camisa camisas shirt shirts tshirt tshirts playera remera almoco jantar lanche refeicao refeicoes marmita meal meals lunch dinner " +
+		"inadimplente inadimplentes suspenso suspensa banido banida cancelou cancelar desistiu desistente desistentes reembolso estorno fiado canc cancel pend bloq reemb desist aguardando awaiting expirado expirada recusado recusada vencido vencida " +
+		"declined expired refused chargeback estornou devolvido devolvida")
+	waitingAlone       = []string{"espera", "na espera", "na fila", "suplente", "suplentes", "standby", "stand by", "waiting"} // a whole text
+	notAdmittedPhrases = slices.Concat(waitingPhrases, []string{"lista espera", "nao pago", "nao paga", "nao pagou", "nao pagos", "nao pagas", "nao pagaram", "faltam pagar",
+		"not paid", "no pago", "no pagado", "sin pagar", "a pagar", "por pagar", "falta pagar", "faltou pagar", "falta receber", "em analise", "em aberto",
+		"vai pagar", "vou pagar", "pagar na porta", "pagar na portaria", "pagar na entrada", "pagar na hora", "pagar no dia", "pagar no local", "pay at the door", "nao deixar entrar", "nao pode entrar", "nao entra", "nao liberar",
+		"dinheiro de volta", "money back", "nao vai mais", "nao vem mais", "nao ira mais", "n pago", "n paga", "n pagou", "n pg", "nao pg", "nao admitir", "do not admit", "not admitted", "do not let in", "no entry", "deny entry", "nao caiu"})
+	owingWords = strings.Fields("deve devem devendo debe owes owing")
+	goods      = strings.Fields("camiseta camisetas camisa camisas shirt shirts tshirt tshirts playera remera almoco jantar lanche refeicao refeicoes marmita meal meals lunch dinner " +
 		"breakfast almuerzo cena estacionamento parking estacionamiento livro livros caneca brinde brindes doacao donation donacion")
 )
 
 // KeepsOut tells a text in plain form that refuses admission.
 func KeepsOut(text string) bool {
-	return HasWord(text, notAdmitted) || HasPhrase(text, notAdmittedPhrases)
+	return HasWord(text, notAdmitted) || HasPhrase(text, notAdmittedPhrases) || slices.Contains(waitingAlone, text) || owes(text)
+}
+
+// NameKeepsOut tells the name of a guest, as it stands in a cell, that refuses admission, or has a note behind it that does: Ana (espera).
+func NameKeepsOut(name string) bool {
+	if KeepsOut(Plain(name)) || strings.ContainsAny(name, "❌✗✘🚫⛔") {
+		return true
+	}
+	parts := strings.FieldsFunc(strings.NewReplacer(" - ", "(", " – ", "(", " — ", "(").Replace(name), func(r rune) bool { return strings.ContainsRune("()[]{}/;:*", r) })
+	return len(parts) > 1 && slices.ContainsFunc(parts[1:], func(note string) bool {
+		out, _ := Heading(Plain(note))
+		return out
+	})
+}
+
+// owes tells a text in plain form that names an amount to pay: deve 50.
+func owes(text string) bool {
+	all := strings.Fields(text)
+	for i, word := range all[:max(0, len(all)-1)] {
+		next := all[i+1]
+		if next == "r" && i+2 < len(all) { // R$
+			next = all[i+2]
+		}
+		if strings.Trim(next, "0123456789") == "" && slices.Contains(owingWords, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// Words that a heading may have beside what it says, and words for rows that do not get in by which no single ticket is called.
+var (
+	headingNouns = strings.Fields("lista list ingresso inscricao inscricoe inscrito inscrita participante pessoa convidado pedido pagamento entrada ticket order guest attendee " +
+		"payment registration inscripcion inscripcione asistente de do da of the o a")
+	outHeadings = append(strings.Fields("reserva desistencia cancelamento cancellation cancelation cancelacione devedor devedore excedente"),
+		"nao", "nao vem", "nao vai", "confirmar", "sem pagamento", "without payment", "sin pago", "no payment")
+)
+
+// Heading tells what a heading in plain form says of the rows below it: out, that they do not get in; in, that they do. It is a word for a
+// state, of one or of many, “Expirados (3)”, or refuses admission anyhow. Of any other text it tells neither.
+func Heading(text string) (out, in bool) {
+	if KeepsOut(text) {
+		return true, false
+	}
+	var all, bare []string
+	for word := range strings.FieldsSeq(text) {
+		if strings.Trim(word, "0123456789") == "" {
+			continue
+		}
+		all = append(all, strings.TrimSuffix(word, "s"))
+		if !slices.Contains(headingNouns, strings.TrimSuffix(word, "s")) {
+			bare = append(bare, strings.TrimSuffix(word, "s"))
+		}
+	}
+	for _, said := range []string{text, strings.Join(all, " "), strings.Join(bare, " ")} {
+		state := StateWords[said]
+		out = out || state != "" && state != Severity[0] || slices.Contains(outHeadings, said) || slices.Contains(waitingAlone, said)
+		in = in || state == Severity[0]
+	}
+	return out, in && !out
+}
+
+// SheetKeepsOut tells the name of a sheet in plain form that is a heading of rows that do not get in. A sheet of bookings is none: Reservas.
+func SheetKeepsOut(name string) bool {
+	out, _ := Heading(name)
+	return out && !strings.HasPrefix(name, "reserva")
 }
 
 // HasPhrase tells whole words in a row.
@@ -107,12 +179,34 @@ func HasPhrase(text string, phrases []string) bool {
 	return slices.ContainsFunc(phrases, func(phrase string) bool { return strings.Contains(" "+text+" ", " "+phrase+" ") })
 }
 
+// Titles of columns that are filled for what is paid, and ways to pay that are still to come.
+var (
+	proofTitles = strings.Fields("recibo receipt transacao transaccion transaction txid nsu autenticacao parcela prestacao mensalidade cuota installment instalment")
+	wishes      = strings.Fields("precisa deseja quer gostaria want wants need needs necesita quiere")
+	laterWays   = []string{"na portaria", "na porta", "no dia", "na hora", "na entrada", "na chegada", "no local", "no evento", "no credenciamento", "depois", "mais tarde",
+		"fiado", "at the door", "on arrival", "on site", "on the day", "pay later", "en la puerta", "en la entrada", "a la entrada", "el dia"}
+)
+
+// moneyTitles are the titles of columns for what each guest has given.
+var moneyTitles = append(strings.Fields("r dinheiro especie efectivo cash cartao tarjeta card contribuicao contribucion contribution"), AmountTitles...)
+
+// IsMoney tells a title in plain form of a column of amounts; sure where it is all of the title.
+func IsMoney(title string) (is, sure bool) {
+	return HasWord(title, AmountTitles), slices.Contains(moneyTitles, title)
+}
+
+// IsProof tells a title in plain form of a column that is filled where a payment, or a part of it, has come: a receipt, the second instalment.
+func IsProof(title string) bool { return HasWord(title, proofTitles) && !HasWord(title, wishes) }
+
+// IsLater tells a way to pay in plain form by which nothing is paid yet: at the door.
+func IsLater(way string) bool { return HasPhrase(way, laterWays) }
+
 // IsDebt tells a title in plain form that speaks of an amount to pay.
 func IsDebt(title string) bool { return HasWord(title, debtWords) || HasPhrase(title, debtPhrases) }
 
 // Tells tells a title that speaks of admission.
 func Tells(title string) bool {
-	return HasWord(title, tellingWords) || HasPhrase(title, TellingPhrases) || Begins(title, TellingTitles) && !Begins(title, otherMatters)
+	return HasWord(title, tellingWords) || slices.Contains(waitingAlone, title) || HasPhrase(title, TellingPhrases) || Begins(title, TellingTitles) && !Begins(title, otherMatters)
 }
 
 // IsGoods tells the name of a product that is no admission.

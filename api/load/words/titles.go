@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // DidYouMean names the nearest of some names, in words.
@@ -51,6 +52,20 @@ func PlainTitle(title string) string {
 		return Plain(t + " number")
 	}
 	return Plain(title)
+}
+
+// Parted is a title with the words of hasPaid and orderStatus apart.
+func Parted(title string) string {
+	var b strings.Builder
+	before := ' '
+	for _, r := range title {
+		if unicode.IsLower(before) && unicode.IsUpper(r) {
+			b.WriteByte(' ')
+		}
+		b.WriteRune(r)
+		before = r
+	}
+	return b.String()
 }
 
 // The titles of names in parts.

@@ -123,8 +123,11 @@ var Truths = map[string]string{
 // marks are the signs that people tick with. A cross is none of them: it means yes to one and no to another.
 var marks = map[string]string{"✓": "true", "✔": "true", "☑": "true", "✅": "true", "√": "true", "☐": "false", "⬜": "false"}
 
-// TruthOf is the yes or no that a cell says; "" where it says neither.
+// TruthOf is the yes or no that a cell says; "" where it says neither, or asks.
 func TruthOf(cell string) string {
+	if asks(cell) {
+		return ""
+	}
 	if t := Truths[Plain(cell)]; t != "" {
 		return t
 	}
@@ -132,12 +135,19 @@ func TruthOf(cell string) string {
 }
 
 // Saying is what a cell says of a state: its plain form; of signs alone, the signs. A dash says nothing.
+// A question, as “pago?”, keeps its sign, so it is no known word.
 func Saying(cell string) string {
 	if p := Plain(cell); p != "" {
+		if asks(cell) {
+			return p + "?"
+		}
 		return p
 	}
 	return strings.Trim(cell, " -–—.\u00a0\ufe0f\ufe0e")
 }
+
+// asks tells a cell that asks instead of saying.
+func asks(cell string) bool { return strings.ContainsAny(cell, "?？") }
 
 // Plain is a text's form for comparison: lower case, no accents, one space for whatever is neither letter nor digit.
 func Plain(s string) string {

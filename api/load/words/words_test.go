@@ -12,3 +12,17 @@ func TestDistance(t *testing.T) {
 		}
 	}
 }
+
+func TestHeading(t *testing.T) {
+	for text, want := range map[string]string{
+		"LISTA DE ESPERA": "out", "Cancelados": "out", "WAITING LIST": "out", "Não pagos": "out", "Expirados (3)": "out", "AGUARDANDO PAGAMENTO": "out",
+		"Inscrições expiradas:": "out", "Pedidos em aberto": "out", "*** EXCLUÍDOS ***": "out", "Refunds": "out", "Orders declined": "out", "Suplentes": "out", "Lista suplente": "out",
+		"Sem pagamento": "out", "NÃO PAGARAM": "out", "Reservas": "out", "Confirmados": "in", "PAGOS (120)": "in", "Ingressos emitidos": "in", "Attending": "in",
+		"Mesa 4": "", "Lote 1": "", "Ana Souza": "", "Lista": "", "": "", "KX7QP2M9": "", "12": "", "Total pago": "", "Reserva de mesas": "", "Adultos": "",
+	} {
+		out, in := Heading(Plain(text))
+		if got := map[[2]bool]string{{true, false}: "out", {false, true}: "in", {false, false}: ""}[[2]bool{out, in}]; got != want {
+			t.Errorf("Heading(%s) = %q, want %q", text, got, want)
+		}
+	}
+}

@@ -47,15 +47,17 @@ export async function watch(video, found) {
   const stream = await navigator.mediaDevices.getUserMedia({video: {facingMode: 'environment', width: {ideal: 1280}}});
   video.srcObject = stream;
   await video.play();
-  const own = await reader(), seen = new Map();
+  const own = await reader(), seen = new Map(); // codes of the last two seconds, which are not found again
   let on = true;
   const look = async () => {
     while (on) {
       const begun = performance.now();
       const codes = video.videoWidth ? await codesOf(video, video.videoWidth, video.videoHeight, own).catch(() => []) : [];
       if (!on) return;
-      if (codes.length === 1 && !(performance.now() - seen.get(codes[0]) < 2000)) found(codes[0]);
-      for (const code of codes) seen.set(code, performance.now());
+      const now = performance.now();
+      for (const [code, at] of seen) if (now - at >= 2000) seen.delete(code);
+      if (codes.length === 1 && !seen.has(codes[0])) found(codes[0]);
+      for (const code of codes) seen.set(code, now);
       await new Promise(done => setTimeout(done, Math.max(60, 200 - (performance.now() - begun))));
     }
   };

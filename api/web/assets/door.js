@@ -3,7 +3,7 @@ import {ask, base, nonce, Unreachable} from './session.js';
 import {speak, say, ago, clock, preferred} from './words.js';
 import {signal, wake} from './signal.js';
 import {fromPhoto, watch, why} from './camera.js';
-import {trusts, upgrade} from './secure.js';
+import {first, trusts, upgrade, waits} from './secure.js';
 import {listen} from './keys.js';
 import {follow} from './company.js';
 import * as queue from './queue.js';
@@ -26,25 +26,67 @@ function make(tag, text, className, act) {
   return element;
 }
 
-function show(name) {
-  for (const id of ['enter', 'pick', 'work']) $(id).hidden = id !== name;
-  if (name === 'work') focusCode();
+// about marks a button of a list with what it is about, by which it is found again when the list is drawn again.
+function about(what, button) {
+  button.dataset.about = `${what} ${button.textContent}`;
+  return button;
 }
 
+// drawn is a sign of the page's own: fonts draw such letters thin on one phone and coloured on another.
+function drawn(sign, className) {
+  const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg'), use = document.createElementNS('http://www.w3.org/2000/svg', 'use');
+  use.setAttribute('href', '#sign-' + sign);
+  svg.append(use);
+  svg.classList.add('drawn');
+  const box = make('span', '', className);
+  box.setAttribute('aria-hidden', 'true');
+  box.append(svg);
+  return box;
+}
+
+// name gives an element another word.
+function name(id, word) {
+  $(id).dataset.word = word;
+  $(id).textContent = say(word);
+}
+
+function show(screen) {
+  for (const id of ['enter', 'pick', 'work']) $(id).hidden = id !== screen;
+  if (screen === 'work') return focusCode();
+  const fields = [...$(screen).querySelectorAll('input, summary')].filter(field => field.checkVisibility());
+  const at = byFinger() ? $(screen).querySelector('h1') : fields.find(field => field.checked) ?? fields[0];
+  at?.focus({preventScroll: true});
+}
+
+const byFinger = () => matchMedia('(pointer: coarse)').matches; // a field that has the focus opens the keyboard there
+let typed = false; // the code was typed in its field
+
+// focusCode gives the focus to the next code, or to the result that lies over it.
 function focusCode() {
-  if (!matchMedia('(pointer: coarse)').matches) $('code').focus({preventScroll: true}); // a phone would open its keyboard
+  if (!$('result').hidden) $('result-acts').firstElementChild.focus({preventScroll: true});
+  else if (typed || !byFinger()) $('code').focus({preventScroll: true});
+}
+
+// replace gives a list new rows, and the focus back to the button that had it, or to the next code where that is gone.
+function replace(list, rows) {
+  const held = list.contains(document.activeElement) ? document.activeElement.dataset.about : null;
+  list.replaceChildren(...rows);
+  if (held === null) return;
+  const again = [...list.querySelectorAll('button')].find(button => button.dataset.about === held);
+  again ? again.focus({preventScroll: true}) : focusCode();
 }
 
 // --- sign in -----------------------------------------------------------------------------------------------------------------
 
-const ticket = decodeURIComponent(location.hash.slice(1));
+let ticket = decodeURIComponent(location.hash.slice(1)); // empty once it is spent
 if (ticket) history.replaceState(null, '', location.pathname); // it is good once, and not for the history
+addEventListener('hashchange', () => location.reload()); // another QR code, read while the page is open
 
 async function start() {
   dress();
   await speak(settings.language);
   navigator.serviceWorker?.register(base + '/door/assets/sw.js', {scope: base + '/door'}).catch(() => null); // on http there is none
-  if (ticket) return await upgrade(ticket) || enter('');
+  if (ticket) return bring(ticket);
   try {
     const {status, data} = await ask('GET', '/door/v1/session/');
     if (status === 200) return signedIn(data);
@@ -58,11 +100,20 @@ async function start() {
   }
 }
 
+// bring takes a ticket to https, where the camera is, or asks here for the helper's name.
+async function bring(ticket) {
+  const way = await upgrade(ticket);
+  if (way === 'moves') return;
+  enter('');
+  if (way === 'waits') $('enter-kept').textContent = first(await waits());
+}
+
 function enter(fault) {
   $('enter-kept').textContent = '';
   $('enter-ticket').hidden = !ticket;
   $('enter-how').hidden = Boolean(ticket);
   $('enter-by-key').hidden = Boolean(ticket);
+  name('enter-title', ticket ? 'enter.title' : 'enter.without');
   $('enter-fault').textContent = fault ? say(fault) : '';
   $('helper').value = store.helper ?? '';
   show('enter');
@@ -75,19 +126,23 @@ async function ended() {
   close();
   enter('enter.ended');
   const handed = await handIn().catch(() => 0);
-  const left = (await queue.all()).filter(scan => scan.let_in).length;
-  $('enter-kept').textContent = [handed > 0 && say('enter.handed', {n: handed}), left > 0 && say('enter.kept', {n: left})].filter(Boolean).join(' ');
+  const left = (await queue.byEvent()).filter(letIn).map(kept => say('enter.kept', {n: letIn(kept), name: kept.name}));
+  $('enter-kept').textContent = [handed > 0 && say('enter.handed', {n: handed}), ...left].filter(Boolean).join(' ');
 }
+
+// letIn and held are how many guests of what waits for an event were let in, and how many were not.
+const letIn = kept => kept.scans.filter(scan => scan.let_in).length, held = kept => kept.scans.length - letIn(kept);
 
 async function handIn() {
   let handed = 0;
-  for (const of of new Set((await queue.all()).map(scan => scan.event))) handed += await send(of);
+  for (const kept of await queue.byEvent()) handed += await send(kept.event).catch(() => 0); // another event's may go
   return handed;
 }
 
 async function signIn(body) {
   try {
     const {status, data} = await ask('POST', '/door/v1/session/', body);
+    if (status === 200 || status === 401 && body.ticket) ticket = '';
     if (status === 200) return signedIn(data);
     const faults = {401: body.ticket ? 'enter.used' : 'enter.wrong', 403: 'enter.nodoor', 429: 'enter.slow'};
     enter(faults[status] ?? 'enter.wrong');
@@ -164,9 +219,10 @@ function work(chosen) {
   entries.length = 0;
   label();
   show('work');
-  reached(near); // what waits in the phone since before
+  board = null;
+  showAway(); // what waits in the phone since before
   listenToDoors();
-  drawLast();
+  drawLists();
   drawWaiting();
   drawDiffers();
   stayAwake();
@@ -222,7 +278,7 @@ async function decide(scan) {
     if (!(fault instanceof Unreachable)) throw fault;
     reached(false);
     if (!('code' in scan)) return present({outcome: 'unreachable'});
-    const kept = {nonce: scan.nonce, event: here.id, code: scan.code, at: scan.at, door, direction: event.reentry ? way : undefined, let_in: false};
+    const kept = {nonce: scan.nonce, event: here.id, name: here.name, code: scan.code, at: scan.at, door, direction: event.reentry ? way : undefined, let_in: false};
     await queue.keep(kept);
     drawWaiting();
     present({outcome: 'unreachable', kept});
@@ -238,25 +294,25 @@ $('scan').addEventListener('submit', e => {
 });
 
 const free = () => !$('work').hidden && !document.querySelector('dialog[open]');
-listen($('code'), $('scan'), free);
+const sinceKey = listen($('code'), $('scan'), free, stays);
 
 // --- result ------------------------------------------------------------------------------------------------------------------
 
 const looks = { // outcome → colour, sign and tune
-  admitted: ['good', '✓', 'good'], left: ['out', '→', 'out'], undone: ['plain', '↶', 'twice'], already_admitted: ['twice', '↺', 'twice'],
-  unreachable: ['ask', '?', 'bad'], refused: ['ask', '!', 'bad'], notice: ['ask', '!', 'look'],
+  admitted: ['good', 'yes', 'good'], left: ['out', 'out', 'out'], undone: ['plain', 'undo', 'twice'], already_admitted: ['twice', 'twice', 'twice'],
+  unreachable: ['ask', 'ask', 'bad'], refused: ['ask', 'look', 'bad'], notice: ['ask', 'look', 'look'],
 };
 let settled = () => {}; // called when a result that must be tapped is
 
 // present shows a ruling. A guest with a notice waits for a tap: what is scanned meanwhile is decided after it.
 function present(ruling) {
   const notice = ruling.outcome === 'admitted' && ruling.notice;
-  const [colour, sign, tune] = looks[notice ? 'notice' : ruling.outcome] ?? ['bad', '✕', 'bad'];
+  const [colour, sign, tune] = looks[notice ? 'notice' : ruling.outcome] ?? ['bad', 'no', 'bad'];
   const result = $('result');
   result.className = 'result ' + colour;
   result.dataset.outcome = ruling.outcome;
   result.dataset.must = notice || ruling.kept ? 'tap' : '';
-  $('result-icon').textContent = sign;
+  $('result-icon').replaceChildren(drawn(sign));
   $('result-word').textContent = say(notice ? 'notice.title' : ruling.outcome);
   $('result-label').textContent = ruling.label ?? '';
   $('result-type').textContent = ruling.type ?? '';
@@ -264,14 +320,40 @@ function present(ruling) {
   $('result-more').textContent = more(ruling);
   $('family').hidden = true;
   acts(ruling);
-  result.hidden = false;
+  cover();
   signal(tune, settings.sound);
   if (ruling.outcome !== 'unreachable' && !ruling.family) remember(ruling, colour, sign);
   if (ruling.order && ['admitted', 'already_admitted'].includes(ruling.outcome) && way !== 'out') offerFamily(ruling);
   closeAfter(notice || ruling.kept ? 0 : ['admitted', 'left'].includes(ruling.outcome) ? settings.time : settings.time * 4);
   if (!notice) return;
-  $('result-acts').firstElementChild.focus({preventScroll: true});
   return new Promise(done => settled = done);
+}
+
+// cover lays the result over the page. What lies below cannot be reached until it closes.
+function cover() {
+  if ($('result').hidden) typed = document.activeElement === $('code');
+  $('result').hidden = false;
+  reach();
+}
+
+const burst = 300; // milliseconds without a key: no scanner is typing
+let reaching = 0;
+
+// reach gives the focus to the result when no code is being typed: a letter of it would be lost.
+function reach() {
+  clearTimeout(reaching);
+  if ($('result').hidden) return;
+  if (sinceKey() < burst) return reaching = setTimeout(reach, burst);
+  $('work').inert = true;
+  focusCode();
+}
+
+// stays tells whether a result waits for its buttons. Any other closes when the next code begins.
+function stays() {
+  if ($('result').hidden) return false;
+  if ($('result').dataset.must === 'tap') return true;
+  close();
+  return false;
 }
 
 // more is what a helper does next.
@@ -304,25 +386,29 @@ function mayUndo(ruling, at = Date.now()) {
   return ['admitted', 'left'].includes(ruling.outcome) && Date.now() - at < undoable;
 }
 
+// closeAfter closes the result by itself, and shows how much of the time is left. The bar moves four times a second: each move costs a phone time.
 function closeAfter(seconds) {
-  cancelAnimationFrame(timer);
-  const bar = $('result-time');
-  bar.hidden = seconds === 0;
+  hold();
   if (seconds === 0) return;
-  const end = performance.now() + seconds * 1000;
-  const tick = now => {
-    bar.value = Math.max(0, (end - now) / seconds / 1000);
-    if (now >= end) return close();
-    timer = requestAnimationFrame(tick);
+  const bar = $('result-time'), end = performance.now() + seconds * 1000;
+  const move = () => {
+    const left = end - performance.now();
+    if (left <= 0) return close();
+    bar.firstElementChild.style.transform = `scaleX(${left / seconds / 1000})`;
+    timer = setTimeout(move, Math.min(left, 250));
   };
-  timer = requestAnimationFrame(tick);
+  bar.hidden = false;
+  move();
 }
 
 function close() {
-  cancelAnimationFrame(timer);
+  hold();
   $('result').hidden = true;
+  $('work').inert = false;
+  if (behind) drawLists();
   settled();
   focusCode();
+  typed = false;
 }
 
 $('result').addEventListener('click', e => { // a tap holds it, another lets it go
@@ -334,11 +420,13 @@ $('result').addEventListener('click', e => { // a tap holds it, another lets it 
 
 // hold keeps a result on the screen until it is closed.
 function hold() {
-  cancelAnimationFrame(timer);
+  clearTimeout(timer);
   $('result-time').hidden = true;
 }
 document.addEventListener('keydown', e => {
-  if (e.key === 'Escape' && !$('result').hidden && $('result').dataset.must !== 'tap' && !document.querySelector('dialog[open]')) close();
+  if (e.defaultPrevented || $('result').hidden || document.querySelector('dialog[open]')) return;
+  if (e.key === 'Escape' && $('result').dataset.must !== 'tap') close();
+  if (e.key === 'Tab') hold(); // as a tap does
 });
 
 async function undo(ruling) {
@@ -358,18 +446,28 @@ async function undo(ruling) {
 function remember(ruling, colour, sign) {
   if (ruling.outcome !== 'undone') entries.unshift({ruling, colour, sign, at: Date.now(), undone: false});
   entries.length = Math.min(entries.length, 8);
+  drawLists();
+}
+
+let board = null, behind = false; // what the doors' stream told last; whether the lists have changed below a result
+
+// drawLists draws the lists that change with a scan. Below a result they wait until it closes, for the result comes first.
+function drawLists() {
+  behind = !$('result').hidden;
+  if (behind) return;
   drawLast();
+  drawDoors();
 }
 
 function drawLast() {
   $('last-none').hidden = entries.length > 0;
-  $('last').replaceChildren(...entries.map(entry => {
+  replace($('last'), entries.map(entry => {
     const row = make('li', '', 'scan ' + entry.colour);
     const text = make('span', '', 'scan-text');
     text.append(make('strong', entry.ruling.label || say(entry.ruling.outcome)),
       make('span', [clock(entry.at), entry.ruling.label && say(entry.ruling.outcome), entry.ruling.type, entry.undone && say('undone.short')].filter(Boolean).join(' · '), 'quiet'));
-    row.append(make('span', entry.sign, 'sign'), text);
-    if (!entry.undone && mayUndo(entry.ruling, entry.at)) row.append(make('button', say('undo'), '', () => undo(entry.ruling)));
+    row.append(drawn(entry.sign, 'sign'), text);
+    if (!entry.undone && mayUndo(entry.ruling, entry.at)) row.append(about(entry.ruling.checkin_id, make('button', say('undo'), '', () => undo(entry.ruling))));
     return row;
   }));
 }
@@ -397,7 +495,7 @@ async function offerFamily(ruling) {
   next.textContent = say('family.only');
   $('result-acts').replaceChildren(go, next, ...others);
   hold();
-  go.focus({preventScroll: true});
+  reach();
 }
 
 const mayEnter = ticket => ticket.state === 'valid' && !ticket.admitted_at;
@@ -424,7 +522,7 @@ async function letInFamily(first, tickets) {
       refused.push(`${name} (${say('unreachable')})`);
       continue;
     }
-    const [colour, sign] = looks[data.outcome] ?? ['bad', '✕'];
+    const [colour, sign] = looks[data.outcome] ?? ['bad', 'no'];
     remember(data, colour, sign);
     if (data.outcome !== 'admitted') {
       refused.push(`${name} (${say(data.outcome)})`);
@@ -443,36 +541,55 @@ async function letInFamily(first, tickets) {
 
 // --- out of reach ------------------------------------------------------------------------------------------------------------
 
-let near = true, sending = null;
+let near = true, sending = false;
 
+// reached takes note of whether the laptop answers.
 async function reached(yes) {
+  if (yes && near && $('away').hidden) return; // as before, and nothing waits
   near = yes;
-  document.body.classList.toggle('far', !yes);
-  const kept = event ? (await queue.all(event.id)).filter(s => s.let_in).length : 0;
-  $('away').hidden = yes && kept === 0;
-  $('away').textContent = [!yes && say('away'), kept > 0 && say('away.kept', {n: kept})].filter(Boolean).join(' ');
-  if (yes && kept > 0) deliver();
+  await showAway();
+}
+
+// showAway says whether the laptop answers, and what waits in the phone for which event. It sends what can be sent: the laptop takes scans of the
+// events that this session may serve.
+async function showAway() {
+  document.body.classList.toggle('far', !near);
+  const kept = await queue.byEvent(), ours = kept.filter(serves), here = kept.filter(one => one.event === event?.id), others = ours.filter(one => one.event !== event?.id);
+  const sent = [...here.filter(letIn).map(one => say('away.kept', {n: letIn(one)})), ...others.filter(letIn).map(one => say('away.other', {n: letIn(one), name: one.name}))];
+  const stays = [...others.filter(held).map(one => say('away.held', {n: held(one), name: one.name})),
+    ...kept.filter(one => !serves(one)).map(one => say('enter.kept', {n: one.scans.length, name: one.name}))];
+  tell('away', [!near && say('away'), ...sent]);
+  tell('elsewhere', stays);
+  if (near && sent.length > 0) deliver(ours.filter(letIn));
+}
+
+// serves tells whether this session may serve the event that scans wait for.
+const serves = kept => Boolean(me.events?.some(one => one.id === kept.event));
+
+function tell(id, sentences) {
+  write(id, sentences.filter(Boolean).join(' '));
+  $(id).hidden = $(id).textContent === '';
 }
 
 async function keepLetIn(scan) {
   await queue.keep({...scan, let_in: true});
   close();
   drawWaiting();
-  reached(near);
+  showAway();
 }
 
-// deliver sends what waits of this event, once at a time.
-async function deliver() {
+// deliver sends what waits, one event after the other, once at a time.
+async function deliver(waiting) {
   if (sending) return;
-  sending = send(event.id);
+  sending = true;
   try {
-    await sending;
+    for (const kept of waiting) await send(kept.event);
     $('away').hidden = true;
   } catch (fault) {
     if (!(fault instanceof Unreachable)) throw fault;
     near = false;
   } finally {
-    sending = null;
+    sending = false;
   }
 }
 
@@ -486,6 +603,7 @@ async function send(of) {
       if (!$('work').hidden) ended();
       return sent;
     }
+    if ([403, 404].includes(status)) return sent; // another session's event: they stay here
     if (status !== 200) throw new Unreachable('status ' + status);
     for (const [i, result] of data.results.entries()) {
       const {code, at, nonce} = scans[i], fine = ['admitted', 'left'].includes(result.outcome);
@@ -502,24 +620,25 @@ async function drawDiffers() {
   $('differs-list').replaceChildren(...all.map(one => {
     const row = make('li', '', 'scan ' + (looks[one.outcome]?.[0] ?? 'bad')), text = make('span', '', 'scan-text');
     text.append(make('strong', one.label), make('span', `${clock(one.at)} · ${one.outcome ? say(one.outcome) : one.why}`, 'quiet'));
-    row.append(make('span', '!', 'sign'), text);
+    row.append(drawn('look', 'sign'), text);
     return row;
   }));
 }
 $('differs-seen').addEventListener('click', async () => {
   await queue.seen();
-  drawDiffers();
+  await drawDiffers();
+  focusCode();
 });
 
 async function drawWaiting() {
   const held = (await queue.all(event.id)).filter(s => !s.let_in);
   $('waiting').hidden = held.length === 0;
-  $('waiting-list').replaceChildren(...held.map(scan => {
+  replace($('waiting-list'), held.map(scan => {
     const row = make('li', '', 'scan ask'), text = make('span', '', 'scan-text');
     text.append(make('strong', scan.code), make('span', clock(scan.at), 'quiet'));
     // The same nonce again: where the laptop had decided before its answer was lost, that answer comes back.
     const again = () => decideNext({code: scan.code, nonce: scan.nonce, held: true});
-    row.append(make('span', '?', 'sign'), text, make('button', say('decide'), '', again), make('button', say('forget'), '', () => forget(scan)));
+    row.append(drawn('ask', 'sign'), text, about(scan.nonce, make('button', say('decide'), '', again)), about(scan.nonce, make('button', say('forget'), '', () => forget(scan))));
     return row;
   }));
 }
@@ -549,26 +668,33 @@ async function listenToDoors() {
   }
 }
 
-function drawBoard(board) {
-  if (board.event_id !== event?.id) return;
-  if (!near || !$('away').hidden) reached(true);
-  $('count-in').textContent = event.reentry ? board.inside : board.admitted;
-  $('count-expected').textContent = board.issued;
-  $('count-minute').textContent = board.per_minute;
-  $('doors').replaceChildren(...board.doors.map(one => doorRow(one, board.recent.find(scan => scan.door === one.name))));
-  drawLast();
+function drawBoard(told) {
+  if (told.event_id !== event?.id) return;
+  board = told;
+  reached(true);
+  write('count-in', event.reentry ? board.inside : board.admitted);
+  write('count-expected', board.issued);
+  write('count-minute', board.per_minute);
+  drawLists();
+}
+
+// write changes a text. One that is the same is not drawn again.
+function write(id, text) {
+  if ($(id).textContent !== String(text)) $(id).textContent = text;
+}
+
+function drawDoors() {
+  if (board) $('doors').replaceChildren(...board.doors.map(one => doorRow(one, board.recent.find(scan => scan.door === one.name))));
 }
 
 // doorRow is a door with its last scan. A door without a page that is open is silent.
 function doorRow(one, last) {
   const silent = one.pages === 0, row = make('li', '', [one.name === door && 'own', silent && 'silent'].filter(Boolean).join(' '));
-  const seconds = one.scanned_at && Math.max(0, (Date.now() - new Date(one.scanned_at)) / 1000);
-  const tell = [one.name === door && say('doors.you'), silent && say('doors.silent'), one.scanned_at ? say('doors.last', {ago: ago(seconds)}) : !silent && say('doors.never')];
-  const [colour, sign] = looks[last?.outcome] ?? ['bad', '✕'], text = make('span', '', 'scan-text');
-  const mark = make('span', last ? sign : '', 'mark ' + (last ? colour : ''));
-  if (last) mark.title = say(last.outcome);
-  mark.setAttribute('aria-hidden', 'true');
-  text.append(make('strong', one.name), make('span', tell.filter(Boolean).join(' · '), 'quiet'));
+  const back = one.scanned_at && ago(Math.max(0, (Date.now() - new Date(one.scanned_at)) / 1000));
+  const scanned = !back ? !silent && say('doors.never') : last ? say('doors.ruled', {ago: back, outcome: say(last.outcome)}) : say('doors.last', {ago: back});
+  const [colour, sign] = looks[last?.outcome] ?? ['bad', 'no'], text = make('span', '', 'scan-text');
+  const mark = last && !silent ? drawn(sign, 'sign ' + colour) : make('span', '', 'sign none');
+  text.append(make('strong', one.name), make('span', [one.name === door && say('doors.you'), silent && say('doors.silent'), scanned].filter(Boolean).join(' · '), 'quiet'));
   row.append(mark, text, make('span', say('doors.in', {n: one.admitted}), 'number'));
   return row;
 }
@@ -580,17 +706,22 @@ $('way-camera').addEventListener('click', async () => {
   if (stopCamera) return closeCamera();
   $('eye').hidden = false;
   $('video').hidden = false;
+  name('eye-close', 'eye.close');
   $('eye-says').textContent = say('eye.looking');
   try {
     stopCamera = await watch($('video'), code => { if ($('result').hidden || !$('family').hidden) read(code); });
   } catch (fault) {
     $('video').hidden = true;
-    const reason = why(fault), curable = reason === 'http' && trusts;
-    $('eye-says').textContent = say(curable ? 'eye.curable' : 'eye.' + reason);
-    $('eye-trust').hidden = !curable;
+    const reason = why(fault), curable = reason === 'http' && trusts, waiting = curable ? await waits() : [];
+    $('eye-says').textContent = waiting.length > 0 ? first(waiting) : say(curable ? 'eye.curable' : 'eye.' + reason);
+    $('eye-trust').hidden = !curable || waiting.length > 0;
+    name('eye-close', 'close');
   }
 });
-$('eye-close').addEventListener('click', closeCamera);
+$('eye-close').addEventListener('click', () => {
+  closeCamera();
+  focusCode();
+});
 
 function closeCamera() {
   stopCamera?.();
@@ -604,6 +735,7 @@ $('photo').addEventListener('change', async () => {
   if (!file) return;
   $('eye').hidden = false;
   $('video').hidden = true;
+  name('eye-close', 'close');
   $('eye-says').textContent = say('photo.reading');
   try {
     const found = await fromPhoto(file);
@@ -682,6 +814,7 @@ function foundRow(ticket) {
 function dress() {
   document.documentElement.dataset.theme = settings.theme;
   $('set-language').value = settings.language;
+  for (const link of document.querySelectorAll('.guide-link')) link.href = `${base}/door/help?language=${settings.language}`;
   $('set-theme').value = settings.theme;
   $('set-time').value = String(settings.time);
   $('set-sound').checked = settings.sound;
@@ -694,7 +827,8 @@ for (const [id, name, value] of [['set-language', 'language', e => e.value], ['s
     dress();
     await speak(settings.language);
     label();
-    drawLast();
+    drawLists();
+    if (event) showAway();
   });
 }
 $('menu').addEventListener('click', () => $('settings').showModal());

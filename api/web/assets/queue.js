@@ -21,7 +21,7 @@ async function run(names, mode, act) {
   });
 }
 
-// keep stores a scan, or what has changed of it: {nonce, event, code, at, door, direction, let_in}.
+// keep stores a scan, or what has changed of it: {nonce, event, name, code, at, door, direction, let_in}. name is the event's.
 export const keep = scan => run(['scans'], 'readwrite', scans => scans.put(scan));
 
 // drop forgets a scan.
@@ -37,6 +37,16 @@ const oldest = (all, event) => all.filter(one => event === undefined || one.even
 
 // all are the scans of an event, or of all events, the oldest first.
 export const all = async event => oldest(await run(['scans'], 'readonly', scans => scans.getAll()), event);
+
+// byEvent are all scans by their events: [{event, name, scans}], the oldest first.
+export async function byEvent() {
+  const events = new Map();
+  for (const scan of await all()) {
+    if (!events.has(scan.event)) events.set(scan.event, {event: scan.event, name: scan.name || '#' + scan.event, scans: []});
+    events.get(scan.event).scans.push(scan);
+  }
+  return [...events.values()];
+}
 
 // differences are what the server said otherwise of an event's scans.
 export const differences = async event => oldest(await run(['differences'], 'readonly', kept => kept.getAll()), event);

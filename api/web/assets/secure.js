@@ -1,20 +1,30 @@
 // The way from http to https, where browsers give the camera. A server with an authority of its own answers both at one address.
-const {trust, base} = document.documentElement.dataset;
+import {byEvent} from './queue.js';
+import {base} from './session.js';
+import {say} from './words.js';
 
 // trusts tells that a phone can be made to trust the server.
-export const trusts = trust === 'yes';
+export const trusts = document.documentElement.dataset.trust === 'yes';
 
 const patience = 3000;
 
-// upgrade opens the page over https, with its ticket, if this phone trusts the server already. It returns false where the phone stays here.
+// waits are the scans that wait in this phone, by event. The page over https would not see them: what a phone keeps belongs to http or to https.
+export const waits = async () => window.isSecureContext ? [] : byEvent();
+
+// first says that waiting scans are handed in before the page moves, and for which events they wait.
+export const first = waiting => [say('secure.first'), ...waiting.map(({name, scans}) => say('secure.for', {n: scans.length, name}))].join(' ');
+
+// upgrade opens the page over https, with its ticket, if this phone trusts the server already and no scan waits in it. It returns 'moves',
+// or why the phone stays here: 'here', or 'waits' for the scans.
 export async function upgrade(ticket) {
-  if (!trusts || window.isSecureContext) return false;
+  if (!trusts || window.isSecureContext) return 'here';
   const secure = `https://${location.host}${base}`;
   try {
     await fetch(secure + '/healthz', {mode: 'no-cors', cache: 'no-store', signal: AbortSignal.timeout(patience)});
   } catch {
-    return false; // the authority is not installed
+    return 'here'; // the authority is not installed
   }
+  if ((await waits()).length > 0) return 'waits';
   location.replace(`${secure}/door#${encodeURIComponent(ticket)}`);
-  return true;
+  return 'moves';
 }

@@ -1,5 +1,5 @@
 // Requests to the server that the page came from. The session is a cookie that no script reads.
-export const base = document.documentElement.dataset.base;
+export const base = new URL(import.meta.url).pathname.replace(/\/door\/assets\/[^/]*$/, ''); // the path that the server is mounted below
 
 // Unreachable: there was no answer, or none that decides anything. The server may have decided all the same.
 export class Unreachable extends Error {}

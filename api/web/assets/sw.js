@@ -1,13 +1,22 @@
-// The page itself, kept in the phone: it opens while the laptop is out of reach, shows what waits and keeps more. No answer about a ticket is ever kept.
+// The page itself and the guide, kept in the phone: they open while the laptop is out of reach, and the page shows what waits and keeps more. No answer
+// about a ticket is ever kept.
 const name = 'doorward-1';
 const scope = new URL(self.registration.scope).pathname; // …/door
 
-const ours = url => url.origin === location.origin && (url.pathname === scope || url.pathname.startsWith(scope + '/assets/'));
+const languages = ['en', 'pt-BR']; // the guide is kept in each
+const ours = url => url.origin === location.origin && ([scope, scope + '/help'].includes(url.pathname) || url.pathname.startsWith(scope + '/assets/'));
+
+// kept is where an answer is kept. The guide has a place for each language: the one that it is in or that is asked for, else the phone's.
+function kept(url, language) {
+  if (url.pathname !== scope + '/help') return url.pathname;
+  const spoken = (language ?? url.searchParams.get('language') ?? navigator.language).slice(0, 2);
+  return `${scope}/help?language=${languages.find(one => one.startsWith(spoken)) ?? languages[0]}`;
+}
 
 self.addEventListener('install', event => event.waitUntil((async () => {
   const cache = await caches.open(name);
-  const files = ['door.js', 'session.js', 'secure.js', 'keys.js', 'camera.js', 'queue.js', 'company.js', 'signal.js', 'words.js', 'words.en.json', 'words.pt-BR.json', 'door.css', 'icon.svg'];
-  await cache.addAll([scope, ...files.map(file => scope + '/assets/' + file)]);
+  const files = ['door.js', 'session.js', 'secure.js', 'keys.js', 'camera.js', 'queue.js', 'company.js', 'signal.js', 'words.js', 'words.en.json', 'words.pt-BR.json', 'look.js', 'trust.js', 'door.css', 'guide.css', 'icon.svg'];
+  await cache.addAll([scope, ...languages.map(one => `${scope}/help?language=${one}`), ...files.map(file => scope + '/assets/' + file)]);
   await self.skipWaiting();
 })()));
 
@@ -27,11 +36,11 @@ async function fresh(request, url) {
   try {
     const answer = await fetch(request, {signal: AbortSignal.timeout(3000)});
     if (answer.status >= 500) throw new Error('status ' + answer.status);
-    if (answer.ok) await cache.put(url.pathname, answer.clone());
+    if (answer.ok) await cache.put(kept(url, answer.headers.get('Content-Language')), answer.clone());
     return answer;
   } catch (fault) {
-    const kept = await cache.match(url.pathname);
-    if (kept) return kept;
+    const before = await cache.match(kept(url));
+    if (before) return before;
     throw fault;
   }
 }

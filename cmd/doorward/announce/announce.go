@@ -1,7 +1,6 @@
 package announce
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,8 @@ import (
 	"github.com/pion/mdns/v2"
 	"golang.org/x/net/dns/dnsmessage"
 	"golang.org/x/net/ipv4"
+
+	"doorward/cmd/doorward/repeat"
 )
 
 // Zone ends the names that can be announced.
@@ -34,27 +35,12 @@ const lookAfter = 5 * time.Second
 // Start announces the name until end is called. It follows the machine from one network to another. A network that cannot be told is
 // logged once, and tried again when the networks change.
 func Start(c Config) (end func()) {
-	ctx, cancel := context.WithCancel(context.Background())
 	a := &announcer{Config: c}
 	a.look()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer a.stop()
-		tick := time.NewTicker(lookAfter)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				a.look()
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
+	ended := repeat.Every(lookAfter, a.look)
 	return func() {
-		cancel()
-		<-done
+		ended()
+		a.stop()
 	}
 }
 

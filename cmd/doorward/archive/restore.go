@@ -167,7 +167,7 @@ func beginEpoch(o control.Opening, dir string) (done Restored, err error) {
 	if err != nil {
 		return done, err
 	}
-	done = Restored{Realm: store.Tables.Realm(), Node: store.Tables.Node(), Epoch: store.Tables.Epoch(), Seq: store.Tables.Seq()}
+	done = Restored{Realm: store.Tables.Identity.Realm(), Node: store.Tables.Identity.Node(), Epoch: store.Tables.Epochs.Present(), Seq: store.Tables.Commits.Seq()}
 	return done, store.Close()
 }
 
@@ -271,16 +271,16 @@ var (
 // reason to replace them.
 func CheckReplace(store *kv.Store, realm, node string) error {
 	switch {
-	case realm == store.Tables.Realm() && node == store.Tables.Node(), !errors.Is(store.Laptop.MayJoin(""), laptop.ErrOtherRealm):
+	case realm == store.Tables.Identity.Realm() && node == store.Tables.Identity.Node(), !errors.Is(store.Laptop.MayJoin(""), laptop.ErrOtherRealm):
 		return nil
-	case realm != store.Tables.Realm():
+	case realm != store.Tables.Identity.Realm():
 		return errOtherRealm
 	}
 	return errOtherNode
 }
 
 // checkPlace is CheckReplace for a folder without a server. It returns the store's file as it is, also after an error; nil where there is
-// none. A store that cannot be read may be replaced. It returns kv.ErrInUse while another process has the store open.
+// none. A store that cannot be read may be replaced. It returns disk.ErrInUse while another process has the store open.
 func checkPlace(dir string, next Restored) (seen fs.FileInfo, err error) {
 	path := table.Path(dir)
 	seen, err = os.Lstat(path)
@@ -319,7 +319,8 @@ func unsent(ctx context.Context, o control.Opening, file string) (n int, err err
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	return venue.Unsent(store)
+	n, _, err = venue.Backlog(store)
+	return n, err
 }
 
 // OpenFile makes a folder with the store's file in it. done removes the folder, and leaves the file.

@@ -1,7 +1,6 @@
 package authority
 
 import (
-	"context"
 	"crypto/tls"
 	"log/slog"
 	"net"
@@ -9,6 +8,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"doorward/cmd/doorward/repeat"
 )
 
 // Leaf is the certificate that a server shows. It is in memory alone, and renewed while the server runs.
@@ -87,25 +88,7 @@ const lookAfter = 2 * time.Second
 
 // Watch renews the certificate until end is called. end waits for the last look.
 func (l *Leaf) Watch(log *slog.Logger) (end func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		tick := time.NewTicker(lookAfter)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				l.look(log)
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return func() {
-		cancel()
-		<-done
-	}
+	return repeat.Every(lookAfter, func() { l.look(log) })
 }
 
 // look renews the certificate where that is due. What fails is tried again.

@@ -2,7 +2,6 @@ package certificate
 
 import (
 	"bytes"
-	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -13,6 +12,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"doorward/cmd/doorward/repeat"
 )
 
 // Files are the two files. Without their names serve speaks http. Load comes before all other methods.
@@ -110,30 +111,8 @@ func (c *Files) Watch(log *slog.Logger) (end func()) {
 	if !c.On() {
 		return func() {}
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		c.run(ctx, log)
-	}()
-	return func() {
-		cancel()
-		<-done
-	}
-}
-
-func (c *Files) run(ctx context.Context, log *slog.Logger) {
 	c.warn(log)
-	tick := time.NewTicker(lookAfter)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			c.look(log)
-		case <-ctx.Done():
-			return
-		}
-	}
+	return repeat.Every(lookAfter, func() { c.look(log) })
 }
 
 // look uses a new pair. Files that are no pair change nothing. The log gets one line about them, when two readings find the same: a pair

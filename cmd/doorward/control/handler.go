@@ -79,7 +79,7 @@ func (h *Handler) join(w http.ResponseWriter, r *http.Request) {
 		h.Wake()
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(Centre{u.ID, u.Name, u.URL, h.Store.Tables.Realm(), u.Node, u.Ends}) // the command may be gone
+	_ = json.NewEncoder(w).Encode(Centre{u.ID, u.Name, u.URL, h.Store.Tables.Identity.Realm(), u.Node, u.Ends}) // the command may be gone
 }
 
 // Refuse answers a request with an error.

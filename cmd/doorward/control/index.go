@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"fmt"
 
 	"doorward/api"
 	"doorward/index"
@@ -23,17 +22,12 @@ func (s searchIndex) Rebuild(ctx context.Context, progress func(done, total int)
 func (s searchIndex) Usable() bool { return s.Status().Usable }
 
 // JoinIndex opens a search index and has it answer a server's searches. end closes it. Without an index searches look at every record.
-func JoinIndex(c *api.Config, of index.Config) (end func() error) {
+func JoinIndex(c *api.Config, of index.Config) (end func()) {
 	x, err := index.Open(of)
 	if err != nil {
 		of.Logger.Error("there is no search index; searches look at every record", "error", err)
-		return func() error { return nil }
+		return func() {}
 	}
 	c.Finder, c.Indexer = x, searchIndex{x}
-	return func() error {
-		if err := x.Close(); err != nil {
-			return fmt.Errorf("close search index: %w", err)
-		}
-		return nil
-	}
+	return x.Close
 }

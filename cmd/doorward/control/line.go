@@ -115,6 +115,9 @@ func (l *Line) Send(ctx context.Context, r Request) (*http.Response, error) {
 	case ctx.Err() != nil:
 		return nil, console.ErrStopped
 	case err != nil:
+		if failed := new(url.Error); errors.As(err, &failed) {
+			err = failed.Err // the address within the socket says nothing to a person
+		}
 		return nil, fmt.Errorf("%w: %w", ErrNoAnswer, err)
 	}
 	if l.warn != nil && resp.Header.Get(api.RevokedHeader) != "" {
@@ -247,8 +250,8 @@ func Follow(ctx context.Context, r io.Reader, p *console.Progress) (json.RawMess
 			Result   json.RawMessage
 			Error    *Problem
 		}
-		if err := json.Unmarshal(bytes.TrimSpace(b), &line); err != nil {
-			return nil, fmt.Errorf("the server's answer: %w", err)
+		if err := Read(bytes.TrimSpace(b), &line); err != nil {
+			return nil, err
 		}
 		switch {
 		case line.Progress != nil:

@@ -139,7 +139,8 @@ func InProcess(o Opening) (*Line, error) {
 	h := &Handler{Store: store, Version: o.Version, Logger: log}
 	end, err := h.open(o)
 	if err != nil {
-		return nil, errors.Join(err, end(), store.Close())
+		end()
+		return nil, errors.Join(err, store.Close())
 	}
 	p := newPipes()
 	server := &http.Server{Handler: h.HTTP(), ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
@@ -157,13 +158,14 @@ func InProcess(o Opening) (*Line, error) {
 		if made != nil {
 			made.undo(store)
 		}
-		return errors.Join(err, end(), store.Close())
+		end()
+		return errors.Join(err, store.Close())
 	}}, nil
 }
 
 // open opens what answers over a store that this process has open. end closes its search index.
-func (h *Handler) open(o Opening) (end func() error, err error) {
-	end = func() error { return nil }
+func (h *Handler) open(o Opening) (end func(), err error) {
+	end = func() {}
 	conf := api.Config{Store: h.Store, Version: h.Version, Logger: h.Logger, Outbound: Outbound, Backlog: Backlog(h.Store)}
 	if o.Need.Indexed {
 		end = JoinIndex(&conf, index.Config{Store: h.Store, Dir: o.Dir, Logger: h.Logger})

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"doorward/kv/backup"
 	"doorward/kv/disk"
 	"doorward/kv/office"
 	"doorward/kv/table"
@@ -46,7 +45,7 @@ func Clear(dir string, but ...string) error {
 	if slices.Contains(but, store) {
 		return err
 	}
-	return errors.Join(err, backup.SyncFolder(dir), os.RemoveAll(table.Path(dir)))
+	return errors.Join(err, disk.SyncDir(dir), os.RemoveAll(table.Path(dir)))
 }
 
 // abandoned is the age of a file under a temporary name that no process writes any more.

@@ -14,7 +14,7 @@ import (
 // CheckRoom refuses to write so many bytes to the store's disk if a server would then lack room.
 func (f *Folder) CheckRoom(what string, bytes int64) error {
 	disk := f.Disk
-	return backup.RoomBeside(table.Config{Dir: f.Dir, Disk: &disk}, what, bytes)
+	return table.Config{Dir: f.Dir, Disk: &disk}.Room().CheckFile(what, bytes)
 }
 
 // Write writes a file out of the store, as backup.Write does. On the store's own disk it stops before a server would lack room.
@@ -34,7 +34,7 @@ type roomWriter struct {
 	folder *Folder
 }
 
-// Write writes, or returns the text of kv.ErrDiskFull as another error: replication tries again after kv.ErrDiskFull, and a file that is
+// Write writes, or returns the text of disk.ErrFull as another error: replication tries again after disk.ErrFull, and a file that is
 // half written must not be continued.
 func (w *roomWriter) Write(b []byte) (int, error) {
 	if err := w.folder.CheckRoom("an export", int64(len(b))); err != nil {

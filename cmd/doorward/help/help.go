@@ -10,7 +10,7 @@ import (
 var pages embed.FS
 
 // order lists the topics as a reader meets them.
-var order = []string{"operate", "import", "integrate", "replicate", "erase", "recover", "performance", "proofs", "decisions"}
+var order = []string{"operate", "door", "import", "integrate", "replicate", "erase", "recover", "performance", "proofs", "decisions"}
 
 // Topic is a page of the manual.
 type Topic struct {

@@ -94,11 +94,11 @@ func (s *Source) take(r io.ReadCloser) error {
 }
 
 // Reader reads the file from its beginning.
-func (s *Source) Reader() (io.ReadCloser, error) {
+func (s *Source) Reader() io.ReadCloser {
 	if s.rest != nil {
-		return s.rest, nil
+		return s.rest
 	}
-	return io.NopCloser(io.NewSectionReader(s.file, 0, s.Size)), nil
+	return io.NopCloser(io.NewSectionReader(s.file, 0, s.Size))
 }
 
 // Close closes the file, and removes a temporary one.

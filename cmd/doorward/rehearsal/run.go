@@ -35,7 +35,7 @@ const MaxHelpers = 100
 func Run(ctx context.Context, c Config) (r Report, err error) {
 	err = archive.OnCopy(ctx, c.Opening, func(dir string) error {
 		conf := kv.Config{Dir: dir, Zone: c.Zone, Built: c.Built, Logger: slog.New(slog.DiscardHandler), Aside: true}
-		known, err := look(ctx, conf, c)
+		known, err := look(conf, c)
 		if err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ type known struct {
 }
 
 // look reads the event and the state of the clock, at the time that it is now.
-func look(ctx context.Context, conf kv.Config, c Config) (k known, err error) {
+func look(conf kv.Config, c Config) (k known, err error) {
 	store, err := kv.Open(conf)
 	if err != nil {
 		return k, err
@@ -67,7 +67,7 @@ func look(ctx context.Context, conf kv.Config, c Config) (k known, err error) {
 	if errors.Is(err, table.ErrNotFound) {
 		return k, console.Usage(fmt.Errorf("--event %d: there is no such event", c.Event))
 	}
-	return known{e.Name, e.Start, e.End, e.Open, store.Tables.Clock().Doubt != "", store.Tables.Now()}, err
+	return known{e.Name, e.Start, e.End, e.Open, store.Tables.Clock.Reading().Doubt != "", store.Tables.Clock.Now()}, err
 }
 
 // play has the helpers scan on the stage, and compares what they were answered with what the stage holds after it was opened again.

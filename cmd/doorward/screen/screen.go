@@ -277,7 +277,7 @@ func numbers(ids []int64) string {
 	return strings.Join(all, ", ")
 }
 
-// figures are the counts and the state of the store.
+// figureLines are the counts and the state of the store.
 func (s *screen) figureLines() []string {
 	return []string{
 		field("TO LOOK AT", fmt.Sprintf("facts to review %d, double entries %d, conflicts %d, refused documents %d", s.Reviews, s.Doubles, s.Conflicts, s.Refusals)),

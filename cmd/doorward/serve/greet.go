@@ -53,7 +53,7 @@ func (s *server) greetKeys(store *kv.Store) {
 	if err != nil || failed != nil {
 		return // the requests that need them report the error
 	}
-	switch names := working(keys, store.Tables.Now()); {
+	switch names := working(keys, store.Tables.Clock.Now()); {
 	case !joined && len(keys) == 0:
 		fmt.Fprintf(out, "There is no key yet. The first one is made with:\n  %s keys add --data %s --name admin --level denomination --allow '*:*'\n",
 			console.Shell(s.Console.Name), console.Shell(s.Dir))

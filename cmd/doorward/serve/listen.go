@@ -127,12 +127,38 @@ func (f *faces) listen(flag string, address *string) error {
 	return nil
 }
 
+// listenAgain takes the address at which the store before was served. An outgoing connection of this machine may have the port for a moment,
+// so a port that is taken is tried again for a while.
+func (f *faces) listenAgain(flag string, address *string) error {
+	taken := new(takenPort)
+	for end := time.Now().Add(againFor); ; time.Sleep(againEvery) {
+		err := f.listen(flag, address)
+		if !errors.As(err, &taken) || time.Now().After(end) {
+			return err
+		}
+		f.log.Warn("the port is taken for the moment; it is tried again", "port", taken.port)
+	}
+}
+
+// How long and how often listenAgain tries.
+const (
+	againFor   = 15 * time.Second
+	againEvery = 500 * time.Millisecond
+)
+
+// takenPort is the error of a port that another program has.
+type takenPort struct{ port string }
+
+func (e *takenPort) Error() string {
+	return fmt.Sprintf("another program answers at port %s already; end it, or choose another port", e.port)
+}
+
 // refusedAddress says why the server cannot listen at an address, and what to do.
 func refusedAddress(err error, host, port string) error {
 	unknown := new(net.DNSError)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("another program answers at port %s already; end it, or choose another port", port)
+		return &takenPort{port}
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		return fmt.Errorf("this machine has no address %s; 0.0.0.0 stands for all that it has", host)
 	case errors.Is(err, syscall.EACCES):

@@ -27,7 +27,7 @@ func TestARestoreIsAnsweredOnce(t *testing.T) {
 	r.begin(drain)
 	s := httptest.NewServer(r.before(store, http.NotFoundHandler()))
 	defer s.Close()
-	path, said := s.URL+archive.RestorePath+"?"+url.Values{"folder": {disk.OwnPrefix + "restore-1"}, "realm": {store.Tables.Realm()}, "node": {store.Tables.Node()}}.Encode(), make(chan string, 1)
+	path, said := s.URL+archive.RestorePath+"?"+url.Values{"folder": {disk.OwnPrefix + "restore-1"}, "realm": {store.Tables.Identity.Realm()}, "node": {store.Tables.Identity.Node()}}.Encode(), make(chan string, 1)
 	go func() { said <- ask(path) }()
 	<-drained.Done()
 	if got, want := ask(path), "409 another restore is under way"; got != want {
@@ -36,7 +36,7 @@ func TestARestoreIsAnsweredOnce(t *testing.T) {
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if !r.replace(store.Tables.Dir(), slog.New(slog.DiscardHandler)) {
+	if !r.replace(store.Tables.Folder.Dir, slog.New(slog.DiscardHandler)) {
 		t.Error("the server ends, though a command has asked for a restore")
 	}
 	select {
@@ -48,7 +48,7 @@ func TestARestoreIsAnsweredOnce(t *testing.T) {
 	if got, want := <-said, "409 the store before goes on: "; !strings.HasPrefix(got, want) {
 		t.Errorf("the request is answered %q, want %q", got, want)
 	}
-	if r.replace(store.Tables.Dir(), slog.New(slog.DiscardHandler)) {
+	if r.replace(store.Tables.Folder.Dir, slog.New(slog.DiscardHandler)) {
 		t.Error("a request that was answered is still open")
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"doorward/cmd/doorward/console"
 	"doorward/cmd/doorward/control"
 	"doorward/cmd/doorward/folder"
+	"doorward/cmd/doorward/invite"
 	"doorward/index"
 	"doorward/kv"
 	"doorward/kv/disk"
@@ -120,8 +121,7 @@ func (s *server) serve(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, store.Close()) }()
 	folder.Tidy(s.Dir, s.log)
 	s.apply(f.listeners[0].Addr().String(), store, registry)
-	end := control.JoinIndex(&s.API, index.Config{Store: store, Dir: s.Dir, Logger: s.log, Registerer: registry})
-	defer func() { err = errors.Join(err, end()) }()
+	defer control.JoinIndex(&s.API, index.Config{Store: store, Dir: s.Dir, Logger: s.log, Registerer: registry})()
 	site, err := api.New(s.API)
 	if err != nil {
 		return console.Usage(err)
@@ -168,7 +168,8 @@ func (s *server) apply(address string, store *kv.Store, registry *prometheus.Reg
 	a.Finder, a.Indexer = nil, nil // those of the store before are closed
 	a.Address, a.Ending, a.Outbound = address, s.shutdown.signalled.Load, control.Outbound
 	registry.MustRegister(certificate.Gauge(s.shown.ends))
-	a.Local, a.CertificateEnds = api.Local{Name: s.machine}, nil
+	site := invite.Site{PublicURL: a.PublicURL, Scheme: s.Certificate.Scheme(), Address: address, Host: s.machine}
+	a.Local, a.CertificateEnds = api.Local{Name: s.machine, Reached: func(path string) ([]string, bool) { return site.URLs(path), site.Local() }}, nil
 	if s.shown.on() {
 		a.CertificateEnds = s.shown.ends
 	}
@@ -196,10 +197,14 @@ func (s *server) prepare(ctx context.Context, f *faces) error {
 			return err
 		}
 	}
-	if err := f.listen("--listen", &s.Listen); err != nil || s.Metrics == "" {
+	listen := f.listen
+	if s.greeted { // another store was served there before
+		listen = f.listenAgain
+	}
+	if err := listen("--listen", &s.Listen); err != nil || s.Metrics == "" {
 		return err
 	}
-	return f.listen("--metrics-listen", &s.Metrics)
+	return listen("--metrics-listen", &s.Metrics)
 }
 
 // checkNumbers refuses numbers below zero. Zero switches a limit off.

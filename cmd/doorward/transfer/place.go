@@ -111,7 +111,7 @@ func (c *Config) openFolder(ctx context.Context, dir string, need control.Need) 
 		return nil, err
 	}
 	if store := line.Created(); store != nil { // a store that was there waits for room; a new one never had it
-		if err := store.Tables.Room(disk.Imports); err != nil {
+		if err := store.Tables.Folder.Room.Check(disk.Imports); err != nil {
 			return nil, errors.Join(err, line.GiveUp())
 		}
 	}
@@ -228,6 +228,33 @@ func (p *place) joinRealm(ctx context.Context, source *place, names []string) er
 		return err
 	}
 	return p.line.Created().Laptop.Join(auth.Operator(), table.Upstream{Node: says.Node}, office.Credential{Realm: says.Realm, CodeKey: says.CodeKey})
+}
+
+// checkJoined refuses records for a laptop that has joined a centre, unless they come from an earlier store of its own. The centre gives a
+// laptop what it takes along. Anything else would stay in it after an erasure or a revocation, and the check-ins of an event that it was
+// not enrolled for would never be sent.
+func (p *place) checkJoined(ctx context.Context, source *place, names []string) error {
+	at := slices.IndexFunc(names, replicate.OfRecords)
+	if at < 0 || p.line == nil || p.line.Created() != nil {
+		return nil
+	}
+	status, err := control.Ask[struct {
+		Centre *struct {
+			URL string `json:"url"`
+		} `json:"centre"`
+	}](ctx, p.line, control.Get("/control/status", nil))
+	if err != nil || status.Centre == nil || status.Centre.URL == "" {
+		return err
+	}
+	from, err := source.identify(ctx, names[at])
+	if err != nil {
+		return err
+	}
+	own, err := p.identify(ctx, "records")
+	if err != nil || from.Node == own.Node {
+		return err
+	}
+	return fmt.Errorf("the folder %s is a laptop of %s, which gives it what it takes along; copy into another folder", p.folder.Dir, status.Centre.URL)
 }
 
 // identify says which database of a name this is.

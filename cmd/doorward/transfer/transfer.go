@@ -82,6 +82,9 @@ func Run(ctx context.Context, c Config, from, to string) (all Report, err error)
 	if err != nil {
 		return all, err
 	}
+	if err := target.checkJoined(ctx, source, names); err != nil {
+		return all, err
+	}
 	if err := target.joinRealm(ctx, source, names); err != nil {
 		return all, err
 	}

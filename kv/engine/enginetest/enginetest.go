@@ -47,7 +47,7 @@ const (
 )
 
 func schema() *engine.Schema {
-	return &engine.Schema{one: {Name: "one"}, two: {Name: "two", Fill: engine.TailFill}}
+	return &engine.Schema{one: {Name: "one"}, two: {Name: "two", Tail: true}}
 }
 
 var errRefused = errors.New("refused")
@@ -67,6 +67,7 @@ func Run(t *testing.T, open Opener) {
 		"rows are scanned in the order of their keys":           scansInOrder,
 		"an operation sees its own writes over the group's":     seesOwnWrites,
 		"a View does not change":                                isolates,
+		"a View beside another shows the same":                  readsBeside,
 		"an operation that fails leaves nothing":                failsWhole,
 		"each operation of a bulk keeps its own error":          keepsErrors,
 		"hooks come in their order, and versions grow":          hooksInOrder,
@@ -156,6 +157,25 @@ func scansInOrder(b *bench) {
 	}))
 }
 
+func readsBeside(b *bench) {
+	b.put(one, "a", "1")
+	b.must(b.View(func(v *engine.View) error {
+		same := func(beside *engine.View) error {
+			b.wants(beside, one, "", "", "a=1")
+			return nil
+		}
+		b.must(v.Beside(same))
+		b.put(one, "b", "2")
+		if err := v.Beside(same); err != nil && !errors.Is(err, engine.ErrBusy) {
+			b.Errorf("after another write: %v", err)
+		}
+		if err := v.Beside(func(*engine.View) error { return errRefused }); !errors.Is(err, errRefused) && !errors.Is(err, engine.ErrBusy) {
+			b.Errorf("the function's own error is %v", err)
+		}
+		return nil
+	}))
+}
+
 func seesOwnWrites(b *bench) {
 	b.put(one, "a", "file", "b", "file", "c", "file")
 	ops := []engine.Op{
@@ -208,7 +228,6 @@ func failsWhole(b *bench) {
 	b.put(one, "a", "before")
 	refused := b.Do(false, func(tx *engine.Tx) error {
 		tx.Put(one, []byte("a"), []byte("never"))
-		tx.OnKept(func() { b.Error("a refused operation was kept") })
 		tx.OnCommitted(func() { b.Error("a refused operation was committed") })
 		return errRefused
 	})
@@ -258,6 +277,7 @@ func hooksInOrder(b *bench) {
 	last := 0
 	b.reopen(engine.Hooks{
 		Begin: func() { tell("begin") },
+		Kept:  func() { tell("kept") },
 		Seal: func(tx *engine.Tx, version int) {
 			tell("seal")
 			tx.Put(two, []byte("sealed"), binary.BigEndian.AppendUint64(nil, uint64(version)))
@@ -271,12 +291,14 @@ func hooksInOrder(b *bench) {
 	b.must(b.Do(true, func(tx *engine.Tx) error {
 		tell("run")
 		tx.Put(one, []byte("a"), nil)
-		tx.OnKept(func() { tell("kept") })
 		tx.OnCommitted(func() { tell("answered") })
 		return nil
 	}))
+	if err := b.Do(true, func(tx *engine.Tx) error { tx.Put(one, []byte("b"), nil); return errRefused }); err != errRefused {
+		b.Errorf("an operation that fails: %v", err)
+	}
 	b.must(b.Do(true, func(*engine.Tx) error { return nil })) // it writes nothing, so nothing is committed
-	if want := []string{"begin", "run", "kept", "seal", "committed", "answered", "begin"}; !slices.Equal(told, want) {
+	if want := []string{"begin", "run", "kept", "seal", "committed", "answered", "begin", "begin"}; !slices.Equal(told, want) {
 		b.Errorf("told %q, want %q", told, want)
 	}
 	b.must(b.View(func(v *engine.View) error {

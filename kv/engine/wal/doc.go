@@ -25,7 +25,7 @@
 //
 // Append writes one record and syncs the file; the bytes lie where there were bytes already, so no size and no block of the file changes.
 // A segment that has no room for the record is followed by a spare one, or a new one. The new header is durable before the first record
-// is written behind it. A segment whose records nobody needs any more (Release) becomes a spare one. The first write or sync that fails
+// is written behind it. A segment of which no record is needed any more (Release) becomes a spare one. The first write or sync that fails
 // ends the log for its writer.
 //
 // # Reading
@@ -35,6 +35,6 @@
 // there, in the same segment or in another, the log is damaged (*Damaged) and no record is given out beyond that place. Old bytes of a segment
 // that is used again do not count: their sequences are smaller.
 //
-// Who opens a log after a crash writes its last record once more before the next one: a sync may have failed before the crash, and then
+// After a crash Resume writes the last record once more before the next one: a sync may have failed before the crash, and then
 // the system takes bytes for durable that are not.
 package wal

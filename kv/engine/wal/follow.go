@@ -25,20 +25,10 @@ func (l *Log) Follow(behind uint64) (*Follower, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f := &Follower{log: l, at: behind}
-	if behind > l.end.Sequence || behind < l.end.Sequence && l.holds(behind+1) == nil {
+	if behind > l.end.Sequence || behind < l.end.Sequence && l.holds(l.id, behind+1) == nil {
 		return nil, ErrGone
 	}
 	return f, nil
-}
-
-// holds is the segment that has a record.
-func (l *Log) holds(sequence uint64) *segment {
-	for _, s := range slices.Concat(l.live, l.spare) {
-		if s.used && s.id == l.id && s.first <= sequence && sequence <= s.last {
-			return s
-		}
-	}
-	return nil
 }
 
 // Next waits for the next record and returns it: ErrGone, or the error of the context. The payload is valid until the next call.
@@ -68,7 +58,7 @@ func (f *Follower) pin() (*segment, <-chan struct{}, error) {
 	if f.at == l.end.Sequence {
 		return nil, l.said, nil
 	}
-	s := l.holds(f.at + 1)
+	s := l.holds(l.id, f.at+1)
 	if s == nil {
 		return nil, nil, ErrGone
 	}

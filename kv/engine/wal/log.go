@@ -7,33 +7,20 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"doorward/kv/disk"
 )
 
-// The sizes of new segments: each is twice as large as the one before, within these limits, and large enough for its first record.
-const (
-	smallest = 256 << 10
-	largest  = 4 << 20
-)
-
 // Log is a log that is appended to. One goroutine appends; the other methods may be called beside it.
 type Log struct {
-	dir   string
-	id    ID
-	term  uint64
-	buf   []byte // of the record that is appended; reused
-	mu    sync.Mutex
-	end   Position // of the last durable record
-	at    int64    // where the next record goes in the last of live
-	live  []*segment
-	spare []*segment    // the oldest first
-	index uint64        // of the latest segment
-	names atomic.Uint32 // the latest name of a file
-	said  chan struct{} // closed, and made again, when end moves
+	shelf
+	id   ID
+	term uint64
+	buf  []byte        // of the record that is appended; reused
+	end  Position      // of the last durable record; guarded by mu
+	at   int64         // where the next record goes in the last of live; guarded by mu
+	said chan struct{} // closed, and made again, when end moves
 }
 
 // Create begins a log behind a position, in a folder that it makes. No record is in it. Segments that nothing was
@@ -47,7 +34,7 @@ func Create(dir string, id ID, behind Position, term uint64) (*Log, error) {
 		return nil, err
 	}
 	all = slices.DeleteFunc(all, func(s *segment) bool { return !s.bare })
-	l := &Log{dir: dir, id: id, term: term, end: behind, spare: all, said: make(chan struct{})}
+	l := &Log{shelf: shelf{dir: dir, spare: all}, id: id, term: term, end: behind, said: make(chan struct{})}
 	if err := l.rotate(0); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
@@ -61,7 +48,7 @@ func Resume(dir string, id ID, from uint64, t Tail) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Log{dir: dir, id: id, term: t.Term + 1, end: t.Position, index: t.Index, said: make(chan struct{})}
+	l := &Log{shelf: shelf{dir: dir, index: t.Index}, id: id, term: t.Term + 1, end: t.Position, said: make(chan struct{})}
 	for _, s := range all {
 		switch {
 		case s.used && s.id == id:
@@ -116,7 +103,7 @@ func (l *Log) rewrite(t Tail) error {
 // Took is how long the parts of an append took.
 type Took struct{ Write, Sync time.Duration }
 
-// Append writes a record, whose payload is given in pieces, and returns when it is durable. After an error nothing may be appended any more.
+// Append writes a record, with its payload given in pieces, and returns when it is durable. After an error nothing may be appended any more.
 func (l *Log) Append(payload ...[]byte) (took Took, err error) {
 	start := time.Now()
 	l.buf = l.record(l.buf[:0], kindBatch, payload)
@@ -171,13 +158,6 @@ func (l *Log) write() (*segment, error) {
 	return last, err
 }
 
-func (l *Log) last() *segment {
-	if len(l.live) == 0 {
-		return nil
-	}
-	return l.live[len(l.live)-1]
-}
-
 // rotate begins a segment that has room for a record of so many bytes. Its header is durable before any record lies behind it.
 func (l *Log) rotate(need int) error {
 	s, err := l.take(int64(need) + firstByte)
@@ -204,37 +184,6 @@ func (l *Log) rotate(need int) error {
 	return nil
 }
 
-// take takes a spare segment with so much room, or makes one.
-func (l *Log) take(room int64) (*segment, error) {
-	if s := l.takeSpare(room); s != nil {
-		return s, nil
-	}
-	return l.makeSegment(max(room, l.nextSize()))
-}
-
-func (l *Log) takeSpare(room int64) *segment {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for i, s := range l.spare {
-		if s.size >= room && s.pins == 0 {
-			l.spare = slices.Delete(l.spare, i, i+1)
-			return s
-		}
-	}
-	return nil
-}
-
-// nextSize is how large the next segment is.
-func (l *Log) nextSize() int64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	size := int64(smallest)
-	for _, s := range slices.Concat(l.live, l.spare) {
-		size = max(size, min(2*s.size, largest))
-	}
-	return size
-}
-
 // Short tells that a spare segment will be needed soon, and none is there: the last one is half full.
 func (l *Log) Short() bool {
 	size := l.nextSize()
@@ -249,7 +198,22 @@ func (l *Log) Prepare() error {
 	if !l.Short() {
 		return nil
 	}
-	s, err := l.makeSegment(l.nextSize())
+	return l.addSpare(l.nextSize())
+}
+
+// Reserve makes sure that a record of so many bytes finds room in the last segment or in a spare one, and makes one where it does not. Where that
+// fails the log is as it was, and may be appended to.
+func (l *Log) Reserve(payload int) error {
+	need := int64(recordHead + payload)
+	if last := l.last(); last != nil && l.at+need <= last.size || l.hasSpare(need+firstByte) {
+		return nil
+	}
+	return l.addSpare(max(need+firstByte, l.nextSize()))
+}
+
+// addSpare makes a spare segment.
+func (l *Log) addSpare(size int64) error {
+	s, err := l.make(size)
 	if err != nil {
 		return err
 	}
@@ -259,44 +223,14 @@ func (l *Log) Prepare() error {
 	return s.close()
 }
 
-// Release says that records up to a sequence are needed no more. Segments that have no others become spare ones.
-func (l *Log) Release(sequence uint64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for len(l.live) > 1 && l.live[0].last <= sequence && l.live[1].first <= sequence+1 {
-		if l.live[0].pins == 0 {
-			_ = l.live[0].close() // as in rotate
-		}
-		l.spare = append(l.spare, l.live[0])
-		l.live = l.live[1:]
-	}
-}
-
-// Rotate begins a new segment, so that Release can let go of all records up to now.
-func (l *Log) Rotate() error { return l.rotate(0) }
-
-// Erase writes zeros over the spare segments, durably.
-func (l *Log) Erase() error {
-	l.mu.Lock()
-	all := l.spare
-	l.spare = nil
-	l.mu.Unlock()
-	var err error
-	for _, s := range all {
-		l.mu.Lock()
-		s.used = false // followers do not find it any more
-		l.mu.Unlock()
-		err = errors.Join(err, s.zero())
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, s := range all {
-		if s.pins == 0 {
-			err = errors.Join(err, s.close())
+// Rotate begins a new segment, so that Release can let go of all records up to now. Where the disk has no room for one the log is as it was.
+func (l *Log) Rotate() error {
+	if !l.hasSpare(firstByte) {
+		if err := l.addSpare(l.nextSize()); err != nil {
+			return err
 		}
 	}
-	l.spare = append(all, l.spare...)
-	return err
+	return l.rotate(0)
 }
 
 // End writes that the log ends here. Nothing may be appended any more.
@@ -317,28 +251,11 @@ func (l *Log) Remove() error {
 	return RemoveEnded(l.dir)
 }
 
-// Close closes the files.
-func (l *Log) Close() (err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, s := range slices.Concat(l.live, l.spare) {
-		err = errors.Join(err, s.close())
-	}
-	return err
-}
-
 // Tail is the position of the last durable record.
 func (l *Log) Tail() Position {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.end
-}
-
-// Segments is how many segments hold records that are needed, and how many are spare.
-func (l *Log) Segments() (live, spare int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.live), len(l.spare)
 }
 
 // removeAll removes segments, oldest first, and then the folder if it is empty.

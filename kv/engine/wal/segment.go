@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"io/fs"
 	"os"
@@ -13,8 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"doorward/kv/disk"
 )
 
 const (
@@ -155,25 +152,6 @@ func look(path string) (*segment, error) {
 	s.header, s.used = decodeHeader(b)
 	s.last = s.first - 1
 	return s, err
-}
-
-// makeSegment makes a file of zeros, durably.
-func (l *Log) makeSegment(size int64) (*segment, error) {
-	for {
-		path := filepath.Join(l.dir, fmt.Sprintf("%08x%s", l.names.Add(1), suffix))
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-		if errors.Is(err, fs.ErrExist) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		s := &segment{path: path, size: size, file: f}
-		if err := s.zero(); err != nil {
-			return nil, errors.Join(err, f.Close(), os.Remove(path))
-		}
-		return s, disk.SyncDir(l.dir)
-	}
 }
 
 // isZero tells bytes that are all zeros.

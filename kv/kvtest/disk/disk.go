@@ -23,7 +23,7 @@ type Disk struct {
 	files  []*File // by inode; 0 is none
 	events []event
 	room   int64 // bytes for new blocks; less than 0 = any
-	shown  int64 // as room, but what who asks is told
+	shown  int64 // what the answer to a question for room says
 }
 
 // File is a file, a folder or a socket.
@@ -55,7 +55,7 @@ func (d *Disk) Position() int {
 	return len(d.events)
 }
 
-// SetRoom says how many bytes there are for new blocks, and how many whoever asks is told of: less than 0 for as many as one likes.
+// SetRoom says how many bytes there are for new blocks, and how many the disk says there are: less than 0 for as many as one likes.
 func (d *Disk) SetRoom(room, shown int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

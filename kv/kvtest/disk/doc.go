@@ -1,4 +1,4 @@
-// Package disk is a disk whose power can be cut.
+// Package disk is a disk of which the power can be cut.
 //
 // A Disk is a tree of files in memory that notes, in order, everything that is done to it: what is written, cut, named and
 // synced. Mount puts it below a folder, so that a real program works on it and knows nothing. From what was noted a Medium tells,

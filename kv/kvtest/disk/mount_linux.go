@@ -17,10 +17,10 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// Mount puts a disk below a folder until unmount is called: by then whoever worked on it must have ended. The process that mounts
-// must not map its files into memory: who waits for a page that it shall itself deliver waits for ever.
+// Mount puts a disk below a folder until unmount is called: by then the processes that worked on it must have ended. The process that mounts
+// must not map its files into memory: it would wait for ever for a page that it must itself deliver.
 func (d *Disk) Mount(dir string) (unmount func() error, err error) {
-	long := time.Hour // nobody else changes anything
+	long := time.Hour // nothing else changes a file
 	server, err := fs.Mount(dir, &node{disk: d, file: d.Root()}, &fs.Options{
 		EntryTimeout: &long, AttrTimeout: &long, NegativeTimeout: &long,
 		UID: uint32(os.Geteuid()), GID: uint32(os.Getegid()),

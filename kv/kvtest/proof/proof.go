@@ -37,13 +37,19 @@ func Count(sample, full int) int {
 	return full
 }
 
+// Sampled answers, for one case after the other, whether a test does it: each in make proof, one in share in make test and under the race
+// detector. The seed says which is the first.
+func Sampled(seed uint64, share int) func() bool {
+	turn := seed
+	return func() bool {
+		turn++
+		return Full() && !Raced || turn%uint64(share) == 0
+	}
+}
+
 // Draws sets how many cases rapid draws, unless the command line says it. TestMain calls it.
 func Draws(sample, full int) {
-	n := sample
-	if Full() {
-		n = full
-	}
-	if err := flag.Set("rapid.checks", strconv.Itoa(n)); err != nil {
+	if err := flag.Set("rapid.checks", strconv.Itoa(Count(sample, full))); err != nil {
 		panic(err) // the test program does not use rapid
 	}
 }

@@ -36,6 +36,27 @@ func TestAProofDoesNoLessThanASample(t *testing.T) {
 	}
 }
 
+// TestASampleHasOneCaseInItsShare, and a proof each, but for the race detector.
+func TestASampleHasOneCaseInItsShare(t *testing.T) {
+	for set, want := range map[string]int{"": 10, "1": 100} {
+		t.Setenv(proof.Variable, set)
+		if proof.Raced {
+			want = 10
+		}
+		for seed := range uint64(25) {
+			chosen, n := proof.Sampled(seed, 10), 0
+			for range 100 {
+				if chosen() {
+					n++
+				}
+			}
+			if n != want {
+				t.Errorf("%s=%s, seed %d: %d cases of 100, want %d", proof.Variable, set, seed, n, want)
+			}
+		}
+	}
+}
+
 // TestASeedThatIsGivenIsDrawnFrom, and without one each call draws another.
 func TestASeedThatIsGivenIsDrawnFrom(t *testing.T) {
 	if a, b := proof.Seed(t), proof.Seed(t); a == b {

@@ -1,0 +1,99 @@
+// The page for the people at the laptop: it follows the counts, and shows the codes that let phones in.
+import '../../door/assets/look.js';
+import {ask, base} from '../../door/assets/session.js';
+
+const $ = id => document.getElementById(id);
+const language = document.documentElement.lang;
+const enter = () => location.replace(`${base}/login${location.search}`);
+
+for (const time of document.querySelectorAll('time')) {
+  time.textContent = new Date(time.dateTime).toLocaleString(language, {weekday: 'short', day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit'});
+}
+
+$('leave').addEventListener('click', async () => {
+  await ask('DELETE', '/door/v1/session/').catch(() => null);
+  for (const name of ['session', 'event']) delete localStorage[name]; // of the door's page, which has the same session
+  enter();
+});
+
+// --- counts ------------------------------------------------------------------------------------------------------------------
+
+const often = 5000;
+
+async function count(card) {
+  const {status, data} = await ask('GET', `/door/v1/event/${card.dataset.event}/status/`);
+  if (status === 401) return enter();
+  if (status !== 200) return;
+  card.querySelector('[data-of=in]').textContent = data[card.dataset.count];
+  card.querySelector('[data-of=expected]').textContent = data.issued;
+}
+
+async function follow() {
+  try {
+    for (const card of document.hidden ? [] : document.querySelectorAll('section.event')) await count(card);
+    $('away').textContent = '';
+  } catch {
+    $('away').textContent = $('away').dataset.word;
+  }
+  setTimeout(follow, often);
+}
+follow();
+
+// --- codes for phones --------------------------------------------------------------------------------------------------------
+
+const dialog = $('phone'), words = dialog.dataset;
+let chosen = null; // the button of the role
+
+// clear takes the code off the page: it lets a phone in.
+function clear() {
+  $('phone-code').firstElementChild.removeAttribute('d');
+  $('phone-links').replaceChildren();
+  for (const id of ['phone-fault', 'phone-good']) $(id).textContent = '';
+  $('phone-alone').hidden = true;
+  dialog.classList.remove('ready');
+}
+
+async function show() {
+  clear();
+  $('phone-next').disabled = true;
+  try {
+    const {status, data} = await ask('POST', '/door/ticket', {event: Number(chosen.closest('section').dataset.event), role: chosen.dataset.role});
+    if (status === 401) return enter();
+    if (!dialog.open) return;
+    if (status === 200) draw(data);
+    else $('phone-fault').textContent = status === 403 ? words.maynot : words.refused.replace('{why}', data?.error?.message ?? status);
+  } catch {
+    $('phone-fault').textContent = words.away;
+  } finally {
+    $('phone-next').disabled = false;
+  }
+}
+
+function draw(code) {
+  $('phone-code').setAttribute('viewBox', `0 0 ${code.qr.size} ${code.qr.size}`);
+  $('phone-code').firstElementChild.setAttribute('d', code.qr.path);
+  $('phone-links').replaceChildren(...code.urls.map(url => {
+    const line = document.createElement('li'); // no link: it would be spent here
+    line.textContent = url;
+    return line;
+  }));
+  const until = new Date(code.expires_at).toLocaleString(language, {weekday: 'long', hour: '2-digit', minute: '2-digit'});
+  $('phone-good').textContent = words.good.replace('{time}', until);
+  $('phone-alone').hidden = !code.alone;
+  $('phone-type').hidden = code.alone;
+  dialog.classList.add('ready');
+}
+
+for (const button of document.querySelectorAll('[data-role]')) {
+  button.addEventListener('click', () => {
+    chosen = button;
+    $('phone-title').textContent = button.textContent;
+    $('phone-event').textContent = button.closest('section').querySelector('h2').textContent;
+    dialog.showModal();
+    $('phone-close').focus();
+    show();
+  });
+}
+$('phone-next').addEventListener('click', show);
+$('phone-close').addEventListener('click', () => dialog.close());
+dialog.addEventListener('close', () => { clear(); chosen?.focus(); });

@@ -1,0 +1,29 @@
+package repeat
+
+import (
+	"context"
+	"time"
+)
+
+// Every calls look each time that a pause has passed, until end is called. end waits for the last call.
+func Every(pause time.Duration, look func()) (end func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(pause)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				look()
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}

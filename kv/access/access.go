@@ -1,0 +1,304 @@
+package access
+
+import (
+	"slices"
+
+	"doorward/kv/auth"
+
+	"doorward/kv/record"
+	"doorward/kv/scopes"
+)
+
+// class is the class of a principal in the rules.
+type class uint16
+
+// The classes. A laptop is a key of class node.
+const (
+	root            class = 1 << iota // the operator, and the replicator of this store
+	denominationKey                   // a key that sees everything
+	regionalKey                       // a key of the churches of regionals
+	churchKey                         // a key of churches
+	eventKey                          // a key of events
+	mirrorLaptop                      // a laptop that sees everything: it was enrolled with --mirror and for no church
+	churchLaptop                      // a laptop of churches
+	eventLaptop                       // a laptop of events
+	revokedLaptop                     // a laptop that is revoked
+	changesFile                       // a file of changes, which anyone may have written
+)
+
+// Sets of classes.
+const (
+	keys     = denominationKey | regionalKey | churchKey | eventKey
+	laptops  = mirrorLaptop | churchLaptop | eventLaptop
+	everyone = root | keys | laptops | revokedLaptop | changesFile
+)
+
+// grant is what a laptop was enrolled for besides its level.
+type grant uint8
+
+// The grants.
+const (
+	withFinance grant = 1 << iota // --finance
+	withNames                     // --door-data names
+	withMirror                    // --mirror
+	withLabels                    // --door-data labels: a laptop that has the names derives the labels
+)
+
+// rights are the class and the grants of a principal.
+type rights struct {
+	class  class
+	grants grant
+}
+
+// rightsOf returns the rights of a principal. One without a level has no class and may nothing.
+func rightsOf(p *auth.Principal) rights {
+	switch {
+	case p.IsOperator():
+		return rights{class: root}
+	case p.IsRevoked() && p.IsLaptop():
+		return rights{revokedLaptop, grantsOf(p.Venue())}
+	}
+	return rightsOfKey(p)
+}
+
+// rightsOfKey returns the rights of a key as if it were not revoked.
+func rightsOfKey(p *auth.Principal) (w rights) {
+	key, laptop := class(0), churchLaptop
+	switch p.Level().Name {
+	case auth.Denomination:
+		key, laptop = denominationKey, mirrorLaptop
+	case auth.RegionalOf:
+		key = regionalKey
+	case auth.ChurchOf:
+		key = churchKey
+	case auth.EventOf:
+		key, laptop = eventKey, eventLaptop
+	default:
+		return w
+	}
+	if w.class = key; p.IsLaptop() {
+		w.class = laptop
+	}
+	w.grants = grantsOf(p.Venue())
+	return w
+}
+
+func grantsOf(v auth.Venue) (g grant) {
+	if v.Finance {
+		g |= withFinance
+	}
+	switch {
+	case v.Names:
+		g |= withNames
+	case v.Node != "":
+		g |= withLabels
+	}
+	if v.Mirror {
+		g |= withMirror
+	}
+	return g
+}
+
+// Verb is what a principal does.
+type Verb uint8
+
+// The verbs.
+const (
+	Read   Verb = 1 << iota
+	Make        // a record that is not there
+	Change      // a record that is there
+	Remake      // a record that was deleted
+	Delete
+	offer // asks what a database lacks, and pushes: each document is judged by itself
+)
+
+const writes = Make | Change | Remake | Delete
+
+// Tie says how a principal stands to the church or the event of a scope.
+type Tie uint16
+
+// The ties. Only laptops have Guest, Lent, Had and Gone.
+const (
+	Own        Tie = 1 << iota // its level holds the church or the event; every scope that is of no church and no event
+	Churchless                 // it sees the event or the group, which is of no church
+	Guest                      // it sees the event, which is of none of its churches, and was enrolled for it
+	Lent                       // it was enrolled for the event, which is of another church now
+	Had                        // the event was of one of its churches, and is of another now
+	Gone                       // the event was deleted; it was enrolled for it, or it was of one of its churches
+	New                        // the event does not exist, and the laptop had none of this number
+	Foreign                    // none of these
+)
+
+const anyTie = Own | Churchless | Guest | Lent | Had | Gone | New | Foreign
+
+// Spot is one database that a record is in, and how the principal stands to it. The zero Spot is none.
+type Spot struct {
+	scopes.Scope
+	Tie Tie
+}
+
+// mirrorSpot is the mirror of all records: the spot of what no other database holds.
+var mirrorSpot = Spot{Tie: Own}
+
+// Question asks whether a principal may write a record.
+type Question struct {
+	Verb     Verb
+	Kind     *record.Kind // nil: a kind that this version does not know
+	Via      scopes.Scope // the database that the write comes through
+	From, To [2]Spot      // where the record is, for every verb but Make; where it is after the write
+}
+
+// Verdict answers a Question. A larger one is stricter.
+type Verdict uint8
+
+// The verdicts. Those from oneRevision on refuse.
+const (
+	Yes         Verdict = iota
+	ownOnly             // yes, if the laptop has made the record itself: the fact names its node, no other node has made a revision
+	Review              // as ownOnly, and it is marked for staff
+	oneRevision         // refused …
+	wasDeleted
+	notYours
+	hasMoved
+	otherDatabase
+	laptopsOnly
+	NoKey
+	otherLevel
+	NotInFiles
+	NoKind
+	isRevoked
+)
+
+var reasons = [...]string{
+	Yes:           "yes",
+	ownOnly:       "yes, if the laptop made it",
+	Review:        "yes, if the laptop made it, and marked for review",
+	oneRevision:   "a fact has one revision for ever",
+	wasDeleted:    "the record was deleted",
+	notYours:      "the key may not write where the record would belong",
+	hasMoved:      "the record has moved to where the key may not write",
+	otherDatabase: "the record belongs to another database",
+	laptopsOnly:   "only a laptop brings such records",
+	NoKey:         "no key may do this to the kind",
+	otherLevel:    "a laptop of this level does not write this kind",
+	NotInFiles:    "the server alone writes this kind; no file brings it",
+	NoKind:        "no kind of record has this id",
+	isRevoked:     "the laptop is revoked",
+}
+
+// String is the reason of a refusal, in words for the client.
+func (v Verdict) String() string { return reasons[v] }
+
+// Refuses reports whether the principal may not write, whoever made the record.
+func (v Verdict) Refuses() bool { return v >= oneRevision }
+
+// May answers a question by the rules of replication. All spots of the record must allow the write, and it must come through the
+// database of one of them; a holding's name through either of its two. A record that has moved away is refused for that: a tombstone
+// names no database.
+func May(p auth.Principal, q Question) Verdict { return may(rightsOf(&p), q) }
+
+func may(w rights, q Question) Verdict {
+	verdict := q.judge(w, q.To)
+	if q.Verb != Make {
+		from := q.judge(w, q.From)
+		if from == notYours {
+			from = hasMoved
+		}
+		verdict = max(verdict, from)
+	}
+	if w.class&(root|changesFile) == 0 && verdict != hasMoved && !in(q.Via, q.From) && !in(q.Via, q.To) && !q.half() {
+		verdict = max(verdict, otherDatabase)
+	}
+	return verdict
+}
+
+// judge returns the strictest verdict of some spots.
+func (q *Question) judge(w rights, spots [2]Spot) Verdict {
+	if spots[0] == (Spot{}) {
+		spots[0] = mirrorSpot
+	}
+	verdict := pushes.judge(w, q.Verb, q.Kind, spots[0])
+	if spots[1] != (Spot{}) {
+		verdict = max(verdict, pushes.judge(w, q.Verb, q.Kind, spots[1]))
+	}
+	return verdict
+}
+
+// half reports whether a holding's name comes through the other one of its two databases: its ticket says which it is in, and the
+// writer may not know yet that the holding is over.
+func (q *Question) half() bool {
+	other := q.Via
+	switch other.Sort {
+	case scopes.EventNames:
+		other.Sort = scopes.EventHolders
+	case scopes.EventHolders:
+		other.Sort = scopes.EventNames
+	}
+	return q.Kind == record.HolderName && in(other, q.To)
+}
+
+func in(s scopes.Scope, spots [2]Spot) bool {
+	return s.Sort != 0 && (spots[0].Scope == s || spots[1].Scope == s)
+}
+
+// Reads reports whether a principal reads the records of a kind in a database.
+func Reads(p auth.Principal, k *record.Kind, s Spot) bool { return reads(rightsOf(&p), k, s) }
+
+func reads(w rights, k *record.Kind, s Spot) bool { return !pushes.judge(w, Read, k, s).Refuses() }
+
+// Opens reports whether a principal reads records of any kind in a database.
+func Opens(p auth.Principal, s Spot) bool { return pushes.any(rightsOf(&p), Read, s) }
+
+// Offers reports whether a principal may push to a database at all. Each document is judged by itself. A revoked laptop may, where it
+// might before, so that it comes to its facts.
+func Offers(p auth.Principal, s Spot) bool {
+	if p.IsRevoked() {
+		return offers(rightsOfKey(&p), s)
+	}
+	return offers(rightsOf(&p), s)
+}
+
+func offers(w rights, s Spot) bool { return pushes.any(w, writes|offer, s) }
+
+// IsGuest reports whether a principal changes only those records in a database that it has made itself.
+func IsGuest(p auth.Principal, s Spot) bool {
+	w := rightsOf(&p)
+	return slices.ContainsFunc(pushes, func(r row) bool {
+		return r.verdict == ownOnly && r.verbs&Change != 0 && r.fits(w) && r.at(s)
+	})
+}
+
+// Brings reports whether a principal makes records of a kind anywhere, by replication.
+func Brings(p auth.Principal, k *record.Kind) bool { return pushes.makes(rightsOf(&p), k) }
+
+// OfLaptops reports whether any laptop makes records of a kind.
+func OfLaptops(k *record.Kind) bool { return pushes.makes(rights{churchLaptop, withFinance}, k) }
+
+// InFiles reports whether a file of changes may bring records of a kind; nil is a kind that this version does not know.
+func InFiles(k *record.Kind) bool {
+	return may(rights{class: changesFile}, Question{Verb: Make, Kind: k}) == Yes
+}
+
+// MayAtDesk reports whether a principal may do something to a record through /v1 and /admin, or see it there. The tie is that of the
+// church or the event that the record belongs to; of a record that belongs to no church it is Churchless.
+func MayAtDesk(p auth.Principal, v Verb, k *record.Kind, t Tie) bool {
+	return atDesk(rightsOf(&p), v, k, t)
+}
+
+func atDesk(w rights, v Verb, k *record.Kind, t Tie) bool {
+	return !desk.judge(w, v, k, Spot{Tie: t}).Refuses()
+}
+
+// DeskWrites reports whether /v1 and /admin write a kind at all.
+func DeskWrites(k *record.Kind) bool { return desk.makes(rights{class: root}, k) }
+
+// CheckCreate returns nil if a principal makes records of a kind through /v1 and /admin, in some church or event, and a *Forbidden if not.
+func CheckCreate(p auth.Principal, k *record.Kind) error {
+	switch {
+	case desk.makes(rightsOf(&p), k):
+		return nil
+	case desk.makes(rights{class: churchKey}, k):
+		return p.LacksLevel(auth.ChurchOf)
+	}
+	return p.LacksLevel(auth.Denomination)
+}

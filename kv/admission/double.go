@@ -1,0 +1,165 @@
+package admission
+
+import (
+	"doorward/kv/outcome"
+	"doorward/kv/record"
+	"doorward/kv/table"
+	"doorward/kv/value"
+)
+
+// SettleFact writes what follows from a fact of another node, in the transaction that has stored it with its lookups. Facts come in any
+// order: an earlier check-in after a later one, an undo before its check-in, both before their ticket.
+func SettleFact(o *table.Tx, k *record.Kind, st *table.Stored) error {
+	switch k {
+	case record.Checkin:
+		for _, key := range Keys(k, st) {
+			o.Put(table.AdmissionBucket, key, nil)
+		}
+		return Settle(o, st.ID)
+	case record.Undo:
+		id, _ := record.Checkin.ParseID(value.Unquote(st.Body.Member("checkin_id"))) // an undo has one
+		return Settle(o, id)
+	}
+	return nil
+}
+
+// Settle lists a check-in that is new, or that an undo now names, among the double entries or takes it off. It does the same for the
+// check-ins after it.
+func Settle(o *table.Tx, checkin record.ID) error {
+	st, err := o.Load(record.Checkin, checkin)
+	if err != nil || st == nil {
+		return err
+	}
+	c := Of(st)
+	if c.unknown {
+		return nil
+	}
+	if err := list(o, &c); err != nil {
+		return err
+	}
+	return c.EachNext(o.View, func(st *table.Stored) error {
+		next := Of(st)
+		return list(o, &next)
+	})
+}
+
+// SettleTicket checks again all check-ins of a ticket. Code that makes a ticket under a known id, or changes a ticket's state,
+// must call it.
+func SettleTicket(o *table.Tx, ticket record.ID) error {
+	merged, err := table.Merged(o.View, record.Ticket, ticket)
+	if err != nil {
+		return err
+	}
+	for _, id := range merged { // a check-in of a merged ticket is one of the ticket that stays
+		if err := SettleTicket(o, id); err != nil {
+			return err
+		}
+	}
+	ids, err := OfTicket(o.View, ticket)
+	for i := 0; err == nil && i < len(ids); i++ {
+		var st *table.Stored
+		if st, err = o.Load(record.Checkin, ids[i]); err == nil && st != nil {
+			c := Of(st)
+			err = list(o, &c)
+		}
+	}
+	return err
+}
+
+// list writes or deletes a check-in's row among the double entries, as it now is one or not.
+func list(o *table.Tx, c *Checkin) error {
+	reason, err := doubled(o.View, c)
+	if err != nil {
+		return err
+	}
+	key := c.doubleKey()
+	was, err := o.Get(table.AdmissionBucket, key)
+	if err != nil || string(was) == string(reason) {
+		return err
+	}
+	change := int64(1)
+	if reason == "" {
+		change = -1
+		o.Delete(table.AdmissionBucket, key)
+	} else {
+		o.Put(table.AdmissionBucket, key, []byte(reason))
+	}
+	if (was == nil) != (reason == "") {
+		o.After(func() { o.Store.Lists.Doubles.Add(change) })
+	}
+	return nil
+}
+
+// doubled returns why a check-in is a double entry: AlreadyAdmitted, Cancelled, or "" if it is none.
+func doubled(v *table.View, c *Checkin) (outcome.Outcome, error) {
+	if c.unknown || c.Out {
+		return "", nil
+	}
+	if undone, err := Undone(v, c.ID); err != nil || undone {
+		return "", err
+	}
+	if first, err := c.Entered(v); err != nil || first != nil {
+		return outcome.AlreadyAdmitted, err
+	}
+	ticket, err := table.Survivor(v, record.Ticket, record.Int(c.Ticket))
+	if err == nil && ticket != nil && string(ticket.Body.Member("state")) == `"cancelled"` {
+		return outcome.Cancelled, nil
+	}
+	return "", err
+}
+
+// Listed returns why a check-in is listed among the double entries; "" if it is not.
+func (c *Checkin) Listed(v *table.View) (outcome.Outcome, error) {
+	reason, err := v.Get(table.AdmissionBucket, c.doubleKey())
+	return outcome.Outcome(reason), err
+}
+
+// Outcome returns what a stored check-in counts as: Admitted, AlreadyAdmitted, Undone, Left, NotInside, or "" if this version does not
+// know its list or its direction.
+func (c *Checkin) Outcome(v *table.View) (outcome.Outcome, error) {
+	if c.unknown {
+		return "", nil
+	}
+	listed, err := c.Listed(v)
+	if err != nil || listed == outcome.AlreadyAdmitted {
+		return outcome.AlreadyAdmitted, err
+	}
+	if undone, err := Undone(v, c.ID); err != nil || undone {
+		return outcome.Undone, err
+	}
+	if !c.Out {
+		return outcome.Admitted, nil
+	}
+	first, err := c.Entered(v)
+	if err != nil || first == nil {
+		return outcome.NotInside, err
+	}
+	return outcome.Left, nil
+}
+
+// EachNext calls fn with the check-ins that a check-in may have turned into something else: the next ones that count after it, in and out,
+// by its code and by its ticket.
+func (c *Checkin) EachNext(v *table.View, fn func(*table.Stored) error) error {
+	if c.unknown {
+		return nil
+	}
+	var last record.ID
+	for _, prefix := range append(c.rows(false), c.rows(true)...) {
+		next, err := earliest(v, prefix, &c.Place)
+		if err != nil {
+			return err
+		}
+		if next == nil || next.ID == last {
+			continue
+		}
+		last = next.ID
+		st, err := v.Load(record.Checkin, next.ID)
+		if err != nil || st == nil {
+			return err
+		}
+		if err := fn(st); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package wal
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"doorward/kv/disk"
+)
+
+// The sizes of new segments: each is twice as large as the one before, within these limits, and large enough for its first record.
+const (
+	smallest = 256 << 10
+	largest  = 4 << 20
+)
+
+// shelf has the segments of a log: those with records that are needed, in order, and behind them those that can be used again.
+type shelf struct {
+	dir   string
+	mu    sync.Mutex // guards what follows, and the pins of segments
+	live  []*segment
+	spare []*segment    // the oldest first
+	index uint64        // of the latest segment
+	names atomic.Uint32 // the latest name of a file
+}
+
+// last is the segment that is written to; nil = there is none.
+func (sh *shelf) last() *segment {
+	if len(sh.live) == 0 {
+		return nil
+	}
+	return sh.live[len(sh.live)-1]
+}
+
+// take takes a spare segment with so much room, or makes one.
+func (sh *shelf) take(room int64) (*segment, error) {
+	if s := sh.takeSpare(room); s != nil {
+		return s, nil
+	}
+	return sh.make(max(room, sh.nextSize()))
+}
+
+// hasSpare tells whether there is a spare segment with so much room.
+func (sh *shelf) hasSpare(room int64) bool {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	return slices.ContainsFunc(sh.spare, func(s *segment) bool { return s.size >= room && s.pins == 0 })
+}
+
+func (sh *shelf) takeSpare(room int64) *segment {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	for i, s := range sh.spare {
+		if s.size >= room && s.pins == 0 {
+			sh.spare = slices.Delete(sh.spare, i, i+1)
+			return s
+		}
+	}
+	return nil
+}
+
+// nextSize is how large the next segment is.
+func (sh *shelf) nextSize() int64 {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	size := int64(smallest)
+	for _, s := range slices.Concat(sh.live, sh.spare) {
+		size = max(size, min(2*s.size, largest))
+	}
+	return size
+}
+
+// make makes a file of zeros, durably.
+func (sh *shelf) make(size int64) (*segment, error) {
+	for {
+		path := filepath.Join(sh.dir, fmt.Sprintf("%08x%s", sh.names.Add(1), suffix))
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		s := &segment{path: path, size: size, file: f}
+		if err := s.zero(); err != nil {
+			return nil, errors.Join(err, f.Close(), os.Remove(path))
+		}
+		return s, disk.SyncDir(sh.dir)
+	}
+}
+
+// Release says that records up to a sequence are needed no more. Segments that have no others become spare ones.
+func (sh *shelf) Release(sequence uint64) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	for len(sh.live) > 1 && sh.live[0].last <= sequence && sh.live[1].first <= sequence+1 {
+		if sh.live[0].pins == 0 {
+			_ = sh.live[0].close() // as in rotate
+		}
+		sh.spare = append(sh.spare, sh.live[0])
+		sh.live = sh.live[1:]
+	}
+}
+
+// Erase writes zeros over the spare segments, durably.
+func (sh *shelf) Erase() error {
+	sh.mu.Lock()
+	all := sh.spare
+	sh.spare = nil
+	sh.mu.Unlock()
+	var err error
+	for _, s := range all {
+		sh.mu.Lock()
+		s.used = false // followers do not find it any more
+		sh.mu.Unlock()
+		err = errors.Join(err, s.zero())
+	}
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	for _, s := range all {
+		if s.pins == 0 {
+			err = errors.Join(err, s.close())
+		}
+	}
+	sh.spare = append(all, sh.spare...)
+	return err
+}
+
+// holds is the segment that has a record of a log.
+func (sh *shelf) holds(id ID, sequence uint64) *segment {
+	for _, s := range slices.Concat(sh.live, sh.spare) {
+		if s.used && s.id == id && s.first <= sequence && sequence <= s.last {
+			return s
+		}
+	}
+	return nil
+}
+
+// Segments is how many segments hold records that are needed, and how many are spare.
+func (sh *shelf) Segments() (live, spare int) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	return len(sh.live), len(sh.spare)
+}
+
+// Close closes the files.
+func (sh *shelf) Close() (err error) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	for _, s := range slices.Concat(sh.live, sh.spare) {
+		err = errors.Join(err, s.close())
+	}
+	return err
+}

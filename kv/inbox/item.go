@@ -1,0 +1,191 @@
+package inbox
+
+import (
+	"slices"
+
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/disk"
+	"doorward/kv/entry"
+	"doorward/kv/record"
+	"doorward/kv/scopes"
+	"doorward/kv/table"
+)
+
+// Box shows staff what is to be decided, and applies what they choose.
+type Box struct{ tables *table.Set }
+
+// New makes the box of a store.
+func New(t *table.Set) *Box { return &Box{tables: t} }
+
+// Item names one thing that staff have to decide: a conflict or a refusal (record.Conflict, record.Refusal).
+type Item struct {
+	Kind *record.Kind
+	ID   record.ID
+}
+
+// Query asks for a page of items of one kind.
+type Query struct {
+	Kind          *record.Kind
+	Where         []desk.Where // on text fields, all of which must hold
+	Offset, Limit int
+}
+
+// Page is what List returns.
+type Page struct {
+	Count   int // of all pages
+	Replies []entry.Reply
+}
+
+// List lists what p has to decide, oldest first: conflicts about records that p sees, and refusals of documents of the databases
+// of p's churches and events. It returns *Forbidden.
+func (bx *Box) List(p auth.Principal, q Query) (page Page, err error) {
+	if err := p.CheckKind(record.Admin, q.Kind, "GET"); err != nil {
+		return page, err
+	}
+	err = bx.tables.View(func(v *table.View) error {
+		ids := v.Lists.Kind(q.Kind).All
+		for _, id := range ids.Page(nil, 0, ids.Len()) {
+			st, d, err := find(v, p, Item{q.Kind, id})
+			if err != nil {
+				return err
+			}
+			if st == nil || !fulfils(d, q.Where) {
+				continue
+			}
+			if page.Count++; page.Count <= q.Offset || len(page.Replies) >= q.Limit {
+				continue
+			}
+			r, err := entry.MakeReply(v, record.Admin, q.Kind, st)
+			if err != nil {
+				return err
+			}
+			page.Replies = append(page.Replies, r)
+		}
+		return nil
+	})
+	return page, err
+}
+
+// Find reads one item. It returns ErrNotFound or *Forbidden.
+func (bx *Box) Find(p auth.Principal, it Item) (r entry.Reply, err error) {
+	if err := p.CheckKind(record.Admin, it.Kind, "GET"); err != nil {
+		return r, err
+	}
+	err = bx.tables.View(func(v *table.View) error {
+		st, _, err := find(v, p, it)
+		if err != nil || st == nil {
+			return table.OrNotFound(err)
+		}
+		r, err = entry.MakeReply(v, record.Admin, it.Kind, st)
+		return err
+	})
+	return r, err
+}
+
+// MayResolve returns nil if p may decide an item, as far as the list shows. It returns ErrNotFound or *Forbidden if not.
+func (bx *Box) MayResolve(p auth.Principal, it Item) error {
+	if err := p.CheckKind(record.Admin, it.Kind, "POST"); err != nil {
+		return err
+	}
+	return bx.tables.View(func(v *table.View) error {
+		st, _, err := find(v, p, it)
+		if err == nil && st == nil {
+			err = table.ErrNotFound
+		}
+		return err
+	})
+}
+
+// Resolve is the function Resolve in an operation of its own. It returns *Forbidden if p may resolve no items.
+func (bx *Box) Resolve(p auth.Principal, it Item, c Choice) error {
+	if err := p.CheckKind(record.Admin, it.Kind, "POST"); err != nil {
+		return err
+	}
+	if err := bx.tables.Folder.Room.Check(disk.Creates); err != nil {
+		return err
+	}
+	return bx.tables.Do(func(o *table.Tx) error { return Resolve(o, p, it, c) })
+}
+
+// fulfils tells whether a record holds what conditions on its texts ask for.
+func fulfils(d *record.Doc, where []desk.Where) bool {
+	for _, w := range where {
+		if !slices.Contains(w.In, any(d.Text(w.Field))) {
+			return false
+		}
+	}
+	return true
+}
+
+// find loads an item. It returns nil if p does not see it.
+func find(v *table.View, p auth.Principal, it Item) (*table.Stored, *record.Doc, error) {
+	st, err := v.Load(it.Kind, it.ID)
+	if err != nil || st == nil {
+		return nil, nil, err
+	}
+	d, err := st.Decode(it.Kind)
+	if err != nil {
+		return nil, nil, err
+	}
+	sees := seesConflict
+	if it.Kind == record.Refusal {
+		sees = seesRefusal
+	}
+	if ok, err := sees(v, p, d); err != nil || !ok {
+		return nil, nil, err
+	}
+	return st, d, nil
+}
+
+// seesConflict tells whether p sees the record that a conflict is about; one that is deleted is seen where it was.
+func seesConflict(v *table.View, p auth.Principal, d *record.Doc) (bool, error) {
+	if p.IsWhole() {
+		return true, nil
+	}
+	k, id, _ := table.ListedRecord(record.Conflict, d)
+	if k == nil || k.Home == "" { // a record without a home is changed at denomination level
+		return false, nil
+	}
+	st, err := v.LoadAny(k, id)
+	if err != nil || st == nil {
+		return false, err
+	}
+	if k == record.Membership {
+		return entry.HoldsChurch(v, p, st.Home(k)) // one that is deleted names no group
+	}
+	return entry.Sees(v, p, k, st)
+}
+
+// seesRefusal tells whether a document was refused in a database of p's.
+func seesRefusal(v *table.View, p auth.Principal, d *record.Doc) (bool, error) {
+	if p.IsWhole() {
+		return true, nil
+	}
+	scope, ok := scopes.Parse(d.Text("db"))
+	switch {
+	case !ok:
+		return false, nil
+	case scope.Sort == scopes.Church, scope.Sort == scopes.ChurchFinance:
+		return entry.HoldsChurch(v, p, scope.ID)
+	case scope.ID != 0:
+		return entry.SeesEvent(v, p, scope.ID)
+	}
+	return false, nil
+}
+
+// EachListed calls fn with all conflicts or all refusals.
+func EachListed(s *table.Set, listed *record.Kind, fn func(*table.Stored, *record.Doc)) error {
+	return s.EachRow(table.KindBucket(listed), nil, func(v *table.View, key, row []byte) error {
+		id, _ := listed.KeyID(key) // its length is right
+		st, err := table.ListedRow(v, listed, id, row)
+		if err != nil || st == nil {
+			return err
+		}
+		d, err := st.Decode(listed)
+		if err == nil {
+			fn(st, d)
+		}
+		return err
+	})
+}

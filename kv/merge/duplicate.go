@@ -1,0 +1,186 @@
+package merge
+
+import (
+	"fmt"
+	"slices"
+
+	"doorward/kv/access"
+	"doorward/kv/engine"
+	"doorward/kv/entry"
+	"doorward/kv/ledger"
+	"doorward/kv/record"
+	"doorward/kv/table"
+)
+
+// Two records are duplicates if they have the same key: the same list was imported at the centre and on a laptop, for example. A key is
+// an external_id within the kind or the event, the code of a ticket within its event, or the person and the group of a membership.
+// The root merges duplicates (sync.md §3): it deletes the record with the higher id, and the tombstone names the record with the lowest
+// id that shares a key with it, even if that record is merged itself. The order of arrival does not matter, because the keys of
+// merged records are kept:
+//
+//	k 1, kind 1, keyed hash of a key 16, id 8   -   a merged record had this key
+//	i 1, kind 1, id 8, id of a merged record 8  -   the second record was merged into the first; at every store
+//
+// The rows stay if a merged record is made again. The file calls their bucket twin.
+const mergedKey = 'k'
+
+// hasDuplicates tells whether records of a kind are merged if they were made twice. Events are not: the tickets of an event would
+// have to move with it.
+func hasDuplicates(k *record.Kind) bool {
+	return access.OfLaptops(k) && !k.Fact && k != record.Event && !k.OfTicket()
+}
+
+// joinDuplicates merges an arrived record with the records that share a key with it.
+func joinDuplicates(o *table.Tx, ad *Adoption) error {
+	switch {
+	case o.Store.Identity.IsLeaf() || ad.is == nil:
+		return nil
+	case ad.Kind.OfTicket():
+		return joinPart(o, ad)
+	case !hasDuplicates(ad.Kind) || ad.Was != nil && entry.SameKeys(ad.Was, ad.is) && !anyMerged(o):
+		return nil
+	}
+	st, d, err := redirect(o, ad.Kind, ad.next, ad.is)
+	if err != nil {
+		return err
+	}
+	return join(o, ad.Kind, st.ID.Int(), d)
+}
+
+// anyMerged tells whether any record was ever merged. Until then no merged keys need be looked up.
+func anyMerged(o *table.Tx) (found bool) {
+	err := o.Scan(table.MergedBucket, []byte{table.MergedInto}, nil, func(_, _ []byte) (bool, error) {
+		found = true
+		return false, nil
+	})
+	return found || err != nil
+}
+
+// join merges a live record with those that share a key with it.
+func join(o *table.Tx, k *record.Kind, id int64, d *record.Doc) error {
+	others, err := withSameKey(o, k, d)
+	if err != nil {
+		return err
+	}
+	into := id
+	for _, other := range others {
+		switch {
+		case other < into:
+			into = other
+		case other > id:
+			if err := mergeInto(o, k, other, id); err != nil {
+				return err
+			}
+		}
+	}
+	if into == id {
+		return nil
+	}
+	return mergeInto(o, k, id, into)
+}
+
+// withSameKey lists the records that share a key with a document, merged ones too, in order of their ids.
+func withSameKey(o *table.Tx, k *record.Kind, d *record.Doc) (all []int64, err error) {
+	add := func(ids []record.ID, failed error) {
+		for _, id := range ids {
+			all = append(all, id.Int())
+		}
+		if err == nil {
+			err = failed
+		}
+	}
+	if ext := d.Text("external_id"); ext != "" {
+		add(allByExternalID(o, k, d.Int("event_id"), ext))
+	}
+	switch k {
+	case record.Ticket:
+		if hash := table.HashOf(d.Value("code_hash")); hash != (table.CodeHash{}) {
+			add(table.TicketsOf(o.View, table.ExactForm, hash[:], d.Int("event_id")))
+		}
+	case record.Membership:
+		add(memberships(o, d.Int("group_id"), d.Int("person")))
+	}
+	if err == nil && anyMerged(o) {
+		add(mergedBy(o, k, d))
+	}
+	slices.Sort(all)
+	return slices.Compact(all), err
+}
+
+// mergedBy lists the merged records that share a key with a document.
+func mergedBy(o *table.Tx, k *record.Kind, d *record.Doc) (ids []record.ID, err error) {
+	for _, key := range duplicateKeys(o, k, d) {
+		some, err := table.IDsUnder(o.View, table.MergedBucket, key, k)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, some...)
+	}
+	return ids, nil
+}
+
+// duplicateKeys are the prefixes of the rows that keep the keys of a merged record.
+func duplicateKeys(o *table.Tx, k *record.Kind, d *record.Doc) (keys [][]byte) {
+	add := func(field string, values ...any) {
+		key := table.LookupPrefix(nil, k, field)
+		for _, v := range values {
+			key = table.AppendValue(key, v)
+		}
+		hash := o.Store.Identity.HashCode(string(key))
+		keys = append(keys, append([]byte{mergedKey, k.Number}, hash[:]...))
+	}
+	if ext := d.Text("external_id"); ext != "" {
+		add("external_id", d.Int("event_id"), ext)
+	}
+	switch {
+	case k == record.Ticket && !d.IsNull("code_hash"):
+		add("code_hash", d.Int("event_id"), d.Text("code_hash"))
+	case k == record.Membership:
+		add("person", d.Int("group_id"), d.Int("person"))
+	}
+	return keys
+}
+
+// allByExternalID finds records by their external_id, those of tickets within an event.
+func allByExternalID(o *table.Tx, k *record.Kind, event int64, ext string) ([]record.ID, error) {
+	ids, err := o.Lookup(k, "external_id", ext)
+	if k.Home != "event_id" {
+		return ids, err
+	}
+	return filterLive(o, k, ids, err, func(st *table.Stored) bool { return st.Home(k) == event })
+}
+
+// memberships lists the memberships of a person in a group.
+func memberships(o *table.Tx, group, person int64) ([]record.ID, error) {
+	ids, err := o.Lookup(record.Membership, "person", person)
+	return filterLive(o, record.Membership, ids, err, func(st *table.Stored) bool { return entry.Member(st.Body, "group_id").Int() == group })
+}
+
+// filterLive keeps the records that are live and for which is returns true.
+func filterLive(o *table.Tx, k *record.Kind, ids []record.ID, err error, is func(*table.Stored) bool) (kept []record.ID, _ error) {
+	for i := 0; err == nil && i < len(ids); i++ {
+		var st *table.Stored
+		if st, err = o.Load(k, ids[i]); err == nil && st != nil && is(st) {
+			kept = append(kept, ids[i])
+		}
+	}
+	return kept, err
+}
+
+// VerifyMerged checks that a row about a merged record leads to a record that is here.
+func VerifyMerged(v *table.View, key, value []byte) error {
+	if len(key) < 2 || len(value) != 0 {
+		return engine.ErrCorrupt
+	}
+	k, ok := record.ByNumber(key[1])
+	size := map[byte]int{mergedKey: 2 + ledger.CodeHashSize + 8, table.MergedInto: 2 + 8 + 8}[key[0]]
+	if !ok || k.ULID || size != len(key) {
+		return engine.ErrCorrupt
+	}
+	id, _ := k.KeyID(key[len(key)-8:]) // its length is right
+	st, err := v.LoadAny(k, id)
+	if err != nil || st == nil {
+		return fmt.Errorf("a row leads to %s %s: %w", k.Name, k.FormatID(id), table.OrNotFound(err))
+	}
+	return nil
+}

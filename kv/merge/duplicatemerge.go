@@ -1,0 +1,313 @@
+package merge
+
+import (
+	"slices"
+
+	"doorward/kv/admission"
+	"doorward/kv/auth"
+	"doorward/kv/entry"
+	"doorward/kv/record"
+	"doorward/kv/rev"
+	"doorward/kv/table"
+	"doorward/kv/ticket"
+	"doorward/kv/value"
+)
+
+// mergeInto deletes a duplicate with a tombstone that names the record which stays. A record that was merged before gets
+// the lower id.
+func mergeInto(o *table.Tx, k *record.Kind, id, into int64) error {
+	st, err := o.LoadAny(k, record.Int(id))
+	if err != nil || st == nil {
+		return err
+	}
+	if st.Deleted {
+		return lowerInto(o, k, id, into)
+	}
+	d, err := st.Decode(k)
+	if err != nil {
+		return err
+	}
+	for _, key := range duplicateKeys(o, k, d) {
+		o.Put(table.MergedBucket, k.AppendID(key, st.ID), nil)
+	}
+	if err := listDuplicate(o, k, st, d, into); err != nil {
+		return err
+	}
+	if err := deleteDuplicate(o, k, st, d, into); err != nil {
+		return err
+	}
+	if k != record.Ticket {
+		return redirectAll(o, k, st.ID)
+	}
+	if err := mergeCode(o, id, into); err != nil {
+		return err
+	}
+	stays, err := survivorOf(o, k, into) // the record may be merged itself
+	if err != nil {
+		return err
+	}
+	for _, h := range entry.HoldingsOf(d) {
+		if err := mergeHolding(o, h, record.Int(stays)); err != nil {
+			return err
+		}
+	}
+	return admission.SettleTicket(o, st.ID)
+}
+
+// listDuplicate lists for staff a record that was merged: its whole body, and the record that stays.
+func listDuplicate(o *table.Tx, k *record.Kind, st *table.Stored, d *record.Doc, into int64) error {
+	t, err := table.LoadTree(o.View, k, st)
+	if err != nil {
+		return err
+	}
+	c := record.Clash{Winner: value.Quote(k.DocID(record.Int(into))), Other: d.Canonical()}
+	return listConflict(o, k, st.ID, c, t.Winner().Node)
+}
+
+// listDifferences lists for staff the values of a merged record that the record which stays does not have.
+func listDifferences(o *table.Tx, k *record.Kind, kept, merged *table.Stored, d *record.Doc) error {
+	stays, err := kept.Decode(k)
+	if err != nil {
+		return err
+	}
+	t, err := table.LoadTree(o.View, k, merged)
+	if err != nil {
+		return err
+	}
+	by := t.Winner().Node
+	for _, name := range d.Differs(stays) {
+		f, known := k.Field(name)
+		if d.IsNull(name) || known && f.Rule() != rev.Pick && f.Rule() != rev.Strict {
+			continue
+		}
+		c := record.Clash{Field: name, Winner: stays.Value(name), Other: d.Value(name)}
+		if err := listConflict(o, k, kept.ID, c, by); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lowerInto writes a lower id into the tombstone of a merged record.
+func lowerInto(o *table.Tx, k *record.Kind, id, into int64) error {
+	kinds := []*record.Kind{k}
+	if k == record.Ticket {
+		kinds = append(kinds, record.TicketCode)
+	}
+	for _, k := range kinds {
+		was, err := intoOf(o.View, k, record.Int(id))
+		if err != nil {
+			return err
+		}
+		if was <= into {
+			continue // 0: the record is not here, or was deleted by hand
+		}
+		st, err := o.LoadAny(k, record.Int(id))
+		if err != nil {
+			return err
+		}
+		if _, err := o.Write(table.Edit{Kind: k, ID: st.ID, Before: st, Into: into}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deleteDuplicate lists the differences between a record and the one that stays, and deletes the record.
+func deleteDuplicate(o *table.Tx, k *record.Kind, st *table.Stored, d *record.Doc, into int64) error {
+	kept, err := o.Load(k, record.Int(into))
+	if err != nil {
+		return err
+	}
+	if kept != nil {
+		if err := listDifferences(o, k, kept, st, d); err != nil {
+			return err
+		}
+	}
+	_, err = o.Write(table.Edit{Kind: k, ID: st.ID, Before: st, Was: d, Into: into})
+	return err
+}
+
+// mergeCode merges the code record of a ticket, if it is here.
+func mergeCode(o *table.Tx, id, into int64) error {
+	st, err := o.Load(record.TicketCode, record.Int(id))
+	if err != nil || st == nil {
+		return err
+	}
+	d, err := st.Decode(record.TicketCode)
+	if err != nil {
+		return err
+	}
+	return deleteDuplicate(o, record.TicketCode, st, d, into)
+}
+
+// mergeHolding moves a holding of a merged ticket to the ticket that stays. There it is an ended holding, unless that ticket
+// has no holding.
+func mergeHolding(o *table.Tx, id, into record.ID) error {
+	for _, k := range [...]*record.Kind{record.HolderName, record.Holder} {
+		st, err := o.Load(k, id)
+		if err != nil {
+			return err
+		}
+		if st == nil {
+			continue // redirect does it on arrival
+		}
+		st, err = entry.Amend(o, auth.Principal{}, k, st, func(d *record.Doc) { d.Set("ticket_id", value.Number(into.Int())) })
+		if err == nil {
+			err = listHolding(o, k, st, into)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return addHolding(o, id, into)
+}
+
+// addHolding adds a holding of a merged ticket to the ticket that stays.
+func addHolding(o *table.Tx, id, into record.ID) error {
+	st, err := o.Load(record.Ticket, into)
+	if err != nil || st == nil {
+		return err
+	}
+	was, err := st.Decode(record.Ticket)
+	if err != nil {
+		return err
+	}
+	if slices.Contains(entry.HoldingsOf(was), id) {
+		return ticket.PlaceHolding(o, id, entry.PresentOf(st.Body) == id)
+	}
+	is, text := was.Clone(), record.Holder.FormatID(id)
+	if is.IsNull("holding") {
+		is.Set("holding", value.Quote(text))
+	} else {
+		is.Set("ended", record.Adding(is.Value("ended"), text))
+	}
+	if _, err := o.Write(table.Edit{Kind: record.Ticket, ID: into, Before: st, Was: was, Is: is}); err != nil {
+		return err
+	}
+	return ticket.PlaceHoldings(o, was, is)
+}
+
+// listHolding lists for staff the values of a merged ticket's holding that the present holding of the ticket which stays does
+// not have.
+func listHolding(o *table.Tx, k *record.Kind, merged *table.Stored, into record.ID) error {
+	ticket, err := o.Load(record.Ticket, into)
+	if err != nil || ticket == nil || entry.PresentOf(ticket.Body) == merged.ID {
+		return err
+	}
+	kept, err := o.Load(k, entry.PresentOf(ticket.Body))
+	if err != nil || kept == nil {
+		return err
+	}
+	d, err := merged.Decode(k)
+	if err != nil {
+		return err
+	}
+	return listDifferences(o, k, kept, merged, d)
+}
+
+// joinPart merges an arrived record of a ticket that was merged, or that other tickets were merged into.
+func joinPart(o *table.Tx, ad *Adoption) error {
+	if !anyMerged(o) {
+		return nil
+	}
+	st, d, err := redirect(o, ad.Kind, ad.next, ad.is)
+	if err != nil {
+		return err
+	}
+	if ad.Kind.OfHolding() {
+		return joinHolding(o, ad, st, record.Int(d.Int("ticket_id")))
+	}
+	into, err := intoOf(o.View, record.Ticket, ad.ID)
+	switch {
+	case err != nil:
+		return err
+	case into != 0:
+		return mergeCode(o, ad.ID.Int(), into)
+	case ad.Before != nil:
+		return nil // it was compared when it first arrived
+	}
+	return eachMerged(o, ad.ID, func(t *table.Stored) error { return compareMergedCode(o, ad, t.ID) })
+}
+
+// joinHolding is joinPart for a record of a holding.
+func joinHolding(o *table.Tx, ad *Adoption, st *table.Stored, ticket record.ID) error {
+	if !value.Equal(ad.is.Value("ticket_id"), value.Number(ticket.Int())) { // its ticket was merged
+		if err := listHolding(o, ad.Kind, st, ticket); err != nil {
+			return err
+		}
+		return addHolding(o, ad.ID, ticket)
+	}
+	if ad.Before != nil {
+		return nil // it was compared when it first arrived
+	}
+	return eachMerged(o, ticket, func(t *table.Stored) error {
+		d, err := lastBody(o, record.Ticket, t)
+		if err != nil || d == nil {
+			return err
+		}
+		other, err := o.Load(ad.Kind, entry.IDOfHolding(d.Value("holding")))
+		if err != nil || other == nil || other.ID == ad.ID {
+			return err
+		}
+		return listHolding(o, ad.Kind, other, ticket)
+	})
+}
+
+// eachMerged calls fn with the tickets that were merged into one.
+func eachMerged(o *table.Tx, ticket record.ID, fn func(*table.Stored) error) error {
+	merged, err := table.Merged(o.View, record.Ticket, ticket)
+	for i := 0; err == nil && i < len(merged); i++ {
+		var st *table.Stored
+		if st, err = o.LoadAny(record.Ticket, merged[i]); err == nil && st != nil {
+			err = fn(st)
+		}
+	}
+	return err
+}
+
+// compareMergedCode lists for staff how the code of a merged ticket differed from the code that stays.
+func compareMergedCode(o *table.Tx, ad *Adoption, id record.ID) error {
+	st, err := o.LoadAny(ad.Kind, id)
+	if err != nil || st == nil || !st.Deleted {
+		return err
+	}
+	d, err := lastBody(o, ad.Kind, st)
+	if err != nil || d == nil {
+		return err
+	}
+	kept, err := o.Load(ad.Kind, ad.ID)
+	if err != nil || kept == nil {
+		return err
+	}
+	return listDifferences(o, ad.Kind, kept, st, d)
+}
+
+// lastBody is the last body of a deleted record, if it is held.
+func lastBody(o *table.Tx, k *record.Kind, st *table.Stored) (*record.Doc, error) {
+	t, err := table.LoadTree(o.View, k, st)
+	if err != nil {
+		return nil, err
+	}
+	for _, rev := range t.Path(st.Revision) {
+		if t.Find(rev).Deleted {
+			continue
+		}
+		kept, err := table.KeptBody(o.View, k, st.ID, rev)
+		if err != nil || kept == nil {
+			return nil, err
+		}
+		return kept.Decode(k)
+	}
+	return nil, nil
+}
+
+// intoOf is the id of the record that a record was merged into; 0 = it was not merged.
+func intoOf(v *table.View, k *record.Kind, id record.ID) (int64, error) {
+	st, err := v.LoadAny(k, id)
+	if err != nil || st == nil || !st.Deleted {
+		return 0, err
+	}
+	t, err := table.LoadTree(v, k, st)
+	return table.MergedIn(&t), err
+}

@@ -1,0 +1,143 @@
+package ticket
+
+import (
+	"github.com/oklog/ulid/v2"
+
+	"doorward/kv/auth"
+	"doorward/kv/entry"
+	"doorward/kv/record"
+	"doorward/kv/scopes"
+	"doorward/kv/table"
+	"doorward/kv/value"
+)
+
+// holder changes the present holding, or begins another one.
+func (u *ticketUpdate) holder(o *table.Tx) error {
+	h, err := entry.LoadHolding(o.View, entry.IDOfHolding(u.is.Value("holding")))
+	if err != nil {
+		return err
+	}
+	parts := &u.in.Parts
+	switch {
+	case h.ID.IsZero() && !parts.NamesHolder():
+		return nil
+	case h.ID.IsZero():
+		return u.begin(o, &h)
+	case u.passesOn(&h):
+		if err := mayPassOn(o, u.is.Int("event_id")); err != nil {
+			return err
+		}
+		return u.begin(o, &h)
+	}
+	return u.edit(o, &h)
+}
+
+// passesOn tells a change that passes the ticket on: of its person to another or to none and, in an import, of both the name and the
+// contact of a holding that is linked with a person.
+func (u *ticketUpdate) passesOn(h *entry.HoldingParts) bool {
+	if h.Holder == nil {
+		return false
+	}
+	person := table.IntOf(h.Holder.Body.Member("person_id"))
+	if person == 0 {
+		return false
+	}
+	if v, given := u.in.Parts.Holder.Value("person_id"); given || !u.in.Imported {
+		return given && table.IntOf(v) != person
+	}
+	changes := func(st *table.Stored, patch *record.Patch, field string) bool {
+		v, given := patch.Value(field)
+		return given && st != nil && !value.Equal(v, st.Body.Member(field))
+	}
+	contact := changes(h.Holder, u.in.Parts.Holder, "email") || changes(h.Holder, u.in.Parts.Holder, "phone")
+	return contact && changes(h.Name, u.in.Parts.Name, "full_name")
+}
+
+// begin begins a holding with the form's values. The present one ends.
+func (u *ticketUpdate) begin(o *table.Tx, before *entry.HoldingParts) error {
+	parts := u.in.Parts
+	for _, patch := range [...]*record.Patch{parts.Name, parts.Holder} {
+		patch.Set("event_id", u.is.Value("event_id"))
+	}
+	next := entry.NewHolding(o.Store, &parts, entry.Moment(o))
+	if !before.ID.IsZero() {
+		u.is.Set("ended", record.Adding(u.is.Value("ended"), record.Holder.FormatID(before.ID)))
+	}
+	u.is.Set("holding", next.Text())
+	return entry.AddHolding(o, u.p, u.id, next)
+}
+
+// edit changes the present holding. Linking it with a person marks both records.
+func (u *ticketUpdate) edit(o *table.Tx, h *entry.HoldingParts) error {
+	parts, renamed := u.in.Parts, false
+	if v, given := parts.Holder.Value("person_id"); given && h.Holder != nil && table.IntOf(h.Holder.Body.Member("person_id")) == 0 && table.IntOf(v) != 0 {
+		link := value.Quote(ulid.ULID(table.NewFactID(o.Now).ULID()).String())
+		parts.Name.Set("link", link)
+		parts.Holder.Set("link", link)
+	}
+	for _, part := range [...]struct {
+		st    *table.Stored
+		patch *record.Patch
+	}{{h.Name, parts.Name}, {h.Holder, parts.Holder}} {
+		if part.st == nil {
+			if !part.patch.Empty() {
+				part.patch.Set("ticket_id", value.Number(u.id.Int()))
+			}
+			if err := supplyPart(o, u.p, h.ID, u.is, part.patch); err != nil {
+				return err
+			}
+			continue
+		}
+		next, err := entry.Amend(o, u.p, part.patch.Kind, part.st, func(d *record.Doc) { d.Apply(part.patch) })
+		if err != nil {
+			return err
+		}
+		renamed = renamed || next != part.st
+	}
+	if !renamed && h.Name != nil {
+		return nil
+	}
+	return WriteLabel(o, h.ID, u.p.Key())
+}
+
+// mayPassOn returns a *Forbidden at a laptop of an event.
+func mayPassOn(o *table.Tx, event int64) error {
+	if u := o.Store.Identity.Upstream(); o.Store.Identity.IsLeaf() && u.IsGuestIn(scopes.Scope{Sort: scopes.Event, ID: event}) {
+		return ErrPassedOn
+	}
+	return nil
+}
+
+// ErrPassedOn is the refusal of a passing on at a laptop of an event.
+var ErrPassedOn = table.Refused("a laptop of an event passes no ticket on to another person: that is done at the centre, or at a laptop of the church")
+
+// supplyPart is supply for a record of a holding.
+func supplyPart(o *table.Tx, p auth.Principal, id record.ID, ticket *record.Doc, patch *record.Patch) error {
+	says := patch.Project(patch.Kind, nil)
+	for _, name := range [...]string{"event_id", "ticket_id", "link"} {
+		says.Drop(name)
+	}
+	if says.Empty() {
+		return nil
+	}
+	return supply(o, p, id, ticket, patch)
+}
+
+// moveEnded moves the ended holdings of a ticket to its new event.
+func moveEnded(o *table.Tx, p auth.Principal, ticket *record.Doc) error {
+	for v := range value.Elements(ticket.Value("ended")) {
+		for _, k := range entry.HoldingKinds {
+			st, err := o.Load(k, entry.IDOfHolding(v))
+			if err != nil {
+				return err
+			}
+			if st == nil {
+				continue
+			}
+			if _, err := entry.Amend(o, p, k, st, func(d *record.Doc) { d.Set("event_id", ticket.Value("event_id")) }); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
