@@ -137,7 +137,7 @@ func (f *feed) read() (pending int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	f.epoch = strings.TrimPrefix(f.server.config.Store.Tables.Epochs.SeqText(0), "0")
+	f.readEpoch() // another one may have begun since
 	ask := docs.Feed{Since: f.since, Descending: f.descending, IDs: f.ids, Bodies: f.docs || f.selector != nil}
 	for f.limit > 0 {
 		ask.Limit = min(pageOfChanges, f.limit)
@@ -337,8 +337,12 @@ func readFeed(c *call) (*feed, error) {
 	if err := f.filter(q); err != nil {
 		return nil, err
 	}
+	f.readEpoch()
 	return f, f.start(q)
 }
+
+// readEpoch reads the epoch of the sequences that follow.
+func (f *feed) readEpoch() { f.epoch = "-" + f.server.config.Store.Tables.Epochs.Present() }
 
 // waits reads how long a feed waits for a change.
 func (f *feed) waits(q *query) {

@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"doorward/kv/auth"
+	"doorward/kv/kvtest"
 	"doorward/kv/merge"
+	"doorward/sync"
 	"doorward/sync/peertest"
 )
 
@@ -259,4 +262,43 @@ func TestAFeedEndsWithWhatItIsOf(t *testing.T) {
 	if rest, err := io.ReadAll(feed); err != nil || !strings.HasPrefix(string(rest), `{"last_seq":`) {
 		t.Errorf("the feed of a database that goes = %s, %v", rest, err)
 	}
+}
+
+// TestAFeedThatEndsBeforeItsFirstReadTellsAWholeSequence: a sequence without its epoch would make the client start over.
+func TestAFeedThatEndsBeforeItsFirstReadTellsAWholeSequence(t *testing.T) {
+	t.Parallel()
+	store := kvtest.Open(t)
+	server, err := sync.New(sync.Config{Store: store, Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	for _, kind := range []string{"longpoll", "continuous"} {
+		if err := store.Docs.CreateDatabase(auth.Operator(), "notes"); err != nil {
+			t.Fatal(err)
+		}
+		begun := &onFlush{httptest.NewRecorder(), func() {
+			if err := store.Docs.DeleteDatabase(auth.Operator(), "notes"); err != nil {
+				t.Error(err)
+			}
+		}}
+		server.Control().ServeHTTP(begun, httptest.NewRequest("GET", "/sync/notes/_changes?since=now&feed="+kind, nil))
+		if got := peertest.Replaced(begun.Body.String()); !strings.Contains(got, `"last_seq":"0-E"`) {
+			t.Errorf("a feed that ends at once, %s = %s", kind, got)
+		}
+	}
+}
+
+// onFlush calls do when the answer has begun.
+type onFlush struct {
+	*httptest.ResponseRecorder
+	do func()
+}
+
+func (w *onFlush) FlushError() error {
+	if w.do != nil {
+		w.do()
+		w.do = nil
+	}
+	return nil
 }
