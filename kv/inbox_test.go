@@ -204,7 +204,7 @@ func TestApplyWhatIsNew(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{"0500": "ok", "0501": "not found", "0007": "conflict"}
+	want := map[string]string{"person:0000000000000500": "ok", "person:0000000000000501": "not found", "holder:0000000000000007": "conflict"}
 	for _, r := range matters(t, s, auth.Operator(), record.Refusal) {
 		for id, want := range want {
 			if !strings.Contains(string(r.JSON), id) {
