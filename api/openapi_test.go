@@ -158,7 +158,7 @@ func TestMetrics(t *testing.T) {
 	w.ticket(w.event, "A1", "")
 	w.checkIn(w.event, "A1")
 	w.do("GET", personPath(w.person), "")
-	w.do("GET", "/v1/people/12345/", "")
+	w.do("GET", "/v1/people/123456789012345/", "")
 	w.do("BREW", "/nowhere/"+w.auth[1], "")
 	page := w.do("GET", "/metrics", "").body
 	for _, line := range []string{
@@ -170,7 +170,7 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("/metrics lacks %s", line)
 		}
 	}
-	if strings.Contains(page, w.auth[1]) || strings.Contains(page, "12345") {
+	if strings.Contains(page, w.auth[1]) || strings.Contains(page, "123456789012345") {
 		t.Error("/metrics holds what a client sent")
 	}
 	bare := serve(t, w.server.Metrics())
