@@ -23,12 +23,16 @@ func (s *Server) answer(do func(*exchange, *http.Request) error) http.Handler {
 		s.metrics.inFlight.Inc()
 		x := s.traces.begin(s, w, r)
 		defer func() {
-			if v := recover(); v != nil {
+			v := recover()
+			if v != nil && v != http.ErrAbortHandler {
 				recovered(x, v)
 			}
 			s.metrics.observe(x)
 			s.metrics.inFlight.Dec()
 			s.traces.end(x)
+			if v == http.ErrAbortHandler {
+				panic(v) // net/http cuts the connection
+			}
 		}()
 		if err := do(x, r); err != nil {
 			x.fail(err)
@@ -39,9 +43,6 @@ func (s *Server) answer(do func(*exchange, *http.Request) error) http.Handler {
 
 // recovered answers for a handler that panicked.
 func recovered(x *exchange, v any) {
-	if v == http.ErrAbortHandler {
-		panic(v)
-	}
 	x.owner = false // a stack is for the log: an operator cannot mend this
 	x.fail(fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
 }

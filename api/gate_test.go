@@ -107,6 +107,22 @@ func TestRequestPanicIsAnInternalErrorLoggedOnce(t *testing.T) {
 	}
 }
 
+// TestAnAnswerThatIsCutIsCounted: a sister room cuts the connection where an answer breaks off.
+func TestAnAnswerThatIsCutIsCounted(t *testing.T) {
+	s := newSite(t)
+	srv := serve(t, s.server.Wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })))
+	if resp, err := http.Get(srv + "/sync/"); err == nil { //nolint:noctx // it ends at once
+		_ = resp.Body.Close()
+		t.Error("the connection is not cut")
+	}
+	page := s.do("GET", "/metrics", "").body
+	for _, line := range []string{"http_requests_in_flight 1\n", `http_requests_total{method="GET",route="unmatched"`} {
+		if !strings.Contains(page, line) {
+			t.Errorf("/metrics lacks %s", line)
+		}
+	}
+}
+
 // TestRequestWrapLeavesTheCallerToTheSister tells a handler behind Wrap who asks, and slows whoever guesses.
 func TestRequestWrapLeavesTheCallerToTheSister(t *testing.T) {
 	s := newSite(t, func(c *api.Config) { c.AuthFailures, c.CORSOrigins = 3, []string{"https://page.example"} })

@@ -3,12 +3,16 @@ package api_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
+	"doorward/kv"
+	"doorward/kv/kvtest"
 	"doorward/kv/record"
 )
 
 func TestReadsAreListed(t *testing.T) {
-	w := newWorld(t)
+	clock := kvtest.NewClock(time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)) // no minute ends between two reads
+	w := settle(newSiteOver(t, kvtest.OpenConfig(t, kv.Config{Clock: clock.Now})))
 	id := w.create(record.Person, `{"full_name":"Ana Souza","church_id":1}`)
 	w.status(w.do("GET", fmt.Sprintf("/v1/people/%d/", id), ""), 200)
 	w.status(w.do("GET", "/v1/people/?limit=1", ""), 200)

@@ -40,17 +40,17 @@ func doubledIfSmall(g *gray) *gray {
 	return g.doubled()
 }
 
-// climb looks at a picture in one way after the other until something is read or time is up.
+// climb looks at a picture in one way after the other until something is read or time is up. The first way always has its turn.
 func climb(g *gray, patience time.Duration) []Code {
 	end := time.Now().Add(patience)
 	bars := map[Code]int{}
-	for _, r := range ladder {
+	for step, r := range ladder {
 		view := r.view(g)
 		if view == nil || min(view.w, view.h) < minModules {
 			continue
 		}
 		for _, binarize := range binarizers {
-			if time.Now().After(end) {
+			if step > 0 && time.Now().After(end) {
 				return nil
 			}
 			if found := attempt(func() []Code { return readQR(binarize(view)) }); len(found) > 0 {

@@ -221,12 +221,12 @@ func count(t testing.TB, s *kv.Store, k *record.Kind) int {
 }
 
 func TestImportThatIsStoppedIsCompletedByTheNext(t *testing.T) {
-	const n = 12_000
+	const n = 40_000
 	file, _ := broken(n)
 	s := congregation(t)
 	ctx, stop := context.WithCancel(context.Background())
 	rep, err := load.Import(ctx, s, auth.Operator(), load.Source{Reader: strings.NewReader(file), Kind: "ticket"}, func(done, _ int64) {
-		if done > n/4 {
+		if done > n/10 {
 			stop()
 		}
 	})
