@@ -212,8 +212,12 @@ func (db *DB) Writable() error {
 	if err := db.stopErr(); err != nil {
 		return err
 	}
-	if err := db.stands(); err != nil {
-		return err
+	if db.stands() != nil {
+		db.change.Lock() // a rewriting may have given the next file its name just then: it waits for another look
+		defer db.change.Unlock()
+		if err := db.stands(); err != nil {
+			return err
+		}
 	}
 	return db.room.Check(disk.Checkins)
 }

@@ -1,6 +1,7 @@
 package proof_test
 
 import (
+	"os"
 	"testing"
 
 	"doorward/kv/kvtest/proof"
@@ -59,6 +60,7 @@ func TestASampleHasOneCaseInItsShare(t *testing.T) {
 
 // TestASeedThatIsGivenIsDrawnFrom, and without one each call draws another.
 func TestASeedThatIsGivenIsDrawnFrom(t *testing.T) {
+	unset(t, proof.SeedVariable)
 	if a, b := proof.Seed(t), proof.Seed(t); a == b {
 		t.Errorf("seeds %d and %d are the same", a, b)
 	}
@@ -70,6 +72,7 @@ func TestASeedThatIsGivenIsDrawnFrom(t *testing.T) {
 
 // TestATestOfProofsIsLeftToThem: Only skips in make test and nowhere else.
 func TestATestOfProofsIsLeftToThem(t *testing.T) {
+	unset(t, proof.TortureVariable)
 	for set, want := range map[string]bool{"": true, "1": false} {
 		t.Run(proof.Variable+"="+set, func(t *testing.T) {
 			t.Setenv(proof.Variable, set)
@@ -82,5 +85,14 @@ func TestATestOfProofsIsLeftToThem(t *testing.T) {
 				t.Errorf("skipped = %t, want %t", skipped, want)
 			}
 		})
+	}
+}
+
+// unset takes a variable out of the environment until the test ends.
+func unset(t *testing.T, name string) {
+	t.Helper()
+	t.Setenv(name, "")
+	if err := os.Unsetenv(name); err != nil {
+		t.Fatal(err)
 	}
 }
