@@ -52,11 +52,7 @@ func TestACopyEndsThoughACommitWaitsForIt(t *testing.T) {
 // opened opens a new file with one bucket.
 func opened(t *testing.T) *DB {
 	t.Helper()
-	db, err := Open(Config{Path: filepath.Join(t.TempDir(), "a.db"), Schema: &Schema{1: {Name: "one"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	db.Start(Hooks{})
+	db := startedAt(t, Config{Path: filepath.Join(t.TempDir(), "a.db"), Schema: &Schema{1: {Name: "one"}}})
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)

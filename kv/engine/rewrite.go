@@ -218,19 +218,15 @@ func (r *rewriting) takeOver(old *file, next *bbolt.DB) error {
 	if err := r.stopErr(); err != nil {
 		return err
 	}
-	tx, err := old.Begin(false)
+	carried, err := r.carryLast(old, next)
 	if err != nil {
-		return err
-	}
-	err = r.schema.carryOver(tx, next, r.folding.touched)
-	if err = errors.Join(err, tx.Rollback()); err != nil {
 		return err
 	}
 	folder, itself, err := r.placeOf(old)
 	if err != nil {
 		return err
 	}
-	if err := r.rename(next, itself); err != nil {
+	if err := r.rename(next, itself, carried); err != nil {
 		return errors.Join(err, folder.Close())
 	}
 	next.AllocSize = old.AllocSize
@@ -240,10 +236,29 @@ func (r *rewriting) takeOver(old *file, next *bbolt.DB) error {
 	return err
 }
 
-// rename gives the next file its name, and has readers and the writer use it. Both files show the same rows now.
-func (r *rewriting) rename(next *bbolt.DB, itself os.FileInfo) error {
+// carryLast carries over what is left, and returns the mark that the next file has now.
+func (r *rewriting) carryLast(old *file, next *bbolt.DB) (carried mark, err error) {
+	tx, err := old.Begin(false)
+	if err != nil {
+		return carried, err
+	}
+	defer func() { err = errors.Join(err, tx.Rollback()) }()
+	if carried, err = readMark(tx); err != nil {
+		return carried, err
+	}
+	return carried, r.schema.carryOver(tx, next, r.folding.touched)
+}
+
+// rename gives the next file its name, and has readers and the writer use it. Both files show the same rows now. The first write since the store
+// was opened may have begun a log since the mark was carried over: a file that does not name it would lose what was answered from it.
+func (r *rewriting) rename(next *bbolt.DB, itself os.FileInfo, carried mark) error {
 	r.change.Lock()
 	defer r.change.Unlock()
+	if now := r.state.Load().mark; now != carried {
+		if err := next.Update(now.put); err != nil {
+			return err
+		}
+	}
 	crash.At(crash.BeforeCompacted)
 	if err := os.Rename(r.rewritten(), r.path); err != nil {
 		return err
