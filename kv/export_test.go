@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
+	"unsafe"
 
 	"go.etcd.io/bbolt"
 
@@ -156,9 +157,10 @@ func DuplicateTicket(s *Store, form *record.Patch) (id record.ID, err error) {
 
 // boltOf is the file as bbolt has it, with all that was committed folded into it.
 func boltOf(s *Store) *bbolt.DB {
-	_ = s.Tables.Engine.Fold() // a store that has stopped has what it has
-	state := reflect.ValueOf(s.Tables.Engine).Elem().FieldByName("state").FieldByName("v").UnsafePointer()
-	return **(***bbolt.DB)(state) // the first field of engine's state is its file, and the file's is this
+	_ = s.Tables.Engine.Fold()                                                          // a store that has stopped has what it has
+	at := reflect.ValueOf(s.Tables.Engine).Elem().FieldByName("state").FieldByName("v") // of an atomic pointer
+	state := atomic.LoadPointer((*unsafe.Pointer)(at.Addr().UnsafePointer()))           // the writer may be storing the next one
+	return **(***bbolt.DB)(state)                                                       // the first field of engine's state is its file, and the file's is this
 }
 
 // BreakFile closes the file under bbolt and the log's: reads go on from the map, the next commit fails.

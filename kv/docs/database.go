@@ -124,10 +124,11 @@ func (db *Database) judge() (p auth.Principal, err error) {
 
 // viewAs reads the database in one View, if may allows it to the principal as its key is now.
 func viewAs(db *Database, may func(documents, auth.Principal) error, fn func(*table.View, documents) error) (p auth.Principal, err error) {
-	if p, err = db.store.standing(db.principal); err != nil {
-		return p, err
-	}
-	return p, db.store.tables.View(func(v *table.View) error {
+	err = db.store.tables.View(func(v *table.View) (err error) {
+		// Once the View is taken: what was written after the key had ended is not for it.
+		if p, err = db.store.standing(db.principal); err != nil {
+			return err
+		}
 		docs, err := openDocuments(v, db.name)
 		if err == nil {
 			err = may(docs, p)
@@ -137,6 +138,7 @@ func viewAs(db *Database, may func(documents, auth.Principal) error, fn func(*ta
 		}
 		return fn(v, docs)
 	})
+	return p, err
 }
 
 // MayRead returns nil if the principal may read the documents, not only write some of them.

@@ -122,13 +122,13 @@ func (ds *Set) DeleteDatabase(p auth.Principal, name string) error {
 
 // Databases lists the databases that p may read, in order of their names.
 func (ds *Set) Databases(p auth.Principal) (all []DatabaseInfo, err error) {
-	if p, err = ds.standing(p); err != nil {
-		return nil, err
-	}
-	if err := p.Check("sync", "GET"); err != nil {
-		return nil, err
-	}
 	err = ds.tables.View(func(v *table.View) error {
+		if p, err = ds.standing(p); err != nil {
+			return err
+		}
+		if err := p.Check("sync", "GET"); err != nil {
+			return err
+		}
 		if all, err = scopesOf(v, p); err != nil {
 			return err
 		}
