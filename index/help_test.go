@@ -23,7 +23,7 @@ import (
 )
 
 // patience is how long a test waits for an index that must get on.
-const patience = 30 * time.Second
+const patience = 3 * time.Minute
 
 // opened opens an index over a store, as it is beside it.
 func opened(t testing.TB, s *kv.Store, c index.Config) *index.Index {

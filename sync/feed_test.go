@@ -221,7 +221,7 @@ func TestAContinuousFeed(t *testing.T) {
 	t.Parallel()
 	s := peertest.NewSite(t)
 	s.Put("a", `{}`)
-	feed := openFeed(s, t.Context(), "?feed=continuous&limit=2&heartbeat=1000")
+	feed := openFeed(s, t.Context(), "?feed=continuous&limit=2&heartbeat=60000")
 	if got := nextLine(t, feed); got != `{"seq":"1-E","id":"a","changes":[{"rev":"1-R"}]}` {
 		t.Errorf("the first change = %s", got)
 	}

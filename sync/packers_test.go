@@ -13,6 +13,8 @@ func TestAnAnswerTakesNoNewRoomToBePacked(t *testing.T) {
 	if proof.Raced {
 		t.Skip("under the race detector a pool loses some of what it is given")
 	}
+	procs := runtime.GOMAXPROCS(1) // each of them keeps packers of its own
+	t.Cleanup(func() { runtime.GOMAXPROCS(procs) })
 	s := peertest.NewSite(t)
 	s.Put("a", `{"n":1}`)
 	for _, packing := range []struct{ path, name string }{{"/notes/_changes", "gzip"}, {"/notes/_feed", "zstd"}} {

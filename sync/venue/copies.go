@@ -94,7 +94,8 @@ func (x *copies) job(c copyJob) (replicate.Job, error) {
 		j.On.Refused, j.On.Skip = x.takeBack(own, theirs), x.received(c.name)
 	} else {
 		j.On.Gave = x.received(c.name)
-		j.On.Left = func(ctx context.Context, ids []string) error { return x.left(ctx, c.name, ids) }
+		behind := lag{x.config.Store, x.upstream} // the handshake writes into x.upstream meanwhile
+		j.On.Left = func(ctx context.Context, ids []string) error { return x.left(ctx, behind, c.name, ids) }
 	}
 	j.On.Progress = func(out replicate.Outcome) {
 		count(out)
@@ -190,13 +191,13 @@ func (x *copies) renew(ctx context.Context, measures bool) error {
 
 // left removes documents from the file that have left a database of the centre. It waits until changes made here are pushed: the centre keeps
 // them for staff.
-func (x *copies) left(ctx context.Context, name string, ids []string) error {
+func (x *copies) left(ctx context.Context, behind lag, name string, ids []string) error {
 	ids, err := x.leaving(ids)
 	if err != nil {
 		return err
 	}
 	for {
-		upto, err := lag{x.config.Store, x.upstream}.acknowledged(name)
+		upto, err := behind.acknowledged(name)
 		if err != nil {
 			return err
 		}
@@ -238,6 +239,9 @@ func (x *copies) listen(ctx context.Context, mark string) {
 		var refused *dial.Refusal
 		switch {
 		case errors.As(asked, &refused) && !dial.Transient(asked):
+			if refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden {
+				signal(x.rekeyed) // the handshake tells why
+			}
 			return
 		case asked != nil:
 			err = dial.Rest(ctx, longestPause)

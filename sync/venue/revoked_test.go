@@ -43,11 +43,11 @@ func TestARevokedLaptopCallsLessAndLessOften(t *testing.T) {
 		t.Errorf("a check-in on a revoked laptop = %q, %v, want it admitted", d.Outcome, err)
 	}
 	began, before := time.Now(), w.hellos.Load()
-	for w.hellos.Load() < before+3 {
+	for w.hellos.Load() < before+4 {
 		time.Sleep(10 * time.Millisecond)
 	}
-	if took := time.Since(began); took < 2*time.Second {
-		t.Errorf("it has called three times within %v", took)
+	if took := time.Since(began); took < 2*time.Second { // pauses of half a second at most, which do not grow, take no longer
+		t.Errorf("it has called four times within %v", took)
 	}
 }
 
