@@ -26,6 +26,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	cdplog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
@@ -212,9 +213,15 @@ func browse(t *testing.T, flags ...chromedp.ExecAllocatorOption) *phone {
 	p := &phone{TB: t, ctx: ctx}
 	t.Cleanup(p.clean)
 	chromedp.ListenTarget(ctx, p.notice)
-	p.do(network.Enable(), cdplog.Enable(), runtime.Enable(), emulation.SetDeviceMetricsOverride(360, 740, 2, true), emulation.SetFocusEmulationEnabled(true))
+	p.do(slowly, network.Enable(), cdplog.Enable(), runtime.Enable(), emulation.SetDeviceMetricsOverride(360, 740, 2, true), emulation.SetFocusEmulationEnabled(true))
 	return p
 }
+
+// slowly has results stay for eight seconds where a test sets no other time: a busy browser may take longer than the usual two to press a button.
+var slowly = chromedp.ActionFunc(func(ctx context.Context) error {
+	_, err := page.AddScriptToEvaluateOnNewDocument(`try { localStorage.time ??= '8' } catch {}`).Do(ctx) // a blank page has no storage
+	return err
+})
 
 // notice keeps what the browser complains of, and which hosts it asks.
 func (p *phone) notice(event any) {

@@ -67,8 +67,10 @@ function focusCode() {
   else if (typed || !byFinger()) $('code').focus({preventScroll: true});
 }
 
-// replace gives a list new rows, and the focus back to the button that had it, or to the next code where that is gone.
+// replace gives a list new rows, and the focus back to the button that had it, or to the next code where that is gone. Rows that are the same stay:
+// a button that goes while a finger is on it is not pressed.
 function replace(list, rows) {
+  if (rows.length === list.children.length && rows.every((row, i) => row.isEqualNode(list.children[i]))) return;
   const held = list.contains(document.activeElement) ? document.activeElement.dataset.about : null;
   list.replaceChildren(...rows);
   if (held === null) return;

@@ -2,8 +2,10 @@ package announce
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"testing"
 	"time"
 
@@ -13,16 +15,17 @@ import (
 
 // TestAPhoneFindsTheMachineByName asks as a phone does, on this machine alone, and finds nothing when the announcement has ended.
 func TestAPhoneFindsTheMachineByName(t *testing.T) {
-	end := Start(Config{Name: "porta-do-teste.local", Loopback: true, Logger: slog.New(slog.DiscardHandler)})
-	if got := find(t, "porta-do-teste.local", 20*time.Second); got != "127.0.0.1" {
-		t.Errorf("porta-do-teste.local = %q, want 127.0.0.1", got)
+	name := fmt.Sprintf("porta-do-teste-%d.local", os.Getpid()) // another run of this test may announce at the same time
+	end := Start(Config{Name: name, Loopback: true, Logger: slog.New(slog.DiscardHandler)})
+	if got := find(t, name, 20*time.Second); got != "127.0.0.1" {
+		t.Errorf("%s = %q, want 127.0.0.1", name, got)
 	}
 	if got := find(t, "another.local", time.Second); got != "" {
 		t.Errorf("another.local = %q, want nothing", got)
 	}
 	end()
-	if got := find(t, "porta-do-teste.local", time.Second); got != "" {
-		t.Errorf("after the end porta-do-teste.local = %q, want nothing", got)
+	if got := find(t, name, time.Second); got != "" {
+		t.Errorf("after the end %s = %q, want nothing", name, got)
 	}
 }
 
