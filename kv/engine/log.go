@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -70,6 +71,9 @@ func (j *journal) takeUp(tail wal.Tail) error {
 	} else if moved {
 		j.log.Warn("there was a log that is not this file's: it is set aside and not read", slog.String("folder", to))
 	}
+	if err := j.confirm(m); err != nil {
+		return err
+	}
 	if m.log.IsZero() {
 		return wal.RemoveEnded(dir)
 	}
@@ -79,6 +83,26 @@ func (j *journal) takeUp(tail wal.Tail) error {
 	log, err := wal.Resume(dir, m.log, m.Sequence, tail)
 	if err == nil {
 		j.wal.Store(log)
+	}
+	return err
+}
+
+// confirm has the disk hold the mark and the file's name as they were read. A process that has failed or was killed may have left them in memory alone,
+// and by the mark segments of the log are used again or removed.
+func (j *journal) confirm(m mark) error {
+	if _, err := os.Lstat(logDir(j.path)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := disk.SyncDir(filepath.Dir(j.path)); err != nil {
+		return err
+	}
+	file := j.state.Load().file
+	if m.log.IsZero() {
+		return file.Sync()
+	}
+	err := file.Update(m.put) // another head: pages whose sync has failed count as written
+	if isNoRoom(err) {
+		return file.Sync()
 	}
 	return err
 }
