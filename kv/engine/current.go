@@ -36,6 +36,7 @@ type current struct {
 	copied  atomic.Bool // the file is being rewritten: what is deleted now may be in the next file
 	turn    disk.Turn
 	metrics *metrics
+	woken   func() // has whoever waits for a fold look again
 }
 
 type stopCause struct{ err error }
@@ -45,6 +46,7 @@ func (c *current) stop(err error) error {
 	cause := fmt.Errorf("%w: %w", ErrStopped, err)
 	c.stopped.Store(&stopCause{cause})
 	c.metrics.writable.Set(0)
+	go c.woken() // the caller may hold change
 	c.log.Error("the store has stopped taking writes", slog.Any("cause", err))
 	return cause
 }

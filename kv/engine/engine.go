@@ -58,6 +58,12 @@ func newDB(c Config) *DB {
 	db.folding = newFolding(now, db.journal, q)
 	db.rewriting = newRewriting(now, db.journal, db.folding)
 	db.writer = &writer{current: now, journal: db.journal, folding: db.folding, queue: q}
+	now.woken = func() {
+		q.stop()
+		now.change.Lock()
+		defer now.change.Unlock()
+		db.folding.done.Broadcast()
+	}
 	db.caches.New = func() any { return new(cache) }
 	return db
 }
@@ -218,6 +224,9 @@ func (db *DB) Writable() error {
 		if err := db.stands(); err != nil {
 			return err
 		}
+	}
+	if err := db.folding.refuses(); err != nil {
+		return err
 	}
 	return db.room.Check(disk.Checkins)
 }

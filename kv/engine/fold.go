@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -51,6 +52,7 @@ type folding struct {
 	done  *sync.Cond // a fold has ended
 	since time.Time  // of the first row that is not folded
 	wrong error      // what the last fold has failed with
+	again time.Time  // when a fold that has failed is tried again
 }
 
 func newFolding(c *current, j *journal, q *queue) *folding {
@@ -99,7 +101,7 @@ func (f *folding) due() time.Duration {
 	case s.rows() == 0 || f.stopErr() != nil:
 		return time.Hour
 	case f.wrong != nil:
-		return foldRetry
+		return time.Until(f.again)
 	case s.active().bytes >= foldBytes:
 		return 0
 	case age < foldAfter:
@@ -146,6 +148,7 @@ func (f *folding) foldTable() error {
 	defer f.change.Unlock()
 	defer f.done.Broadcast()
 	if f.wrong = err; err != nil {
+		f.again = time.Now().Add(foldRetry)
 		err = fmt.Errorf("fold the log into the file: %w", err)
 		if !isNoRoom(err) {
 			_ = f.stop(err) // this error says why
@@ -197,6 +200,16 @@ func (f *folding) roomy() {
 }
 
 func (f *folding) tooMuch() bool { return f.state.Load().bytes() >= doorBytes }
+
+// refuses is overfull for whoever does not hold change, and mostly waits for nobody.
+func (f *folding) refuses() error {
+	if !f.tooMuch() {
+		return nil
+	}
+	f.change.Lock()
+	defer f.change.Unlock()
+	return f.overfull()
+}
 
 // overfull is a *disk.Full while too much lies above the file and the disk has no room to fold it. Folds go on being tried.
 func (f *folding) overfull() error {
@@ -276,10 +289,15 @@ func (v *View) writeRow(b Bucket, it *item) error {
 	return v.in(b).Put(it.name(), it.sealed())
 }
 
-// isNoRoom tells an error of a write that found no room on the disk. What an error of a sync leaves is not known.
+// isNoRoom tells an error of a write that found no room on the disk, or none within a quota. What an error of a sync leaves is not known. Before bbolt
+// writes it makes the file larger; its error of that is a text alone.
 func isNoRoom(err error) bool {
 	var path *fs.PathError
-	return errors.As(err, &path) && (path.Op == "write" || path.Op == "truncate") && errors.Is(err, syscall.ENOSPC)
+	if errors.As(err, &path) {
+		return (path.Op == "write" || path.Op == "truncate") && (errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT))
+	}
+	return err != nil && strings.Contains(err.Error(), "file resize error: ") &&
+		(strings.Contains(err.Error(), syscall.ENOSPC.Error()) || strings.Contains(err.Error(), syscall.EDQUOT.Error()))
 }
 
 // reserved is how much room on the disk the fold of a state may take: a page for each row, but no more pages than the file has, and the rows

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"doorward/kv/disk"
 	"doorward/kv/engine"
@@ -69,9 +70,16 @@ func TestAFoldWithoutRoomRefusesChanges(t *testing.T) {
 	if !errors.Is(err, disk.ErrFull) || errors.Is(err, engine.ErrStopped) {
 		t.Fatalf("after %d changes that the file has no room for: %v", n, err)
 	}
+	if err := s.Writable(); !errors.Is(err, disk.ErrFull) {
+		t.Errorf("changes are refused, and the engine says %v", err)
+	}
 	s.holds()
 	mount(t, dir, 128<<20, syscall.MS_REMOUNT)
-	s.must(s.Fold())
+	for late := time.Now().Add(20 * time.Second); s.Figures().Rows > 0; time.Sleep(10 * time.Millisecond) { // the fold is tried again
+		if time.Now().After(late) {
+			t.Fatalf("there is room, and %d rows are not folded", s.Figures().Rows)
+		}
+	}
 	s.must(put())
 	s.rows[fmt.Sprintf("l%04d", n)] = value
 	s.holds()

@@ -50,6 +50,7 @@ type queue struct {
 	others   []*job
 	lastDoor time.Time
 	closed   bool
+	stopped  bool // writing has ended for good: each job gets its error, those that were held too
 	held     bool // others wait until the file has taken in more of the log
 }
 
@@ -99,7 +100,7 @@ func (q *queue) take(others bool) *job {
 		q.lastDoor = time.Now()
 		return j
 	}
-	if others && (!q.held || q.closed) {
+	if others && (!q.held || q.closed || q.stopped) {
 		return shift(&q.others)
 	}
 	return nil
@@ -159,6 +160,13 @@ func (q *queue) hold(held bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.held = held
+	q.arrived.Broadcast()
+}
+
+func (q *queue) stop() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.stopped = true
 	q.arrived.Broadcast()
 }
 

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"go.etcd.io/bbolt"
 
@@ -20,9 +21,10 @@ import (
 const rewriteName = "compact.db"
 
 const (
-	rewriteTx     = 4 << 20 // how many bytes of rows one transaction copies: small, because a door waits for the same disk
-	rewriteFew    = 1000    // rows that are carried over while writers wait
-	rewriteRounds = 10      // how often it is tried to get down to so few
+	rewriteTx     = 4 << 20              // how many bytes of rows one transaction copies: small, because a door waits for the same disk
+	rewriteFew    = 1000                 // rows that are carried over while writers wait
+	rewriteRounds = 10                   // how often it is tried to get down to so few
+	closePause    = 5 * time.Millisecond // between two looks whether the old file still has readers
 )
 
 // rewriting is the side that writes the file again. One is under way at a time.
@@ -55,6 +57,9 @@ func (db *DB) Rewrite(ctx context.Context, first func(*Tx)) error {
 	r := db.rewriting
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.closing.Err() != nil {
+		return ErrStopped // the log's files may be another opening's by now
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(r.closing, cancel)()
@@ -68,6 +73,9 @@ func (db *DB) Rewrite(ctx context.Context, first func(*Tx)) error {
 	old := r.state.Load().file
 	err := r.rewrite(ctx, old, first)
 	if r.state.Load().file != old {
+		for old.Stats().OpenTxN > 0 { // bbolt's Close keeps readers that want to end from it while it waits for another, such as a backup
+			time.Sleep(closePause)
+		}
 		err = errors.Join(err, old.Close()) // which waits for its readers
 	}
 	return err

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"go.etcd.io/bbolt"
 )
@@ -78,4 +79,66 @@ func startedAt(t *testing.T, c Config) *DB {
 	}
 	db.Start(Hooks{})
 	return db
+}
+
+// TestViewsEndWhileTheFileBeforeIsRead: after a rewriting a long View, such as a backup's, may stay on the old file, and keeps no other from its end.
+func TestViewsEndWhileTheFileBeforeIsRead(t *testing.T) {
+	db := opened(t)
+	long, begun := make(chan struct{}), make(chan struct{}, 2)
+	short, ended := make(chan struct{}), make(chan struct{})
+	view := func(until chan struct{}) {
+		_ = db.View(func(*View) error {
+			begun <- struct{}{}
+			<-until
+			return nil
+		})
+	}
+	go view(long)
+	go func() {
+		defer close(ended)
+		view(short)
+	}()
+	<-begun
+	<-begun
+	old, rewritten := db.state.Load().file, make(chan error)
+	go func() { rewritten <- db.Rewrite(t.Context(), func(*Tx) {}) }()
+	for db.state.Load().file == old {
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(4 * closePause) // the old file is being closed
+	close(short)
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Error("a View does not end while another one reads the old file")
+	}
+	close(long)
+	if err := <-rewritten; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestNoRewritingBeginsAfterTheClose: its log's files have the names that the next opening gives its own.
+func TestNoRewritingBeginsAfterTheClose(t *testing.T) {
+	c := Config{Path: filepath.Join(t.TempDir(), "a.db"), Schema: &Schema{1: {Name: "one"}}}
+	first := startedAt(t, c)
+	put := func(db *DB) {
+		for i := range byte(20) {
+			if err := db.Do(true, func(tx *Tx) error { tx.Put(1, []byte{i}, make([]byte, 50_000)); return nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	put(first)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	second := startedAt(t, c)
+	put(second)
+	if err := first.Rewrite(t.Context(), func(*Tx) {}); !errors.Is(err, ErrStopped) {
+		t.Errorf("rewriting what is closed = %v, want %v", err, ErrStopped)
+	}
+	if err := errors.Join(second.CheckLog(), second.Close()); err != nil {
+		t.Error(err)
+	}
 }
