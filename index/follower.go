@@ -112,8 +112,9 @@ func (f *follower) step() (more bool, err error) {
 		return false, err
 	}
 	f.saved = upto
-	f.at.Store(upto)
-	return upto > at, f.count()
+	err = f.count()
+	f.at.Store(upto) // after the count: whoever awaits upto may ask for it
+	return upto > at, err
 }
 
 // count notes how many documents there are.

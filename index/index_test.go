@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -68,6 +69,28 @@ func TestAnIndexFollowsItsStore(t *testing.T) {
 	wantFound(t, x, "goncalves quit", 21)
 	if got := x.Status(); got != (index.Status{Usable: true, Documents: 21}) {
 		t.Errorf("Status = %+v", got)
+	}
+}
+
+// TestAnIndexThatFollowsHasCounted: as soon as Await finds a change in the index, Status counts its document.
+func TestAnIndexThatFollowsHasCounted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := congregation(t, dir, 20)
+	x := opened(t, s, index.Config{Dir: dir})
+	caughtUp(t, s, x)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for n := 21; n <= 25; n++ {
+		kvtest.Create(t, s, record.Person, `{"full_name":"Quitéria Gonçalves"}`)
+		for late := time.Now().Add(10 * time.Second); x.Await(ended, s.Tables.Commits.Seq()) != nil; runtime.Gosched() {
+			if time.Now().After(late) {
+				t.Fatal("the index does not follow")
+			}
+		}
+		if got := x.Status().Documents; got != n {
+			t.Errorf("the index has followed, and counts %d documents, want %d", got, n)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"doorward/kv/merge"
 	"doorward/kv/office"
 	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // TestALaptopIsToldOfAllErasures: also of what none of its databases ever had, for its folder may hold more than these.
@@ -188,4 +190,32 @@ func TestARestoredCentreTakesErasuresFromALaptop(t *testing.T) {
 	another := loggedIn(t, c.centre, laptopKey(t, c.centre, auth.Level{Name: auth.ChurchOf, IDs: []int64{2}}))
 	wantTold(t, c.centre, another, 0, map[string]record.ID{"person": record.Int(own)}, map[string]record.ID{"person": record.Int(moved)}, map[string]record.ID{"person": record.Int(absent)})
 	healthy(t, c.centre)
+}
+
+// TestAnErasureThatIsToldOfJustAfterTheStartIsCarriedOut: it may commit before the goroutine that waits for erasures runs its first line. With
+// one processor it does.
+func TestAnErasureThatIsToldOfJustAfterTheStartIsCarriedOut(t *testing.T) {
+	c := kv.Config{Dir: folder(t)}
+	s := reopenable(t, c)
+	kvtest.Create(t, s, record.Church, `{"name":"Church"}`)
+	person := record.Int(kvtest.Create(t, s, record.Person, `{"full_name":"Somebody","church_id":1}`))
+	hash := s.Tables.Identity.HashErased(record.Person, person)
+	closed(t, s)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	s = kvtest.OpenConfig(t, c)
+	err := s.Tables.Do(func(o *table.Tx) error {
+		merge.QueueErasure(o, record.Person, hash)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for late := time.Now().Add(10 * time.Second); s.Erasures.Finished() == 0; runtime.Gosched() {
+		if time.Now().After(late) {
+			t.Fatal("the erasure is not carried out")
+		}
+	}
+	if _, err := s.Desk.Retrieve(auth.Operator(), target(record.Person, person.Int())); kindOf(err) != "not found" {
+		t.Errorf("Retrieve of the erased person = %v, want not found", err)
+	}
 }

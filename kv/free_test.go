@@ -3,6 +3,7 @@ package kv_test
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -149,6 +150,67 @@ func TestADeletedDatabaseIsGoneAndItsCursorsLieBehindTheNext(t *testing.T) {
 	if err != nil || len(page) != 1 || page[0].ID != "a" {
 		t.Errorf("Changes from a cursor of the one before = %+v, %v", page, err)
 	}
+}
+
+// cutShort opens a store in which a crash has interrupted the deletion of the database of notes after its first operation.
+func cutShort(t *testing.T, c table.Config) *kv.Store {
+	t.Helper()
+	s := reopenable(t, c)
+	newNotes(t, s)
+	for i := range 700 { // more than one operation sweeps
+		noted(t, s, fmt.Sprint("doc", i), `{"name":"Ana"}`)
+	}
+	err := s.Tables.Do(func(o *table.Tx) error {
+		o.Delete(table.FreeBucket, []byte("notes"))
+		o.Put(table.FreeBucket, []byte{0, 1}, nil)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// leftOfFree counts the rows of all databases of documents that are no records.
+func leftOfFree(t *testing.T, s *kv.Store) (rows int) {
+	t.Helper()
+	for _, bucket := range []string{"free_doc", "free_body", "free_log"} {
+		rows += kv.Rows(t, s, bucket)
+	}
+	return rows
+}
+
+// TestADeletionThatWasCutShortIsFinished at the next start, beside serving, also if that start is short.
+func TestADeletionThatWasCutShortIsFinished(t *testing.T) {
+	t.Parallel()
+	c := table.Config{Dir: folder(t)}
+	s := cutShort(t, c)
+	if leftOfFree(t, s) != 3*700 {
+		t.Fatalf("%d rows before the start: the test shows nothing", leftOfFree(t, s))
+	}
+	closed(t, s)
+	closed(t, reopenable(t, c))
+	s = kvtest.OpenConfig(t, c)
+	for late := time.Now().Add(10 * time.Second); leftOfFree(t, s) > 0; runtime.Gosched() {
+		if time.Now().After(late) {
+			t.Fatalf("%d rows of the deleted database are left", leftOfFree(t, s))
+		}
+	}
+	healthy(t, s)
+}
+
+// TestADeletionThatWasCutShortIsFinishedByTheNext: the caller who was told of a failure asks again.
+func TestADeletionThatWasCutShortIsFinishedByTheNext(t *testing.T) {
+	t.Parallel()
+	s := cutShort(t, table.Config{Dir: folder(t)})
+	if err := s.Docs.DeleteDatabase(auth.Operator(), "notes"); !errors.Is(err, table.ErrNotFound) {
+		t.Errorf("DeleteDatabase again = %v, want not found", err)
+	}
+	if n := leftOfFree(t, s); n != 0 {
+		t.Errorf("%d rows of the deleted database are left", n)
+	}
+	healthy(t, s)
+	closed(t, s)
 }
 
 func TestFreeDatabasesAskForTheirPermissions(t *testing.T) {

@@ -1,7 +1,10 @@
 package kv_test
 
 import (
+	"crypto/sha256"
 	"errors"
+	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -15,7 +18,9 @@ import (
 	"doorward/kv/docs"
 	"doorward/kv/keys"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
 	"doorward/kv/record"
+	"doorward/kv/rev"
 	"doorward/kv/table"
 )
 
@@ -189,6 +194,48 @@ func TestLogin(t *testing.T) {
 		if strings.Contains(line, secret) || strings.Contains(line, "secret") {
 			t.Errorf("an export tells a secret: %s", line)
 		}
+	}
+}
+
+// TestAKeyThatThisVersionCannotReadLogsNobodyIn, and locks nobody out: a centre of a later version gives its laptops such keys. The store
+// opens with them, lists the others, and names the one that it cannot read in the log.
+func TestAKeyThatThisVersionCannotReadLogsNobodyIn(t *testing.T) {
+	secret := "a secret of the later version"
+	hash := fmt.Sprintf("%x", sha256.Sum256([]byte(secret)))
+	for name, member := range map[string]string{
+		"a permission": `"level":"denomination","permissions":["hologram:GET"],"secret_hash":"` + hash + `"`,
+		"a level":      `"level":"planet:1","permissions":["people:GET"],"secret_hash":"` + hash + `"`,
+		"a long hash":  `"level":"denomination","permissions":["people:GET"],"secret_hash":"` + hash + `00"`,
+		"an odd hash":  `"level":"denomination","permissions":["people:GET"],"secret_hash":"` + hash[1:] + `"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log strings.Builder
+			c := kv.Config{Dir: folder(t), Logger: slog.New(slog.NewTextHandler(&log, nil))}
+			s := reopenable(t, c)
+			known, knownSecret := kvtest.Key(t, s, "denomination")
+			w := merge.DocWrite{ID: "api_key:0000000000000002", Path: []rev.ID{{Generation: 1, Hash: [16]byte{1}}}, Body: []byte(`{"name":"later","key":"dw_later",` + member + `}`)}
+			if err := push(t, opens(t, s, auth.Operator(), "records"), w); err != nil {
+				t.Fatal(err)
+			}
+			for _, when := range []string{"at once", "after a restart"} {
+				if _, err := s.Keys.Login(known, knownSecret); err != nil {
+					t.Errorf("%s: Login with the key that can be read: %v", when, err)
+				}
+				if _, err := s.Keys.Login("dw_later", secret); !errors.Is(err, table.ErrBadLogin) {
+					t.Errorf("%s: Login with the key that cannot be read = %v, want ErrBadLogin", when, err)
+				}
+				if listed, err := s.Keys.Keys(auth.Operator()); err != nil || len(listed) != 1 || listed[0].Key != known {
+					t.Errorf("%s: Keys = %+v, %v, want the one that can be read", when, listed, err)
+				}
+				if n := strings.Count(log.String(), "level=WARN msg=\"an api key cannot be read by this version; it logs nobody in\" key=2"); n != 1 {
+					t.Errorf("%s: the log names the key %d times, want once:\n%s", when, n, log.String())
+				}
+				closed(t, s)
+				log.Reset()
+				s = reopenable(t, c)
+			}
+			closed(t, s)
+		})
 	}
 }
 

@@ -141,12 +141,16 @@ func (s *Store) start(c table.Config) error {
 	if err := s.Erasures.Start(c); err != nil {
 		return err
 	}
+	if !c.Aside && !c.ReadOnly {
+		s.Docs.Start()
+	}
 	s.Tables.Clock.Judge(s.Tables.Clock.Now())
 	return nil
 }
 
 // Close ends the writer after what it has begun and closes the file.
 func (s *Store) Close() error {
+	s.Docs.Close()
 	s.Erasures.Close()
 	err := s.Tables.Close()
 	s.metrics.unregister()

@@ -149,7 +149,7 @@ func TestAServerThatEndsLeavesNoReplicationBehind(t *testing.T) {
 	s := &peertest.Site{TB: t, Store: store}
 	s.Auth[0], s.Auth[1] = kvtest.Key(t, store, "denomination", "*:*")
 	before := runtime.NumGoroutine()
-	for range 3 {
+	for round := range 3 {
 		server, err := sync.New(sync.Config{Store: store, Insecure: true})
 		if err != nil {
 			t.Fatal(err)
@@ -158,7 +158,7 @@ func TestAServerThatEndsLeavesNoReplicationBehind(t *testing.T) {
 		s.URL = srv.URL + "/sync"
 		for i, order := range []string{`"source":"` + notesAddress(a) + `","target":"notes"`, `"source":"notes","target":"` + notesAddress(a) + `"`, `"source":"notes","target":"more"`} {
 			s.Want(202, "POST", "/_replicate", `{`+order+`,"continuous":true}`)
-			a.Put(fmt.Sprint(before, i, srv.URL[len(srv.URL)-5:]), `{}`)
+			a.Put(fmt.Sprintf("round%d-%d", round, i), `{}`)
 		}
 		server.Close()
 		srv.Close()

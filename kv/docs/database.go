@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"doorward/kv/auth"
@@ -25,6 +26,8 @@ const (
 type Set struct {
 	tables   *table.Set
 	standing func(auth.Principal) (auth.Principal, error) // a principal as its key is now
+	close    context.CancelFunc                           // ends the sweep that Start has begun; nil = there is none
+	sweeping sync.WaitGroup
 }
 
 func New(t *table.Set, standing func(auth.Principal) (auth.Principal, error)) *Set {

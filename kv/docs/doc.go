@@ -11,7 +11,8 @@
 // the end of its log. Feeds, their pages and the count of pending changes are one code (feed.go).
 //
 // It promises: a bad document in a write blocks no other; a revision that is known changes nothing; a reply about a record that the
-// principal may not see is the same as for a record that does not exist; a refused document of a record is kept for staff.
+// principal may not see is the same as for a record that does not exist; a refused document of a record is kept for staff; what a crash has
+// left of a deleted free database goes after the next start.
 //
 //	Database      opens, judges the principal, runs one transaction       database.go
 //	document      a document of any database: its tree, and a function     document.go

@@ -1,9 +1,12 @@
 package docs
 
 import (
+	"cmp"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"log/slog"
 	"regexp"
 	"slices"
 	"strings"
@@ -93,7 +96,8 @@ func (ds *Set) CreateDatabase(p auth.Principal, name string) error {
 	})
 }
 
-// DeleteDatabase deletes a database and what it holds. It is gone with the first operation; its rows go in further ones.
+// DeleteDatabase deletes a database and what it holds. It is gone with the first operation; its rows go in further ones. If these fail, the
+// database is not there any more: a second DeleteDatabase removes the rest, and returns ErrNotFound.
 func (ds *Set) DeleteDatabase(p auth.Principal, name string) error {
 	if err := p.CheckRule(); err != nil {
 		return err
@@ -111,13 +115,10 @@ func (ds *Set) DeleteDatabase(p auth.Principal, name string) error {
 		o.Rung = append(o.Rung, table.FeedName{Free: name})
 		return nil
 	})
-	for more := true; more && err == nil; {
-		err = ds.tables.Do(func(o *table.Tx) (err error) {
-			more, err = sweepDead(o)
-			return err
-		})
+	if err != nil && !errors.Is(err, table.ErrNotFound) {
+		return err
 	}
-	return err
+	return cmp.Or(ds.sweep(context.Background()), err)
 }
 
 // Databases lists the databases that p may read, in order of their names.
@@ -196,6 +197,68 @@ func putDatabase(w *engine.Tx, db *freeDatabase) {
 
 // deadKey is the key of a deleted database of which some rows are left. No name begins with its first byte.
 func deadKey(id uint64) []byte { return binary.AppendUvarint([]byte{0}, id) }
+
+// sweepAgain is how long a sweep waits that the writer or the disk has no room for.
+const sweepAgain = time.Minute
+
+// Start removes what is left of databases of which a crash or a full disk has interrupted the deletion, beside serving. Close ends that.
+func (ds *Set) Start() {
+	var dead [][]byte
+	err := ds.tables.Glance(func(v *table.View) (err error) {
+		dead, err = table.FirstKeys(v.View, table.FreeBucket, []byte{0}, 1)
+		return err
+	})
+	if err == nil && len(dead) == 0 {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ds.close = cancel
+	ds.sweeping.Go(func() { ds.sweepLeft(ctx) })
+}
+
+// Close ends the goroutine that Start has started, and waits for it.
+func (ds *Set) Close() {
+	if ds.close != nil {
+		ds.close()
+	}
+	ds.sweeping.Wait()
+}
+
+// sweepLeft sweeps until nothing is left, ctx ends, or the file cannot be read.
+func (ds *Set) sweepLeft(ctx context.Context) {
+	for {
+		err := ds.sweep(ctx)
+		switch {
+		case err == nil || ctx.Err() != nil:
+			return
+		case !errors.Is(err, engine.ErrBusy) && !errors.Is(err, disk.ErrFull):
+			ds.tables.Log.Warn("the rest of a deleted database cannot be removed; the next start tries again", slog.Any("cause", err))
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(sweepAgain):
+		}
+	}
+}
+
+// sweep removes the rows of all deleted databases, until ctx ends.
+func (ds *Set) sweep(ctx context.Context) error {
+	for more := true; more; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err := ds.tables.Do(func(o *table.Tx) (err error) {
+			more, err = sweepDead(o)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // sweepDead removes some rows of a deleted database, and tells whether more may be left.
 func sweepDead(o *table.Tx) (more bool, err error) {

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -44,6 +46,18 @@ func cramped(t *testing.T, dir string) *subject {
 	s.open()
 	t.Cleanup(func() { _ = s.Close() })
 	return s
+}
+
+// fillDisk takes all the room of a disk for one file.
+func (s *subject) fillDisk(ballast string) {
+	s.Helper()
+	b := make([]byte, 4<<10)
+	f, err := os.OpenFile(ballast, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	s.must(err)
+	for err == nil {
+		_, err = f.Write(b)
+	}
+	s.must(f.Close())
 }
 
 // TestAFoldWithoutRoomRefusesChanges in the end, stops nothing and loses nothing: once there is room it is done.
@@ -95,15 +109,7 @@ func TestASegmentWithoutRoomRefusesTheChange(t *testing.T) {
 	mount(t, dir, 8<<20, 0)
 	s := cramped(t, dir)
 	ballast := filepath.Join(dir, "ballast")
-	fill := func() {
-		b := make([]byte, 4<<10)
-		f, err := os.OpenFile(ballast, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-		s.must(err)
-		for err == nil {
-			_, err = f.Write(b)
-		}
-		s.must(f.Close())
-	}
+	fill := func() { s.fillDisk(ballast) }
 	put := func(key, value string) error {
 		return s.Do(true, func(tx *engine.Tx) error { tx.Put(one, []byte(key), []byte(value)); return nil })
 	}
@@ -141,4 +147,79 @@ func TestASegmentWithoutRoomRefusesTheChange(t *testing.T) {
 	s.must(s.Close())
 	s.open()
 	s.holds()
+}
+
+// waits returns once so many jobs wait for the writer.
+func (s *subject) waits(jobs int) {
+	for s.Figures().Waiting != jobs {
+		runtime.Gosched()
+	}
+}
+
+// TestAnAnswerThatRestsOnARefusedChangeIsRefused: a job that writes nothing may have read what a job before it in its group has written. If the disk
+// has no room for the group, nothing of this is there, so the answer would be wrong. The same holds for a bulk that goes on in a later group. A job that
+// ran before the first change of the group has its answer.
+func TestAnAnswerThatRestsOnARefusedChangeIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	mount(t, dir, 8<<20, 0)
+	s := cramped(t, dir)
+	s.write(map[string]string{"k00": "the log is begun"})
+	s.fillDisk(filepath.Join(dir, "ballast"))
+	key, value, saw := "", strings.Repeat("x", 60<<10), false
+	reads := func(tx *engine.Tx) error {
+		row, err := tx.Get(one, []byte(key))
+		saw = row != nil
+		return err
+	}
+	bulk := func() error {
+		return s.DoAll([]engine.Op{
+			{Run: func(tx *engine.Tx) error {
+				go func() { _ = s.Do(true, func(*engine.Tx) error { return nil }) }() // a door has the group closed
+				s.waits(1)
+				return reads(tx)
+			}},
+			{Run: func(*engine.Tx) error { return nil }},
+		})
+	}
+	for _, c := range []struct {
+		name   string
+		second func() error
+	}{{"a job", func() error { return s.Do(false, reads) }}, {"a bulk in two groups", bulk}} {
+		var first, then, before error
+		for round := 0; first == nil; round++ {
+			if round > 1000 {
+				t.Fatal("no change is refused on a full disk")
+			}
+			key = fmt.Sprintf("%s, round %d", c.name, round)
+			for s.DoorWithin(time.Second) { // else a bulk waits for the next group
+				runtime.Gosched()
+			}
+			var callers sync.WaitGroup
+			began, gate := make(chan struct{}), make(chan struct{})
+			callers.Go(func() { before = s.Do(false, func(*engine.Tx) error { close(began); <-gate; return nil }) })
+			<-began
+			callers.Go(func() {
+				first = s.Do(false, func(tx *engine.Tx) error { tx.Put(one, []byte(key), []byte(value)); return nil })
+			})
+			s.waits(1)
+			callers.Go(func() { then = c.second() })
+			s.waits(2)
+			close(gate)
+			callers.Wait()
+			if first == nil {
+				s.must(then)
+				s.rows[key] = value
+			}
+		}
+		if !errors.Is(first, disk.ErrFull) || !saw {
+			t.Fatalf("%s: the change = %v, and it was seen = %t, want ErrFull and true", c.name, first, saw)
+		}
+		if !errors.Is(then, disk.ErrFull) {
+			t.Errorf("%s that has read the refused change = %v, want ErrFull", c.name, then)
+		}
+		if before != nil {
+			t.Errorf("%s: the job before the change = %v, want no error", c.name, before)
+		}
+		s.holds()
+	}
 }

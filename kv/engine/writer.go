@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -52,7 +53,7 @@ type group struct {
 	base   int       // the version before it
 	folded int       // the transaction of bbolt that has written it into the file; 0 = none has
 	jobs   []*job
-	wrote  []wrote
+	ran    []ran // what ran since the group has rows
 	bytes  int
 	bulk   time.Duration // spent on other jobs than doors'
 	door   bool          // holds a door's job
@@ -60,10 +61,10 @@ type group struct {
 	full   error         // a *disk.Full: what writes nothing is done, the rest is not
 }
 
-// wrote is a job with rows in a group.
-type wrote struct {
+// ran is a job that has rows in a group, or may have read rows of the group. If the disk has no room for these rows, its answer would be wrong.
+type ran struct {
 	job   *job
-	after int // how many functions it had to run before the group
+	after int // how many functions it had to run before
 }
 
 func (w *writer) loop() {
@@ -181,6 +182,9 @@ func (w *writer) doorsFirst(g *group) bool {
 // runJob runs a job's operations. Where doors want the group closed it puts the job back with the operations that are left, and whole is false:
 // the last of its groups answers it.
 func (w *writer) runJob(g *group, j *job) (whole bool, err error) {
+	if len(g.ran) > 0 {
+		g.ran = append(g.ran, ran{j, len(j.after)})
+	}
 	for j.next < len(j.ops) {
 		start := time.Now()
 		if err := w.run(g, j, &j.ops[j.next]); err != nil {
@@ -218,8 +222,8 @@ func (w *writer) run(g *group, j *job, o *Op) error {
 		return err
 	}
 	g.bytes += w.over.bytes
-	if n := len(g.wrote); n == 0 || g.wrote[n-1].job != j {
-		g.wrote = append(g.wrote, wrote{j, len(j.after)})
+	if len(g.ran) == 0 {
+		g.ran = append(g.ran, ran{j, len(j.after)})
 	}
 	if w.hooks.Kept != nil {
 		w.hooks.Kept()
@@ -294,9 +298,10 @@ func (w *writer) commit(g *group) error {
 	return nil
 }
 
-// refuse gives up a group of which nothing is durable yet: its jobs have written nothing.
+// refuse gives up a group of which nothing is durable yet: its jobs have written nothing. A job that ran in it twice keeps the functions that it had
+// before the first time.
 func (w *writer) refuse(g *group, full *disk.Full) {
-	for _, of := range g.wrote {
+	for _, of := range slices.Backward(g.ran) {
 		of.job.full, of.job.after = full, of.job.after[:of.after]
 	}
 	if w.hooks.Refused != nil {

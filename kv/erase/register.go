@@ -120,6 +120,7 @@ func (rg *Register) Start(c table.Config) error {
 	if !c.Restored { // a restored file lies in a temporary folder, which has no ledger
 		rg.dir = c.Dir
 	}
+	told := rg.tables.Recalls.Told.Load() // before FindPending, which misses what is told of later
 	found, err := rg.FindPending()
 	if err != nil {
 		return fmt.Errorf("find out what was to be erased: %w", err)
@@ -131,7 +132,7 @@ func (rg *Register) Start(c table.Config) error {
 	rg.FinishPending(found)
 	ctx, cancel := context.WithCancel(context.Background())
 	rg.close = cancel
-	rg.running.Go(func() { rg.follow(ctx) })
+	rg.running.Go(func() { rg.follow(ctx, told) })
 	return nil
 }
 
@@ -149,10 +150,11 @@ const (
 	retryLate = time.Hour
 )
 
-// follow carries out the erasures that other stores tell of, and tries failed ones again, until the store takes no more writes.
-func (rg *Register) follow(ctx context.Context) {
+// follow carries out the erasures that other stores tell of, and tries failed ones again, until the store takes no more writes. done is how
+// many times it was told of those that are carried out.
+func (rg *Register) follow(ctx context.Context, done uint64) {
 	patience := retrySoon
-	for done := rg.tables.Recalls.Told.Load(); rg.tables.Engine.Figures().Stopped == nil; {
+	for rg.tables.Engine.Figures().Stopped == nil {
 		turn, cancel := ctx, context.CancelFunc(func() {})
 		failed := rg.Unfinished() > 0
 		if failed {

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -30,9 +31,14 @@ type KeySpec struct {
 	Node        auth.Venue        // of class node; its Node is "" for any other key
 }
 
-// EachKey calls fn with every key, in order of the ids. It skips a damaged key: that key lets no client in, and the others
-// still work.
+// EachKey calls fn with every key, in order of the ids. It skips a damaged key, and a key that this version cannot read: such
+// a key lets no client in, is given to no laptop and is not listed, and the others still work.
 func EachKey(v *table.View, fn func(k auth.Key, hash [sha256.Size]byte)) error {
+	return eachKey(v, fn, func(record.ID, error) {})
+}
+
+// eachKey is EachKey, and calls unread with the id of each key that this version cannot read, and with the reason.
+func eachKey(v *table.View, fn func(k auth.Key, hash [sha256.Size]byte), unread func(id record.ID, err error)) error {
 	all := v.Lists.Kind(record.APIKey).All
 	for _, id := range all.Page(nil, 0, all.Len()) {
 		st, err := v.Load(record.APIKey, id)
@@ -45,14 +51,16 @@ func EachKey(v *table.View, fn func(k auth.Key, hash [sha256.Size]byte)) error {
 		}
 		k, hash, err := ReadKey(st)
 		if err != nil {
-			return err
+			unread(id, err)
+			continue
 		}
 		fn(k, hash)
 	}
 	return nil
 }
 
-// ReadKey reads an api_key record.
+// ReadKey reads an api_key record. It returns an error for a key that this version cannot read: a later version may know more
+// levels and permissions.
 func ReadKey(st *table.Stored) (k auth.Key, hash [sha256.Size]byte, err error) {
 	d, err := st.Decode(record.APIKey)
 	if err != nil {
@@ -72,7 +80,11 @@ func ReadKey(st *table.Stored) (k auth.Key, hash [sha256.Size]byte, err error) {
 	k.Expires, _ = table.TimeOf(d.Value("expires_at")) // null: never
 	k.Revoked, _ = table.TimeOf(d.Value("revoked_at")) // null: not
 	k.Node = VenueOf(d)
-	_, err = hex.Decode(hash[:], []byte(d.Text("secret_hash")))
+	sum, err := hex.DecodeString(d.Text("secret_hash"))
+	if err == nil && len(sum) > len(hash) {
+		err = fmt.Errorf("a hash of %d bytes", len(sum))
+	}
+	copy(hash[:], sum)
 	return k, hash, err
 }
 

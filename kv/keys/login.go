@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"log/slog"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -92,12 +93,14 @@ func (kr *Ring) stand(l login) (auth.Principal, error) {
 	return l.principal, nil
 }
 
-// LoadLogins reads the table that Login looks into from the committed keys.
+// LoadLogins reads the table that Login looks into from the committed keys. A key that this version cannot read logs nobody in.
 func (kr *Ring) LoadLogins() error {
 	logins := make(map[string]login)
 	err := kr.tables.View(func(v *table.View) error {
-		return EachKey(v, func(k auth.Key, hash [sha256.Size]byte) {
+		return eachKey(v, func(k auth.Key, hash [sha256.Size]byte) {
 			logins[k.Key] = login{hash: hash, expires: k.Expires, revoked: !k.Revoked.IsZero(), principal: k.Principal()}
+		}, func(id record.ID, err error) {
+			kr.tables.Log.Warn("an api key cannot be read by this version; it logs nobody in", slog.Int64("key", id.Int()), slog.Any("cause", err))
 		})
 	})
 	if err == nil {
