@@ -113,6 +113,57 @@ func TestAStatusTellsWhenADoorScannedLast(t *testing.T) {
 	}
 }
 
+// TestAStatusForgetsATicketThatHasMoved asks before and after a ticket that was sold for one event is given to another.
+func TestAStatusForgetsATicketThatHasMoved(t *testing.T) {
+	s := kvtest.Open(t)
+	first, second := newEvent(t, s, ""), newEvent(t, s, "")
+	ticket := newTicket(t, s, first, "K1", `,"type":"Adult"`)
+	newTicket(t, s, first, "K2", `,"type":"Child"`)
+	newTicket(t, s, second, "K3", `,"type":"Child"`)
+	one, both := map[string]door.TypeCount{"Child": {Issued: 1}}, map[string]door.TypeCount{"Adult": {Issued: 1}, "Child": {Issued: 1}}
+	statusIs(t, s, first, 2, 0, both)
+	statusIs(t, s, second, 1, 0, one)
+	for _, move := range []struct{ to, from int64 }{{second, first}, {first, second}} {
+		patched(t, s, record.Ticket, ticket, fmt.Sprintf(`{"event_id":%d}`, move.to))
+		statusIs(t, s, move.from, 1, 0, one)
+		statusIs(t, s, move.to, 2, 0, both)
+	}
+}
+
+// TestAStatusForgetsWhatWasReleased asks before and after a laptop gives up what it holds of an event, and what has left it.
+func TestAStatusForgetsWhatWasReleased(t *testing.T) {
+	s := kvtest.Open(t)
+	kvtest.Create(t, s, record.Church, `{"name":"A"}`)
+	event := newEvent(t, s, `,"church_id":1`)
+	left := newTicket(t, s, event, "K1", `,"type":"Adult"`)
+	newTicket(t, s, event, "K2", `,"type":"Adult"`)
+	scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "K2", Door: "North"}, outcome.Admitted)
+	statusIs(t, s, event, 2, 1, map[string]door.TypeCount{"Adult": {Issued: 2, Admitted: 1}})
+	name, upto := fmt.Sprint("event-", event), s.Tables.Commits.Seq()
+	if _, err := s.Laptop.Leave(auth.Operator(), name, []string{record.Ticket.DocID(record.Int(left))}, upto); err != nil {
+		t.Fatal(err)
+	}
+	statusIs(t, s, event, 1, 1, map[string]door.TypeCount{"Adult": {Issued: 1, Admitted: 1}})
+	if err := s.Laptop.Release(auth.Operator(), name, upto, "church-1"); err != nil {
+		t.Fatal(err)
+	}
+	statusIs(t, s, event, 0, 0, map[string]door.TypeCount{})
+	newTicket(t, s, event, "K3", `,"type":"Child"`)
+	statusIs(t, s, event, 1, 0, map[string]door.TypeCount{"Child": {Issued: 1}})
+}
+
+// statusIs wants a status to count tickets and admissions.
+func statusIs(t *testing.T, s *kv.Store, event int64, issued, admitted int, types map[string]door.TypeCount) {
+	t.Helper()
+	st, err := s.Door.Status(auth.Operator(), event)
+	if err != nil || st.Issued != issued || st.Admitted != admitted {
+		t.Errorf("Status(%d) = %+v, %v, want %d issued and %d admitted", event, st, err, issued, admitted)
+	}
+	if diff := cmp.Diff(types, st.Types); diff != "" {
+		t.Errorf("the types of event %d: %s", event, diff)
+	}
+}
+
 func TestTicketsAreCountedByState(t *testing.T) {
 	s := kvtest.Open(t)
 	first, second := newEvent(t, s, ""), newEvent(t, s, "")

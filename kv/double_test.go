@@ -13,9 +13,11 @@ import (
 	"go.etcd.io/bbolt"
 	"pgregory.net/rapid"
 
+	"doorward/kv"
 	"doorward/kv/auth"
 	"doorward/kv/door"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
 	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/table"
@@ -65,6 +67,84 @@ func TestFactsSayTheSameInWhateverOrderTheyCome(t *testing.T) {
 			closed(t, s)
 		}
 	})
+}
+
+// TestFactsThatStaySayTheSameInWhateverOrderOthersGo takes drawn facts of other nodes and the tickets out of the file one by one, as a
+// laptop does that a kill may end in between: what is a double entry among the rest follows from the rest alone, and the file is sound.
+func TestFactsThatStaySayTheSameInWhateverOrderOthersGo(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		registry := prometheus.NewRegistry()
+		s := reopenable(t, table.Config{Dir: t.TempDir(), Clock: kvtest.NewClock(sunday).Now, Registerer: registry})
+		event := newEvent(t, s, "")
+		goes := drawnFacts(r)
+		left := slices.Clone(goes)
+		goes = slices.DeleteFunc(goes, func(f *drawnFact) bool { return f.kind == nil })
+		for i := range 3 {
+			newTicket(t, s, event, fmt.Sprint("T", i), "")
+			goes = append(goes, &drawnFact{kind: record.Ticket, id: record.Int(int64(i + 1)), ticket: i + 1})
+		}
+		for _, f := range left {
+			f.put(t, s, event)
+		}
+		for _, f := range rapid.Permutation(goes).Draw(r, "order") {
+			purged(t, s, f.kind, f.id)
+			left = slices.DeleteFunc(left, func(of *drawnFact) bool {
+				return of == f || f.kind == record.Ticket && of.kind == nil && of.ticket == f.ticket
+			})
+			page, err := s.Door.DoubleEntries(auth.Operator(), door.DoubleQuery{Event: event, Limit: 100})
+			if err != nil {
+				r.Fatalf("without %s %s: DoubleEntries: %v", f.kind.Name, f.kind.FormatID(f.id), err)
+			}
+			want := modelled(left).Doubles
+			if diff := cmp.Diff(want, doubleLines(page)); diff != "" {
+				r.Fatalf("without %s %s: %s", f.kind.Name, f.kind.FormatID(f.id), diff)
+			}
+			if n := kvtest.Metric(t, registry, "doorward_double_entries"); n != float64(len(want)) {
+				r.Errorf("doorward_double_entries = %v, want %d", n, len(want))
+			}
+			healthy(t, s)
+		}
+		closed(t, s)
+	})
+}
+
+// purged takes one record out of the file.
+func purged(t testing.TB, s *kv.Store, k *record.Kind, id record.ID) {
+	t.Helper()
+	err := s.Tables.Do(func(o *table.Tx) error {
+		st, err := o.LoadAny(k, id)
+		if err != nil || st == nil {
+			return table.OrNotFound(err)
+		}
+		return merge.Purge(o, k, st)
+	})
+	if err != nil {
+		t.Fatalf("Purge(%s %s) = %v", k.Name, k.FormatID(id), err)
+	}
+}
+
+// TestAReleasedDoubleEntryIsListedNoMore: a laptop that has handed an event over lists nothing of it, and is sound.
+func TestAReleasedDoubleEntryIsListedNoMore(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	s := reopenable(t, table.Config{Dir: folder(t), Registerer: registry})
+	kvtest.Create(t, s, record.Church, `{"name":"A"}`)
+	goes, stays := newEvent(t, s, `,"church_id":1`), newEvent(t, s, `,"church_id":1`)
+	for _, event := range []int64{goes, stays} {
+		newTicket(t, s, event, "K1", "")
+		scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "K1"}, outcome.Admitted)
+		scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "K1", LetIn: true}, outcome.AlreadyAdmitted)
+	}
+	released(t, s, fmt.Sprint("event-", goes))
+	page, err := s.Door.DoubleEntries(auth.Operator(), door.DoubleQuery{Limit: 10})
+	if err != nil || page.Count != 1 || len(page.Entries) != 1 || page.Entries[0].Event != stays {
+		t.Errorf("double entries = %+v, %v, want that of the event which stays", page, err)
+	}
+	if n := kvtest.Metric(t, registry, "doorward_double_entries"); n != 1 {
+		t.Errorf("doorward_double_entries = %v, want 1", n)
+	}
+	healthy(t, s)
+	closed(t, s)
 }
 
 // TestScansOfAnOfflineDoor hands in what was seen while there was no link.

@@ -118,13 +118,7 @@ func toldBy(t testing.TB, s *kv.Store, event int64) told {
 		t.Fatalf("DoubleEntries = %+v, %v, the status counts %d", page, err, st.Doubles)
 	}
 	got := told{Admitted: st.Admitted, Outcomes: map[outcome.Outcome]int{}, Types: st.Types, Doors: st.Doors, Minutes: map[int][2]int{}}
-	for _, e := range page.Entries {
-		line := e.CheckinID + " " + string(e.Reason)
-		if e.First != nil {
-			line += " after " + e.First.CheckinID
-		}
-		got.Doubles = append(got.Doubles, line)
-	}
+	got.Doubles = doubleLines(page)
 	for o, n := range st.Outcomes {
 		if n != 0 {
 			got.Outcomes[o] = n
@@ -134,6 +128,18 @@ func toldBy(t testing.TB, s *kv.Store, event int64) told {
 		got.Minutes[m.Minute.Minute()] = [2]int{m.Admitted, m.Refused}
 	}
 	return got
+}
+
+// doubleLines are the lines of told.Doubles.
+func doubleLines(page door.DoublePage) (lines []string) {
+	for _, e := range page.Entries {
+		line := e.CheckinID + " " + string(e.Reason)
+		if e.First != nil {
+			line += " after " + e.First.CheckinID
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }
 
 // modelled is the same said in the plainest way: every check-in against every other.

@@ -195,6 +195,13 @@ func TestAListImportedOnBothSidesIsOne(t *testing.T) {
 	if whole := pageOf(t, c.centre, record.Refusal); whole.Count != 0 {
 		t.Errorf("refused: %s", whole.Results)
 	}
+	for _, name := range []string{"event-1-holders", "event-1-names", "event-1"} {
+		released(t, c.venue, name)
+		healthy(t, c.venue)
+	}
+	if n := kv.Rows(t, c.venue, "twin"); n != 0 {
+		t.Errorf("%d rows lead to merged records that the laptop has handed over", n)
+	}
 }
 
 // liveIDs are the ids of the live records of a kind.

@@ -19,5 +19,5 @@
 //	double entry    d event(8)                       hlc(8) id(16)  →  already_admitted or cancelled
 //
 // A new fact makes or unmakes only its own double entry and that of the next check-in that counts after it, by code and by ticket.
-// Settle checks these again in the transaction that writes the fact.
+// Settle checks these again in the transaction that writes the fact, and Forget in the one that takes a fact out of the file.
 package admission

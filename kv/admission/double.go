@@ -17,8 +17,7 @@ func SettleFact(o *table.Tx, k *record.Kind, st *table.Stored) error {
 		}
 		return Settle(o, st.ID)
 	case record.Undo:
-		id, _ := record.Checkin.ParseID(value.Unquote(st.Body.Member("checkin_id"))) // an undo has one
-		return Settle(o, id)
+		return Settle(o, undoneBy(st))
 	}
 	return nil
 }
@@ -37,10 +36,7 @@ func Settle(o *table.Tx, checkin record.ID) error {
 	if err := list(o, &c); err != nil {
 		return err
 	}
-	return c.EachNext(o.View, func(st *table.Stored) error {
-		next := Of(st)
-		return list(o, &next)
-	})
+	return listNext(o, &c)
 }
 
 // SettleTicket checks again all check-ins of a ticket. Code that makes a ticket under a known id, or changes a ticket's state,
@@ -66,12 +62,57 @@ func SettleTicket(o *table.Tx, ticket record.ID) error {
 	return err
 }
 
+// Forget writes what follows from a fact or a ticket that this transaction has just taken out of the file without a tombstone, its
+// lookups too. What stays in the file is then as if the record had never been here, whatever else goes with it later.
+func Forget(o *table.Tx, k *record.Kind, st *table.Stored) error {
+	switch k {
+	case record.Checkin:
+		return forgetCheckin(o, st)
+	case record.Undo:
+		return Settle(o, undoneBy(st))
+	case record.Ticket:
+		return SettleTicket(o, st.ID)
+	}
+	return nil
+}
+
+// forgetCheckin deletes the rows of a check-in, and settles the check-ins after it.
+func forgetCheckin(o *table.Tx, st *table.Stored) error {
+	for _, key := range Keys(record.Checkin, st) {
+		o.Delete(table.AdmissionBucket, key)
+	}
+	c := Of(st)
+	if err := listAs(o, &c, ""); err != nil {
+		return err
+	}
+	return listNext(o, &c)
+}
+
+// undoneBy is the check-in that an undo names.
+func undoneBy(undo *table.Stored) record.ID {
+	id, _ := record.Checkin.ParseID(value.Unquote(undo.Body.Member("checkin_id"))) // an undo has one
+	return id
+}
+
+// listNext lists the check-ins after a check-in.
+func listNext(o *table.Tx, c *Checkin) error {
+	return c.EachNext(o.View, func(st *table.Stored) error {
+		next := Of(st)
+		return list(o, &next)
+	})
+}
+
 // list writes or deletes a check-in's row among the double entries, as it now is one or not.
 func list(o *table.Tx, c *Checkin) error {
 	reason, err := doubled(o.View, c)
 	if err != nil {
 		return err
 	}
+	return listAs(o, c, reason)
+}
+
+// listAs writes a check-in's row among the double entries with a reason. Without a reason it deletes the row.
+func listAs(o *table.Tx, c *Checkin, reason outcome.Outcome) error {
 	key := c.doubleKey()
 	was, err := o.Get(table.AdmissionBucket, key)
 	if err != nil || string(was) == string(reason) {

@@ -59,6 +59,7 @@ type board struct {
 	asked    int64 // guarded by boards.mu
 	mu       sync.Mutex
 	upto     uint64 // of the log
+	releases uint64 // as Commits counts them, when the counting began
 	read     bool   // what was there before has been counted
 	doubles  int
 	tickets  map[int64]*boardTicket

@@ -43,9 +43,10 @@ func (b *board) follow(s *table.Set) error {
 	}
 }
 
-// isFarBehind tells whether reading the log takes longer than counting everything.
+// isFarBehind tells whether reading the log takes longer than counting everything, or does not tell of records that were taken out of
+// the file.
 func isFarBehind(b *board, s *table.Set) (far bool, err error) {
-	if !b.read {
+	if !b.read || b.releases != s.Commits.Releases() {
 		return true, nil
 	}
 	err = s.View(func(v *table.View) error {
@@ -63,7 +64,7 @@ func (b *board) behind(seq uint64) uint64 { return seq - min(seq, b.upto) }
 func (b *board) rebuild(s *table.Set) error {
 	b.tickets, b.checkins, b.refused = map[int64]*boardTicket{}, map[record.ID]outcome.Outcome{}, map[record.ID]bool{}
 	b.tally = tally{outcomes: map[outcome.Outcome]int{}, types: map[string]TypeCount{}, doors: map[string]int{}, scanned: map[string]time.Time{}, minutes: map[int64]MinuteCount{}, recent: moments{}}
-	b.upto = s.Commits.Seq()
+	b.upto, b.releases = s.Commits.Seq(), s.Commits.Releases()
 	for _, k := range boardKinds {
 		var last record.ID
 		for n := boardPage; n == boardPage; {
@@ -123,10 +124,21 @@ type counter func(*table.View, *record.Kind, *table.Stored) error
 // look counts one record if it is the event's. A damaged record is an error, because a count without it would be wrong.
 func (b *board) look(v *table.View, k *record.Kind, id record.ID, count counter) error {
 	st, err := v.LoadAny(k, id)
-	if err != nil || st == nil || st.Home(k) != b.event {
+	if err != nil || st == nil {
 		return err
 	}
+	if st.Home(k) != b.event {
+		b.leave(k, id)
+		return nil
+	}
 	return count(v, k, st)
+}
+
+// leave takes off a ticket that was the event's and is now another's.
+func (b *board) leave(k *record.Kind, id record.ID) {
+	if k == record.Ticket && b.tickets[id.Int()] != nil {
+		b.ticket(&table.Stored{ID: id})
+	}
 }
 
 // alone counts one record during a rebuild, which reads all the others too.

@@ -16,8 +16,8 @@ func Purge(o *table.Tx, k *record.Kind, st *table.Stored) error {
 		}
 		table.MoveLookups(o, table.Edit{Kind: k, ID: st.ID, Before: st, Was: was}, 0)
 	}
-	for _, key := range admission.Keys(k, st) {
-		o.Delete(table.AdmissionBucket, key)
+	if err := table.ForgetMerged(o, k, st); err != nil {
+		return err
 	}
 	o.Delete(table.LogBucket, table.SeqKey(st.Seq))
 	for _, s := range st.Scopes {
@@ -29,6 +29,9 @@ func Purge(o *table.Tx, k *record.Kind, st *table.Stored) error {
 		return err
 	}
 	o.Delete(table.KindBucket(k), k.AppendID(nil, st.ID))
+	if err := admission.Forget(o, k, st); err != nil {
+		return err
+	}
 	o.After(o.Store.Commits.Released)
 	o.Changed = append(o.Changed, table.ListChange{Kind: k, ID: st.ID, Was: !st.Deleted, WasHome: st.Home(k), WasIn: table.Issued(k, st.Body), From: st.Mark()})
 	return nil

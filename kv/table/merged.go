@@ -56,6 +56,23 @@ func NoteMerged(o *Tx, k *record.Kind, id record.ID, t *rev.Tree) {
 	}
 }
 
+// ForgetMerged deletes the rows that NoteMerged has ever written of a record. A lower id leaves the row of the higher one behind.
+func ForgetMerged(o *Tx, k *record.Kind, st *Stored) error {
+	if k.ULID {
+		return nil // no record of such a kind is merged
+	}
+	t, err := LoadTree(o.View, k, st)
+	if err != nil {
+		return err
+	}
+	for _, n := range t.Nodes() {
+		if n.Into != 0 {
+			o.Delete(MergedBucket, intoKey(k, n.Into, st.ID.Int()))
+		}
+	}
+	return nil
+}
+
 // IsOnlyOf tells whether one node has made all known revisions of a tree.
 func IsOnlyOf(t *rev.Tree, own ulid.ULID) bool {
 	return !slices.ContainsFunc(t.Nodes(), func(n rev.Node) bool { return n.Node != own && isTold(n) })
