@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -104,6 +105,26 @@ func TestATicketGivesOnePhoneOneKey(t *testing.T) {
 	silent := newWorld(t) // no server listens: the command has opened the store itself
 	if _, status := silent.ticketFor(silent.event); status != 409 {
 		t.Errorf("a ticket that no server would take: %d", status)
+	}
+}
+
+// TestAFullDiskUsesUpNoTicket: the phone gets its key with the same ticket once there is room, and once only.
+func TestAFullDiskUsesUpNoTicket(t *testing.T) {
+	var left atomic.Int64
+	left.Store(1 << 40)
+	store := kvtest.OpenConfig(t, table.Config{Free: func() (int64, error) { return left.Load(), nil }})
+	w := settle(newSiteOver(t, store, func(c *api.Config) { c.Address = "127.0.0.1:8080" }))
+	shown, _ := w.ticketFor(w.event)
+	for _, step := range []struct {
+		free   int64
+		status int
+	}{{200 << 20, 507}, {200 << 20, 507}, {1 << 40, 200}, {1 << 40, 401}} {
+		left.Store(step.free)
+		a, phone := w.signIn(`{"ticket":"` + shown + `","name":"Bia"}`)
+		w.status(a, step.status)
+		if (phone != nil) != (step.status == 200) {
+			t.Errorf("%d with the cookie %v", step.status, phone)
+		}
 	}
 }
 

@@ -88,13 +88,30 @@ func (t *Tickets) take(text string, now time.Time) (found ticket, ok bool) {
 	return found, ok && now.Before(found.ends)
 }
 
-// Redeem uses a ticket up, and makes a key for the phone in the name of the principal that has shown the ticket.
+// putBack makes a ticket good again.
+func (t *Tickets) putBack(text string, taken ticket) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.open[sha256.Sum256([]byte(text))] = taken
+}
+
+// Redeem uses a ticket up, and makes a key for the phone in the name of the principal that has shown the ticket. A ticket stays good after an
+// error that is not ErrTicket, such as that of a full disk.
 func (t *Tickets) Redeem(s *kv.Store, text, name string) (k auth.Key, secret string, err error) {
 	now := s.Tables.Clock.Now()
 	shown, ok := t.take(text, now)
 	if !ok {
 		return k, "", ErrTicket
 	}
+	k, secret, err = addKey(s, shown, name, now)
+	if err != nil && !errors.Is(err, ErrTicket) {
+		t.putBack(text, shown)
+	}
+	return k, secret, err
+}
+
+// addKey makes the key of a ticket.
+func addKey(s *kv.Store, shown ticket, name string, now time.Time) (k auth.Key, secret string, err error) {
 	if shown.by, err = s.Keys.Standing(shown.by); err != nil {
 		return k, "", ErrTicket
 	}

@@ -41,13 +41,21 @@ export function why(fault) {
   return {NotAllowedError: 'refused', SecurityError: 'refused', NotReadableError: 'busy', AbortError: 'busy'}[fault?.name] ?? 'none';
 }
 
-// watch shows the camera in a video and calls found with each code once, until stop is called. A code counts again when it was out of sight for two seconds.
+// watch shows the camera in a video and calls found with each code, until stop is called. found tells whether it takes the code: one that it takes
+// counts again when it was out of sight for two seconds.
 export async function watch(video, found) {
   if (!window.isSecureContext || !navigator.mediaDevices) throw new Error('no camera');
   const stream = await navigator.mediaDevices.getUserMedia({video: {facingMode: 'environment', width: {ideal: 1280}}});
+  const stop = () => {
+    for (const track of stream.getTracks()) track.stop();
+    if (video.srcObject === stream) video.srcObject = null;
+  };
   video.srcObject = stream;
-  await video.play();
-  const own = await reader(), seen = new Map(); // codes of the last two seconds, which are not found again
+  await video.play().catch(fault => {
+    stop();
+    throw fault;
+  });
+  const own = await reader(), seen = new Map(); // codes that were taken, and when they were last in sight
   let on = true;
   const look = async () => {
     while (on) {
@@ -56,15 +64,14 @@ export async function watch(video, found) {
       if (!on) return;
       const now = performance.now();
       for (const [code, at] of seen) if (now - at >= 2000) seen.delete(code);
-      if (codes.length === 1 && !seen.has(codes[0])) found(codes[0]);
-      for (const code of codes) seen.set(code, now);
+      for (const code of codes) if (seen.has(code)) seen.set(code, now);
+      if (codes.length === 1 && !seen.has(codes[0]) && found(codes[0])) seen.set(codes[0], now);
       await new Promise(done => setTimeout(done, Math.max(60, 200 - (performance.now() - begun))));
     }
   };
   look();
   return () => {
     on = false;
-    for (const track of stream.getTracks()) track.stop();
-    video.srcObject = null;
+    stop();
   };
 }

@@ -13,7 +13,7 @@ const store = localStorage;
 const settings = {
   language: store.language ?? preferred(), theme: store.theme ?? 'auto', time: Number(store.time ?? 2), sound: store.sound !== 'off',
 };
-let event = null, door = store.door ?? '', way = 'in', me = {}, timer = 0, stopCamera = null;
+let event = null, door = store.door ?? '', way = 'in', me = {}, timer = 0, eye = null;
 let finding = null; // ends the stream that is followed
 const undoable = 60_000, entries = [];
 
@@ -53,7 +53,7 @@ function name(id, word) {
 function show(screen) {
   for (const id of ['enter', 'pick', 'work']) $(id).hidden = id !== screen;
   if (screen === 'work') return focusCode();
-  const fields = [...$(screen).querySelectorAll('input, summary')].filter(field => field.checkVisibility());
+  const fields = [...$(screen).querySelectorAll('input, summary')].filter(field => field.getClientRects().length > 0);
   const at = byFinger() ? $(screen).querySelector('h1') : fields.find(field => field.checked) ?? fields[0];
   at?.focus({preventScroll: true});
 }
@@ -239,7 +239,10 @@ function label() {
   $('settings-who').textContent = say('settings.who', {name: me.name, role: say('role.' + me.role)});
 }
 
-$('where').addEventListener('click', () => pick(me.events));
+$('where').addEventListener('click', () => {
+  closeCamera();
+  pick(me.events);
+});
 
 // --- scan --------------------------------------------------------------------------------------------------------------------
 
@@ -257,8 +260,11 @@ async function decideNext(scan) {
   codes.push({nonce: nonce(), at: new Date().toISOString(), ...scan});
   if (deciding) return;
   deciding = true;
-  while (codes.length > 0) await decide(codes.shift());
-  deciding = false;
+  try {
+    while (codes.length > 0) await decide(codes.shift());
+  } finally {
+    deciding = false; // a fault of the page leaves it able to scan
+  }
 }
 
 // scanNow asks about one ticket.
@@ -273,18 +279,24 @@ async function decide(scan) {
     const {status, data} = await scanNow(scan);
     reached(true);
     if (status === 401) return ended();
-    if (scan.held) await forget(scan);
-    if (status !== 200) return present({outcome: 'refused', why: data?.error?.message ?? status});
-    await present(data);
+    if (status !== 200) return await settle({outcome: 'refused', why: data?.error?.message ?? status});
+    if (scan.held) forget(scan).catch(() => null); // asked again, it gets the same answer
+    await settle(data);
   } catch (fault) {
     if (!(fault instanceof Unreachable)) throw fault;
     reached(false);
-    if (!('code' in scan)) return present({outcome: 'unreachable'});
+    if (!('code' in scan)) return await settle({outcome: 'unreachable'});
     const kept = {nonce: scan.nonce, event: here.id, name: here.name, code: scan.code, at: scan.at, door, direction: event.reentry ? way : undefined, let_in: false};
-    await queue.keep(kept);
-    drawWaiting();
-    present({outcome: 'unreachable', kept});
+    const safe = await queue.keep(kept).then(() => true, () => false);
+    if (safe) drawWaiting();
+    await settle({outcome: 'unreachable', ...(safe && {kept})});
   }
+}
+
+// settle presents a ruling and waits until it was tapped, if it must be.
+async function settle(ruling) {
+  await present(ruling);
+  await tapped();
 }
 
 $('scan').addEventListener('submit', e => {
@@ -304,10 +316,18 @@ const looks = { // outcome → colour, sign and tune
   admitted: ['good', 'yes', 'good'], left: ['out', 'out', 'out'], undone: ['plain', 'undo', 'twice'], already_admitted: ['twice', 'twice', 'twice'],
   unreachable: ['ask', 'ask', 'bad'], refused: ['ask', 'look', 'bad'], notice: ['ask', 'look', 'look'],
 };
-let settled = () => {}; // called when a result that must be tapped is
+let facing = null; // the ruling that is presented
+const taps = []; // called when the result closes
+const must = () => !$('result').hidden && $('result').dataset.must === 'tap';
+const tapped = () => must() ? new Promise(done => taps.push(done)) : null;
 
-// present shows a ruling. A guest with a notice waits for a tap: what is scanned meanwhile is decided after it.
-function present(ruling) {
+// present shows a ruling: at once if it goes over the one that is presented, else after a result that must be tapped.
+async function present(ruling, over = false) {
+  while (!over && must()) {
+    await tapped();
+    if ($('work').hidden) return; // the session has ended meanwhile
+  }
+  facing = ruling;
   const notice = ruling.outcome === 'admitted' && ruling.notice;
   const [colour, sign, tune] = looks[notice ? 'notice' : ruling.outcome] ?? ['bad', 'no', 'bad'];
   const result = $('result');
@@ -327,8 +347,6 @@ function present(ruling) {
   if (ruling.outcome !== 'unreachable' && !ruling.family) remember(ruling, colour, sign);
   if (ruling.order && ['admitted', 'already_admitted'].includes(ruling.outcome) && way !== 'out') offerFamily(ruling);
   closeAfter(notice || ruling.kept ? 0 : ['admitted', 'left'].includes(ruling.outcome) ? settings.time : settings.time * 4);
-  if (!notice) return;
-  return new Promise(done => settled = done);
 }
 
 // cover lays the result over the page. What lies below cannot be reached until it closes.
@@ -408,7 +426,7 @@ function close() {
   $('result').hidden = true;
   $('work').inert = false;
   if (behind) drawLists();
-  settled();
+  for (const done of taps.splice(0)) done();
   focusCode();
   typed = false;
 }
@@ -432,16 +450,17 @@ document.addEventListener('keydown', e => {
 });
 
 async function undo(ruling) {
+  const answer = told => present(told, facing === ruling); // over its own result at once, over another when it was tapped
   try {
     const {status, data} = await ask('POST', path('undo'), {checkin_id: ruling.checkin_id});
     if (status === 401) return ended();
-    if (status === 403) return present({outcome: 'refused', why: say('undo.old')});
-    if (status !== 200) return present({outcome: 'refused', why: data?.error?.message ?? status});
+    if (status === 403) return answer({outcome: 'refused', why: say('undo.old')});
+    if (status !== 200) return answer({outcome: 'refused', why: data?.error?.message ?? status});
     for (const entry of entries) if (entry.ruling.checkin_id === ruling.checkin_id) entry.undone = true;
-    present({...data, outcome: 'undone', label: data.label ?? ruling.label});
+    answer({...data, outcome: 'undone', label: data.label ?? ruling.label});
   } catch {
     reached(false);
-    present({outcome: 'refused', why: say('away')});
+    answer({outcome: 'refused', why: say('away')});
   }
 }
 
@@ -479,8 +498,7 @@ function drawLast() {
 // offerFamily shows the other tickets of the order: one tap lets in those that are ticked.
 async function offerFamily(ruling) {
   const {status, data} = await ask('GET', `${path('family')}?checkin_id=${ruling.checkin_id}`).catch(() => ({}));
-  const shown = $('result');
-  if (status !== 200 || shown.hidden || shown.dataset.outcome !== ruling.outcome || $('result-label').textContent !== (ruling.label ?? '')) return; // another is shown
+  if (status !== 200 || $('result').hidden || facing !== ruling) return; // another is shown
   if (!data.results.some(mayEnter)) return;
   $('family-list').replaceChildren(...data.results.map(familyRow));
   $('family').hidden = false;
@@ -516,6 +534,7 @@ async function letInFamily(first, tickets) {
   const labels = first.outcome === 'admitted' ? [first.label || first.type] : [], refused = [], notices = new Set(first.outcome === 'admitted' && first.notice ? [first.notice] : []);
   let let_in = labels.length;
   for (const button of $('result-acts').children) button.disabled = true;
+  $('result').dataset.must = 'tap'; // what is scanned meanwhile is shown after it
   for (const ticket of tickets) {
     const name = ticket.label || ticket.type || '#' + ticket.ticket_id;
     const {status, data} = await scanNow({ticket_id: ticket.ticket_id, nonce: nonce()}).catch(() => ({}));
@@ -534,11 +553,10 @@ async function letInFamily(first, tickets) {
     labels.push(name);
     if (data.notice) notices.add(data.notice);
   }
-  settled();
   const not = refused.length > 0 && say('family.not', {names: refused.join(', ')});
   const told = {label: labels.filter(Boolean).join(', '), notice: [...notices, not].filter(Boolean).join(' · '), family: true};
-  if (let_in > 0) return present({outcome: 'admitted', ...told, more: say('family.done', {n: let_in})});
-  present({outcome: 'refused', why: not, family: true});
+  if (let_in > 0) return present({outcome: 'admitted', ...told, more: say('family.done', {n: let_in})}, true);
+  present({outcome: 'refused', why: not, family: true}, true);
 }
 
 // --- out of reach ------------------------------------------------------------------------------------------------------------
@@ -555,6 +573,11 @@ async function reached(yes) {
 // showAway says whether the laptop answers, and what waits in the phone for which event. It sends what can be sent: the laptop takes scans of the
 // events that this session may serve.
 async function showAway() {
+  const ours = await tellAway();
+  if (near && ours.some(letIn)) deliver();
+}
+
+async function tellAway() {
   document.body.classList.toggle('far', !near);
   const kept = await queue.byEvent(), ours = kept.filter(serves), here = kept.filter(one => one.event === event?.id), others = ours.filter(one => one.event !== event?.id);
   const sent = [...here.filter(letIn).map(one => say('away.kept', {n: letIn(one)})), ...others.filter(letIn).map(one => say('away.other', {n: letIn(one), name: one.name}))];
@@ -562,7 +585,7 @@ async function showAway() {
     ...kept.filter(one => !serves(one)).map(one => say('enter.kept', {n: one.scans.length, name: one.name}))];
   tell('away', [!near && say('away'), ...sent]);
   tell('elsewhere', stays);
-  if (near && sent.length > 0) deliver(ours.filter(letIn));
+  return ours;
 }
 
 // serves tells whether this session may serve the event that scans wait for.
@@ -581,18 +604,18 @@ async function keepLetIn(scan) {
 }
 
 // deliver sends what waits, one event after the other, once at a time.
-async function deliver(waiting) {
+async function deliver() {
   if (sending) return;
   sending = true;
   try {
-    for (const kept of waiting) await send(kept.event);
-    $('away').hidden = true;
+    for (const kept of (await queue.byEvent()).filter(serves)) await send(kept.event);
   } catch (fault) {
     if (!(fault instanceof Unreachable)) throw fault;
     near = false;
   } finally {
     sending = false;
   }
+  await tellAway(); // what came meanwhile still waits: it goes when the laptop says something next
 }
 
 // send hands over who was let in at an event, and returns how many it took. Who was held is not sent: that would let in a guest who may have gone.
@@ -705,14 +728,23 @@ function doorRow(one, last) {
 
 $('way-camera').addEventListener('click', async () => {
   wake();
-  if (stopCamera) return closeCamera();
+  if (eye) return closeCamera();
+  const mine = eye = {stop() {}}; // a second tap, or the page, may close it before it is open
   $('eye').hidden = false;
   $('video').hidden = false;
   name('eye-close', 'eye.close');
   $('eye-says').textContent = say('eye.looking');
   try {
-    stopCamera = await watch($('video'), code => { if ($('result').hidden || !$('family').hidden) read(code); });
+    const stop = await watch($('video'), code => {
+      const takes = eye === mine && ($('result').hidden || !$('family').hidden);
+      if (takes) read(code);
+      return takes;
+    });
+    if (eye !== mine) return stop();
+    mine.stop = stop;
   } catch (fault) {
+    if (eye !== mine) return;
+    eye = null;
     $('video').hidden = true;
     const reason = why(fault), curable = reason === 'http' && trusts, waiting = curable ? await waits() : [];
     $('eye-says').textContent = waiting.length > 0 ? first(waiting) : say(curable ? 'eye.curable' : 'eye.' + reason);
@@ -726,8 +758,8 @@ $('eye-close').addEventListener('click', () => {
 });
 
 function closeCamera() {
-  stopCamera?.();
-  stopCamera = null;
+  eye?.stop();
+  eye = null;
   $('eye').hidden = $('eye-trust').hidden = true;
 }
 
@@ -838,6 +870,7 @@ $('leave').addEventListener('click', async () => {
   await ask('DELETE', '/door/v1/session/').catch(() => null);
   for (const name of ['session', 'event']) delete store[name];
   finding?.abort();
+  closeCamera();
   $('settings').close();
   enter('');
 });

@@ -1,6 +1,7 @@
 // Scans that could not be decided lie in the phone, over reloads and closed tabs, until the server has taken them. What the server says otherwise lies
 // beside them until it is seen.
-const open = new Promise((done, failed) => {
+let opened = null;
+const open = () => opened ??= new Promise((done, failed) => {
   const request = indexedDB.open('doorward', 2);
   request.onupgradeneeded = () => {
     for (const name of ['scans', 'differences']) {
@@ -9,12 +10,25 @@ const open = new Promise((done, failed) => {
   };
   request.onsuccess = () => done(request.result);
   request.onerror = () => failed(request.error);
+}).catch(fault => {
+  opened = null; // it may open the next time
+  throw fault;
 });
+open().catch(() => null); // a fault is none before it is needed
+
+// begin begins a transaction. iPhones lose a connection while the page is in the background: then another one is opened.
+async function begin(names, mode) {
+  try {
+    return (await open()).transaction(names, mode, {durability: 'strict'});
+  } catch {
+    opened = null;
+    return (await open()).transaction(names, mode, {durability: 'strict'});
+  }
+}
 
 async function run(names, mode, act) {
-  const db = await open;
+  const transaction = await begin(names, mode);
   return new Promise((done, failed) => {
-    const transaction = db.transaction(names, mode, {durability: 'strict'});
     const request = act(...names.map(name => transaction.objectStore(name)));
     transaction.oncomplete = () => done(request?.result);
     transaction.onerror = transaction.onabort = () => failed(transaction.error);

@@ -1,0 +1,350 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// What happens at a door while something else does: the next guest is scanned while a result is up, answers come late, the phone's storage fails.
+
+// fakeCamera is a camera that shows the codes of window.sight. give opens one that was asked for; opened, stopped and looks count.
+const fakeCamera = `(() => {
+	Object.assign(window, {sight: [], opened: 0, stopped: 0, looks: 0, asked: 0});
+	window.BarcodeDetector = class {
+		static async getSupportedFormats() { return ['qr_code']; }
+		async detect() { looks++; return sight.map(rawValue => ({rawValue})); }
+	};
+	const stream = () => {
+		const canvas = document.createElement('canvas'), pen = canvas.getContext('2d'), stream = canvas.captureStream(10);
+		canvas.width = canvas.height = 64;
+		setInterval(() => pen.fillRect(Math.random() * 60, 0, 3, 3), 50);
+		for (const track of stream.getTracks()) {
+			const stop = track.stop.bind(track);
+			track.stop = () => { stopped++; stop(); };
+		}
+		opened++;
+		return stream;
+	};
+	const waiting = [];
+	window.give = () => waiting.shift()(stream());
+	Object.defineProperty(navigator, 'mediaDevices', {value: {getUserMedia: () => new Promise(done => { asked++; waiting.push(done); })}});
+})()`
+
+// lateAnswers holds the first answer to a path that ends in window.late, until release is called. While window.lost is true no scan is answered.
+const lateAnswers = `(() => {
+	const real = window.fetch;
+	Object.assign(window, {late: '', lost: false, held: false});
+	window.fetch = async (path, options) => {
+		if (lost && path.endsWith('/scan/')) throw new TypeError('lost');
+		const answer = await real(path, options);
+		if (!late || held || !path.split('?')[0].endsWith(late)) return answer;
+		held = true;
+		await new Promise(done => window.release = done);
+		return answer;
+	};
+})()`
+
+// run runs a script in the page.
+func (p *phone) run(script string) {
+	p.Helper()
+	p.do(chromedp.Evaluate(script, nil))
+}
+
+// onEachPage runs a script before those of each page that opens.
+func onEachPage(script string) chromedp.Action {
+	return chromedp.ActionFunc(func(ctx context.Context) error {
+		_, err := page.AddScriptToEvaluateOnNewDocument(script).Do(ctx)
+		return err
+	})
+}
+
+// settles lets everything come that the page is about to show: a request and a look into the phone's storage.
+func (p *phone) settles() {
+	p.Helper()
+	p.do(chromedp.Evaluate(`fetch('/healthz').catch(() => null).then(() => true)`, nil, awaited))
+	p.kept()
+	p.do(chromedp.Evaluate(`new Promise(done => requestAnimationFrame(() => setTimeout(() => done(true))))`, nil, awaited))
+}
+
+// opensCamera opens a fake camera that shows a code.
+func (p *phone) opensCamera(code string) {
+	p.Helper()
+	p.do(chromedp.Evaluate(fakeCamera, nil), chromedp.Click("#way-camera"))
+	p.until(`asked === 1`)
+	p.run(`sight = ['` + code + `']; give()`)
+}
+
+// looksTwice waits until the camera has looked twice.
+func (p *phone) looksTwice() {
+	p.Helper()
+	p.run(`looks = 0`)
+	p.until(`looks > 1`)
+}
+
+// labelled waits for the result of a guest.
+func (p *phone) labelled(guest string) {
+	p.Helper()
+	p.until(`!document.getElementById('result').hidden && document.getElementById('result-label').textContent === '` + guest + `'`)
+}
+
+// TestTheCameraReadsTheNextGuestAfterAResult: a ticket that is held before the camera while a result is up is read when the result is gone.
+func TestTheCameraReadsTheNextGuestAfterAResult(t *testing.T) {
+	w := newDoorTown(t)
+	p := browse(t)
+	p.signIn(w.link(), "Bia")
+	p.opensCamera("K7QP2M")
+	p.labelled("Ana S.")
+	p.run(`sight = ['B2XX91']`)
+	p.looksTwice()
+	p.do(chromedp.Click("#result-acts .primary"))
+	p.labelled("Bia S.")
+	p.next() // the ticket is before the camera still: it is read once
+	p.looksTwice()
+	p.settles()
+	p.until(`document.getElementById('result').hidden`)
+	if n := w.admissions(); n != 2 {
+		t.Errorf("the store has %d check-ins, want 2", n)
+	}
+}
+
+// TestACameraStopsWhenItIsNotWanted: closed while it starts, by a second tap, on another screen, and when the helper leaves.
+func TestACameraStopsWhenItIsNotWanted(t *testing.T) {
+	w := newDoorTown(t)
+	p := browse(t)
+	p.signIn(w.link(), "Bia")
+	p.do(chromedp.Evaluate(fakeCamera, nil), chromedp.Click("#way-camera"), chromedp.WaitVisible("#eye"), chromedp.Click("#way-camera"), chromedp.WaitNotVisible("#eye"))
+	p.run(`give()`)
+	p.until(`stopped === 1 && asked === 1`) // the second tap opens no other
+	p.do(chromedp.Click("#way-camera"), chromedp.WaitVisible("#eye"), chromedp.Click("#eye-close"), chromedp.WaitNotVisible("#eye"))
+	p.run(`give()`)
+	p.until(`stopped === 2`)
+	opens := func() {
+		p.do(chromedp.Click("#way-camera"), chromedp.WaitVisible("#eye"))
+		p.run(`give()`)
+		p.looksTwice()
+	}
+	opens()
+	p.do(chromedp.Click("#where"), chromedp.WaitVisible("#pick-form"))
+	p.until(`stopped === 3`)
+	p.do(chromedp.Click("#pick-form > button"), chromedp.WaitVisible("#code"))
+	opens()
+	p.do(chromedp.Click("#menu"), chromedp.WaitVisible("#leave"), chromedp.Click("#leave"), chromedp.WaitVisible("#enter"))
+	p.until(`stopped === 4 && opened === 4`)
+}
+
+// TestAFaultOfThePhonesStorageLeavesThePageAbleToScan: an iPhone loses its connection to it while the page is in the background.
+func TestAFaultOfThePhonesStorageLeavesThePageAbleToScan(t *testing.T) {
+	w := newDoorTown(t)
+	p := browse(t)
+	p.signIn(w.link(), "Bia")
+	w.down()
+	p.run(`window.transaction = IDBDatabase.prototype.transaction; IDBDatabase.prototype.transaction = () => { throw new DOMException('connection lost', 'UnknownError'); }`)
+	p.types("K7QP2M", kb.Enter)
+	p.sees("unreachable", "Next")
+	p.next()
+	p.run(`IDBDatabase.prototype.transaction = transaction`)
+	w.up()
+	p.types("K7QP2M", kb.Enter)
+	p.sees("admitted", "Ana S.")
+	p.next()
+	if said := p.faulted(); !strings.Contains(said, "connection lost") {
+		t.Errorf("the browser says %q", said)
+	}
+}
+
+// TestAConnectionToThePhonesStorageIsOpenedAgain after it was closed below the page.
+func TestAConnectionToThePhonesStorageIsOpenedAgain(t *testing.T) {
+	w := newDoorTown(t)
+	p := browse(t)
+	p.signIn(w.link(), "Bia")
+	p.run(`(() => {
+		const real = IDBDatabase.prototype.transaction;
+		IDBDatabase.prototype.transaction = function (...args) {
+			IDBDatabase.prototype.transaction = real;
+			this.close();
+			return real.apply(this, args);
+		};
+	})()`)
+	w.down()
+	p.types("K7QP2M", kb.Enter)
+	p.sees("unreachable", "Let in", "Hold")
+	p.next() // let in
+	if n := p.kept(); n != 1 {
+		t.Errorf("%d scans lie in the phone, want one", n)
+	}
+}
+
+// decided are the scans that lie in the phone, with what the helper said.
+func (p *phone) decided() (scans string) {
+	p.Helper()
+	p.do(chromedp.Evaluate(`new Promise(done => {
+		indexedDB.open('doorward').onsuccess = e => {
+			const found = e.target.result.transaction('scans').objectStore('scans').getAll();
+			found.onsuccess = () => done(found.result.map(s => s.code + (s.let_in ? ' in' : ' held')).sort().join(', '));
+		};
+	})`, &scans, awaited))
+	return scans
+}
+
+// TestAQuestionStaysUntilItIsAnswered: the tap that is meant for one guest does not let in the next.
+func TestAQuestionStaysUntilItIsAnswered(t *testing.T) {
+	w := newDoorTown(t)
+	p := browse(t)
+	p.signIn(w.link(), "Bia")
+	w.down()
+	p.types("K7QP2M", kb.Enter)
+	p.sees("unreachable")
+	p.types("B2XX91", kb.Enter)
+	p.settles()
+	if scans := p.decided(); scans != "K7QP2M held" {
+		t.Errorf("in the phone lie %q while the first is asked about", scans)
+	}
+	p.do(chromedp.Click("#result-acts .primary"))
+	for p.decided() != "B2XX91 held, K7QP2M in" { // and the next is asked about
+		p.settles()
+	}
+	p.sees("unreachable")
+	p.do(chromedp.Click("#result-acts button:last-child"), chromedp.WaitNotVisible("#result"))
+	if scans := p.decided(); scans != "B2XX91 held, K7QP2M in" {
+		t.Errorf("in the phone lie %q", scans)
+	}
+}
+
+// TestALateAnswerReplacesNoNotice: the answer to an undo of another guest waits for the tap.
+func TestALateAnswerReplacesNoNotice(t *testing.T) {
+	t.Parallel()
+	w := newFamilyTown(t)
+	p := browse(t)
+	p.signIn(w.link(), "Bia")
+	p.types("SOLO", kb.Enter)
+	p.sees("admitted", "Ana S.")
+	p.next()
+	p.run(lateAnswers + `; late = '/undo/'`)
+	p.do(chromedp.Click("#last button"))
+	p.until(`held`)
+	p.types("KID", kb.Enter)
+	p.sees("admitted", "Ask for the guardian's slip")
+	p.run(`release()`)
+	p.settles()
+	p.sees("admitted", "Gil R.", "Ask for the guardian's slip")
+	p.do(chromedp.Click("#result-acts .primary"))
+	p.sees("undone", "Ana S.")
+}
+
+// TestAFamilyReplacesNoNotice: who is scanned while a family is let in is shown after it, with the notice.
+func TestAFamilyReplacesNoNotice(t *testing.T) {
+	t.Parallel()
+	w := newFamilyTown(t)
+	p := browse(t)
+	p.signIn(w.link(), "Bia")
+	p.types("DAD", kb.Enter)
+	p.do(chromedp.WaitVisible("#family"))
+	p.run(lateAnswers + `; late = '/scan/'`)
+	p.do(chromedp.Click("#result-acts .primary"))
+	p.until(`held`)
+	p.types("KID", kb.Enter)
+	p.until(`document.getElementById('code').value === ''`)
+	p.settles()
+	p.run(`release()`)
+	p.until(`document.getElementById('result-more').textContent === '4 guests let in'`)
+	p.do(chromedp.Click("#result-acts .primary"))
+	p.labelled("Gil R.")
+	p.sees("admitted", "Ask for the guardian's slip")
+}
+
+// TestAFamilyIsOfferedOnItsOwnResult: the next guest looks the same to the helper, without a name.
+func TestAFamilyIsOfferedOnItsOwnResult(t *testing.T) {
+	w := newDoorTown(t)
+	w.load("ticket", "code,type,order\nA1,Adult,ONE\nA2,Adult,ONE\nB1,Adult,TWO\n", "--event", "1")
+	p := browse(t)
+	p.signIn(w.link(), "Bia")
+	p.run(lateAnswers + `; late = '/family/'`)
+	p.types("A1", kb.Enter)
+	p.sees("admitted")
+	p.until(`held`)
+	p.types("B1", kb.Enter)
+	p.until(`document.getElementById('count-in').textContent === '2'`)
+	p.sees("admitted")
+	p.run(`release()`)
+	p.settles()
+	p.until(`document.getElementById('family').hidden`)
+}
+
+// TestAHeldScanStaysUntilTheLaptopDecidesIt: too many requests are no decision.
+func TestAHeldScanStaysUntilTheLaptopDecidesIt(t *testing.T) {
+	w := newDoorTown(t)
+	p := browse(t)
+	p.signIn(w.link(), "Bia")
+	w.down()
+	p.types("K7QP2M", kb.Enter)
+	p.sees("unreachable")
+	p.do(chromedp.Click("#result-acts button:last-child"), chromedp.WaitNotVisible("#result"))
+	w.up()
+	p.until(`document.getElementById('away').hidden`)
+	p.run(`(() => {
+		const real = window.fetch;
+		window.fetch = async (path, options) => {
+			if (!path.endsWith('/scan/')) return real(path, options);
+			window.fetch = real;
+			return new Response(JSON.stringify({error: {code: 'RATE_LIMITED', message: 'Too many requests.'}}), {status: 429});
+		};
+	})()`)
+	p.do(chromedp.Click("#waiting-list button"))
+	p.sees("refused", "Too many requests.")
+	p.next()
+	if scans := p.decided(); scans != "K7QP2M held" {
+		t.Fatalf("in the phone lie %q", scans)
+	}
+	p.do(chromedp.Click("#waiting-list button"))
+	p.sees("admitted", "Ana S.")
+	p.until(`document.getElementById('waiting').hidden`)
+}
+
+// TestWhoIsLetInMeanwhileIsSentToo: scans of another event are on their way while a guest is let in.
+func TestWhoIsLetInMeanwhileIsSentToo(t *testing.T) {
+	t.Parallel()
+	w := newFamilyTown(t)
+	w.load("event", "name,start_datetime\nRetiro,"+time.Now().Add(2*time.Hour).Format(time.RFC3339)+"\n")
+	w.load("ticket", "code,type\nRET1,Adult\n", "--event", "2")
+	var k key
+	w.run(&k, "keys", "add", "--name", "Bia", "--level", "denomination", "--allow", "checkin:*")
+	p := browse(t)
+	p.do(chromedp.Navigate(w.served.url+"/door"), chromedp.WaitVisible("#enter"), chromedp.Click("#enter-by-key summary"), chromedp.WaitVisible("#key"),
+		chromedp.SendKeys("#key", k.Key), chromedp.SendKeys("#secret", k.Secret), chromedp.Click("#enter-key button"), chromedp.WaitVisible("#pick-form"),
+		chromedp.Click("#pick-events input[value='1']"), chromedp.Click("#pick-form > button"), chromedp.WaitVisible("#code"))
+	p.do(remembers(`put({nonce: '000000000000000000000000000000ff', event: 2, name: 'Retiro', code: 'RET1', at: new Date().toISOString(), door: 'Entrance', let_in: true})`))
+	p.do(onEachPage(lateAnswers+`; late = '/2/scans/'`), chromedp.Reload(), chromedp.WaitVisible("#code"))
+	p.until(`held`)
+	p.run(`lost = true`)
+	p.types("SOLO", kb.Enter)
+	p.sees("unreachable")
+	p.next() // let in
+	p.run(`lost = false`)
+	p.types("NONE", kb.Enter)
+	p.sees("unknown_code") // the laptop answers again
+	p.next()
+	p.run(`release()`)
+	p.settles()
+	p.types("KID", kb.Enter)
+	p.sees("admitted", "Gil R.")
+	p.until(`document.getElementById('away').hidden && document.getElementById('count-in').textContent === '2'`)
+	if scans := p.decided(); scans != "" {
+		t.Errorf("in the phone lie %q", scans)
+	}
+}
+
+// TestAnOlderBrowserSignsIn: iPhones before 2024 do not know checkVisibility.
+func TestAnOlderBrowserSignsIn(t *testing.T) {
+	w := newDoorTown(t)
+	p := browse(t)
+	p.do(onEachPage(`delete Element.prototype.checkVisibility`))
+	p.signIn(w.link(), "Bia")
+	p.types("K7QP2M", kb.Enter)
+	p.sees("admitted", "Ana S.")
+}
