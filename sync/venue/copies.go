@@ -92,7 +92,7 @@ func (x *copies) job(c copyJob) (replicate.Job, error) {
 	if c.push {
 		count = x.metrics.progress(pushed)
 		j.Source, j.Target = own, theirs
-		j.On.Refused, j.On.Skip = x.takeBack(own, theirs), x.received(c.name)
+		j.On.Refused, j.On.Skip = x.takeBack(x.exchanged(c.name), own, theirs), x.received(c.name)
 	} else {
 		j.On.Gave = x.received(c.name)
 		pushed := x.pushedUpTo(c.name) // the handshake writes into x.upstream and x.greeting meanwhile

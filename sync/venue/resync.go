@@ -54,7 +54,7 @@ func (x *visit) copyFromStart(ctx context.Context, push bool) error {
 		if err != nil {
 			return err
 		}
-		j := replicate.Job{Source: own, Target: unremembered{t}, Tries: 1, On: replicate.Hooks{Refused: x.takeBack(own, t)}}
+		j := replicate.Job{Source: own, Target: unremembered{t}, Tries: 1, On: replicate.Hooks{Refused: x.takeBack(e, own, t)}}
 		if !push {
 			j.Source, j.Target, j.On = unremembered{t}, own, replicate.Hooks{Gave: x.received(e.Name)}
 		}
