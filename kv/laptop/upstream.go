@@ -49,6 +49,11 @@ func (lp *Laptop) Join(p auth.Principal, u table.Upstream, c office.Credential) 
 	}
 	err := lp.tables.Do(func(o *table.Tx) error {
 		f := lp.tables.Identity.Family()
+		before, err := table.ReadUpstream(o.View)
+		if err != nil {
+			return err
+		}
+		u.Anew = before.Node == u.Node && (before.Epoch != "" || before.Anew)
 		u.Unkeyed = len(c.CodeKey) == 0 && (c.Realm != f.Realm || lp.tables.Identity.IsUnkeyed())
 		if c.Realm != f.Realm {
 			if err := enterRealm(o); err != nil {

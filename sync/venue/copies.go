@@ -95,6 +95,9 @@ func (x *copies) job(c copyJob) (replicate.Job, error) {
 		j.On.Refused, j.On.Skip = x.takeBack(x.exchanged(c.name), own, theirs), x.received(c.name)
 	} else {
 		j.On.Gave = x.received(c.name)
+		if j.Since, err = (lag{x.config.Store, x.upstream}).checkpointOf(c.name, false); err != nil { // the centre knows none of a new key
+			return replicate.Job{}, err
+		}
 		pushed := x.pushedUpTo(c.name) // the handshake writes into x.upstream and x.greeting meanwhile
 		j.On.Left = func(ctx context.Context, ids []string) error { return x.left(ctx, pushed, c.name, ids) }
 	}

@@ -9,6 +9,7 @@ import (
 	"doorward/kv/auth"
 	"doorward/kv/docs"
 	"doorward/kv/kvtest"
+	"doorward/kv/office"
 	"doorward/kv/record"
 )
 
@@ -46,4 +47,36 @@ func TestWhatIsOnlyPulledLeavesAtOnce(t *testing.T) {
 	w.until("the group, now of another church, gone", func() bool { return !w.has(w.laptop, "reference", doc) })
 	church := kvtest.Create(t, w.centre, record.Church, `{"name":"South"}`)
 	w.until("a church that is added afterwards", func() bool { return w.has(w.laptop, "reference", record.Church.DocID(record.Int(church))) })
+}
+
+// TestALaptopThatIsEnrolledAnewIsToldWhatHasLeft: the person goes to another church before the new key has asked for anything.
+func TestALaptopThatIsEnrolledAnewIsToldWhatHasLeft(t *testing.T) {
+	t.Parallel()
+	w, church, other := parish(t)
+	person := kvtest.Create(t, w.centre, record.Person, fmt.Sprintf(`{"full_name":"Ana Souza","church_id":%d}`, church))
+	database, doc := fmt.Sprint("church-", church), record.Person.DocID(record.Int(person))
+	w.visits(w.laptop)
+	if !w.has(w.laptop, database, doc) {
+		t.Fatal("the person does not come")
+	}
+	w.changes(w.centre, record.Person, person, fmt.Sprintf(`{"church_id":%d}`, other))
+	w.enrolFor(w.laptop, office.Enrolment{Level: auth.Level{Name: auth.ChurchOf, IDs: []int64{church}}, Venue: auth.Venue{Names: true}})
+	w.visits(w.laptop)
+	if w.has(w.laptop, database, doc) {
+		t.Error("the laptop still has the person")
+	}
+}
+
+// TestNamesComeBackWithACodeForNames: they went from the laptop when it was enrolled without them, after it had pulled all of them.
+func TestNamesComeBackWithACodeForNames(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	w.sell(w.centre, "first")
+	for _, names := range []bool{true, false, true} {
+		w.enrolFor(w.laptop, office.Enrolment{Level: auth.Level{Name: auth.EventOf, IDs: []int64{w.event}}, Venue: auth.Venue{Names: names}})
+		w.visits(w.laptop)
+		if got := len(w.all(w.laptop, record.HolderName)); (got > 0) != names {
+			t.Errorf("the laptop has %d names, enrolled with names: %t", got, names)
+		}
+	}
 }
