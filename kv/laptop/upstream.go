@@ -53,7 +53,9 @@ func (lp *Laptop) Join(p auth.Principal, u table.Upstream, c office.Credential) 
 		if err != nil {
 			return err
 		}
-		u.Anew = before.Node == u.Node && (before.Epoch != "" || before.Anew)
+		if before.Node == u.Node {
+			u.Epoch, u.Anew = before.Epoch, before.Epoch != "" // a centre of another epoch was restored since
+		}
 		u.Unkeyed = len(c.CodeKey) == 0 && (c.Realm != f.Realm || lp.tables.Identity.IsUnkeyed())
 		if c.Realm != f.Realm {
 			if err := enterRealm(o); err != nil {
