@@ -1,15 +1,11 @@
 package sync_test
 
 import (
-	"bytes"
-	"encoding/binary"
 	"fmt"
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
-
-	"go.etcd.io/bbolt"
 
 	"doorward/kv"
 	"doorward/kv/auth"
@@ -75,7 +71,7 @@ func TestADamagedRecordIsNoFaultOfThePush(t *testing.T) {
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	damage(t, dir, "kind:person", id)
+	kvtest.Damage(t, dir, record.Person, id)
 	server, err := sync.New(sync.Config{Store: kvtest.OpenConfig(t, kv.Config{Dir: dir})})
 	if err != nil {
 		t.Fatal(err)
@@ -87,27 +83,5 @@ func TestADamagedRecordIsNoFaultOfThePush(t *testing.T) {
 	doc := fmt.Sprintf(`{"_id":%q,"_rev":"2-%s","full_name":"Eva","church_id":1,"_revisions":{"start":2,"ids":[%q,%q]}}`, record.Person.DocID(record.Int(id)), hash, hash, hash)
 	if a := s.Do("POST", "/church-1/_bulk_docs", `{"new_edits":false,"docs":[`+doc+`]}`); a.Status != 500 {
 		t.Errorf("a push of a document over a damaged one = %d %s, want 500", a.Status, a.Body)
-	}
-}
-
-// damage changes a bit of a record in a closed store.
-func damage(t *testing.T, dir, bucket string, id int64) {
-	t.Helper()
-	db, err := bbolt.Open(table.Path(dir), 0o600, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	key := binary.BigEndian.AppendUint64(nil, uint64(id))
-	err = db.Update(func(tx *bbolt.Tx) error {
-		b := tx.Bucket([]byte(bucket))
-		row := bytes.Clone(b.Get(key))
-		row[len(row)/2] ^= 4
-		return b.Put(key, row)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
 	}
 }
