@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,6 +84,8 @@ func (x *visit) hello(ctx context.Context, wiped bool) (m measurement, err error
 	if !x.greeting.IsFrom(x.upstream.Node) {
 		return m, dial.ErrNoCentre
 	}
+	isUnknown := func(e handshake.Database) bool { return !replicate.OfRecords(e.Name) } // of a later version's sort
+	x.greeting.Databases = slices.DeleteFunc(x.greeting.Databases, isUnknown)
 	if err := x.config.Store.Keys.SessionMet(in.Session); err != nil {
 		return m, err
 	}

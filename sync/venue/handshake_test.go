@@ -1,6 +1,7 @@
 package venue_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -85,6 +86,32 @@ func TestASleepDuringAHandshakeIsNoOffset(t *testing.T) {
 	if c := w.laptop.Tables.Clock.Reading(); c.Measured.IsZero() || c.Offset.Abs() > time.Minute {
 		t.Errorf("the clocks differ by %v, measured at %v; want a measurement, and no difference", c.Offset, c.Measured)
 	}
+}
+
+// TestADatabaseOfALaterVersionIsLeftOut: a centre of a later version gives a database of a sort that this one does not know. All others are
+// exchanged.
+func TestADatabaseOfALaterVersionIsLeftOut(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	w.enrol(w.laptop)
+	id := w.sell(w.centre, "first")
+	link := transport(func(r *http.Request) (*http.Response, error) {
+		resp, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil || !strings.HasSuffix(r.URL.Path, "/_hello") {
+			return resp, err
+		}
+		defer func() { _ = resp.Body.Close() }()
+		b, err := io.ReadAll(resp.Body)
+		later := fmt.Sprintf(`"databases":[{"name":"event-%d-seats","push":true,"pull":true},`, w.event)
+		resp.Body = io.NopCloser(strings.NewReader(strings.Replace(string(b), `"databases":[`, later, 1)))
+		return resp, err
+	})
+	for range 2 { // the second also tells how far the first has come
+		if _, err := venue.VisitOnce(t.Context(), venue.Config{Store: w.laptop}, &http.Client{Transport: link}, func() {}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.arrives(w.laptop, id)
 }
 
 // transport is a link that a function carries.
