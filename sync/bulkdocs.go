@@ -120,7 +120,21 @@ func (b *bulk) store(c *call, docs []*transit.Parsed) ([]docOutcome, error) {
 	for i, r := range written {
 		results[places[i]].DocResult = r
 	}
+	if err == nil {
+		err = b.ownFault(results)
+	}
 	return results, err
+}
+
+// ownFault returns the first error of replicated documents that is this server's own. It is the answer to the whole request: a client never
+// sends a document again that was refused alone.
+func (b *bulk) ownFault(results []docOutcome) error {
+	for _, r := range results {
+		if b.replicated && r.Err != nil && problemOf(r.Err).status >= http.StatusInternalServerError {
+			return r.Err
+		}
+	}
+	return nil
 }
 
 // writeResult writes a document's row. Replicated documents have one only if they are refused.

@@ -32,7 +32,7 @@ type call struct {
 	began   bool          // the answer has begun: an error can only break it off
 }
 
-// idleLimit is how long a request may make no progress.
+// idleLimit is how long a read or a write of a request may take.
 const idleLimit = 30 * time.Second
 
 // endpoint runs one route for one request.
@@ -43,6 +43,7 @@ func (s *Server) endpoint(rt route) http.Handler {
 			named.Route("/sync" + rt.path)
 		}
 		c.limitIdle()
+		defer c.limitWrite() // net/http sends the rest
 		if r.Header.Get(dial.HeaderFeed) != "" {
 			w.Header().Set(dial.HeaderNode, s.config.Store.Tables.Identity.Node())
 		}
@@ -63,24 +64,35 @@ func (s *Server) endpoint(rt route) http.Handler {
 	})
 }
 
-// limitIdle replaces the listener's limits, which are for short requests, by idleLimit. An answer that waits, as a feed does, has a new
-// deadline at each write.
+// limitIdle replaces the listener's limits, which are for short requests: each read and each write has a deadline of its own. Between
+// them there is none, for HTTP/2 resets a stream at its deadline even while nothing is written.
 func (c *call) limitIdle() {
 	rc := http.NewResponseController(c.ResponseWriter)
 	_ = rc.SetReadDeadline(time.Time{}) // a recorder in a test has no deadlines
-	_ = rc.SetWriteDeadline(time.Now().Add(idleLimit))
-	c.request.Body = &idleBody{c.request.Body, rc}
+	c.unlimitWrite()
+	c.request.Body = &idleBody{c.request.Body, rc, c.server.idle}
+}
+
+// limitWrite sets the deadline of what is written next.
+func (c *call) limitWrite() {
+	_ = http.NewResponseController(c.ResponseWriter).SetWriteDeadline(time.Now().Add(c.server.idle)) // as above
+}
+
+// unlimitWrite removes the deadline while nothing is written.
+func (c *call) unlimitWrite() {
+	_ = http.NewResponseController(c.ResponseWriter).SetWriteDeadline(time.Time{}) // as above
 }
 
 // idleBody gives each read of a body a deadline.
 type idleBody struct {
 	io.ReadCloser
-	rc *http.ResponseController
+	rc   *http.ResponseController
+	idle time.Duration
 }
 
 // Read reads with a deadline.
 func (b *idleBody) Read(p []byte) (int, error) {
-	_ = b.rc.SetReadDeadline(time.Now().Add(idleLimit)) // as above
+	_ = b.rc.SetReadDeadline(time.Now().Add(b.idle)) // as above
 	n, err := b.ReadCloser.Read(p)
 	_ = b.rc.SetReadDeadline(time.Time{}) // a deadline in the past would end the request
 	return n, err
@@ -131,6 +143,7 @@ func (c *call) reply(status int, v any) error {
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "must-revalidate")
 	c.began = true
+	c.limitWrite()
 	c.WriteHeader(status)
 	if c.request.Method != http.MethodHead {
 		_, _ = c.Write(append(body, '\n')) // the client may have left

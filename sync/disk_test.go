@@ -7,8 +7,10 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"doorward/kv"
 	"doorward/kv/auth"
 	"doorward/kv/kvtest"
+	"doorward/kv/record"
 	"doorward/kv/table"
 	"doorward/sync"
 	"doorward/sync/peertest"
@@ -53,5 +55,33 @@ func TestAFullDiskRefusesAPushAsAWhole(t *testing.T) {
 				t.Errorf("refused with %v: %s", asked.Header, asked.Body)
 			}
 		}
+	}
+}
+
+// TestADamagedRecordIsNoFaultOfThePush: the store cannot read what it has of the document. That is the answer to the whole push: nobody is
+// told to skip the document.
+func TestADamagedRecordIsNoFaultOfThePush(t *testing.T) {
+	dir := t.TempDir()
+	store, err := kv.Open(kv.Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kvtest.Create(t, store, record.Church, `{"name":"Church"}`)
+	id := kvtest.Create(t, store, record.Person, `{"full_name":"Ana Souza","church_id":1}`)
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	kvtest.Damage(t, dir, record.Person, id)
+	server, err := sync.New(sync.Config{Store: kvtest.OpenConfig(t, kv.Config{Dir: dir})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(server.Control())
+	t.Cleanup(srv.Close)
+	t.Cleanup(server.Close)
+	s, hash := &peertest.Site{TB: t, URL: srv.URL + "/sync"}, strings.Repeat("0a", 16)
+	doc := fmt.Sprintf(`{"_id":%q,"_rev":"2-%s","full_name":"Eva","church_id":1,"_revisions":{"start":2,"ids":[%q,%q]}}`, record.Person.DocID(record.Int(id)), hash, hash, hash)
+	if a := s.Do("POST", "/church-1/_bulk_docs", `{"new_edits":false,"docs":[`+doc+`]}`); a.Status != 500 {
+		t.Errorf("a push of a document over a damaged one = %d %s, want 500", a.Status, a.Body)
 	}
 }

@@ -145,10 +145,7 @@ func runOnce(c *call, ctx context.Context, k *task, job replicate.Job) error {
 	defer c.server.tasks.finish(k)
 	stop := context.AfterFunc(c.request.Context(), k.cancel)
 	defer stop()
-	rc := http.NewResponseController(c.ResponseWriter)
-	_ = rc.SetWriteDeadline(time.Time{}) // the answer comes late
 	out, err := replicate.Run(ctx, job)
-	_ = rc.SetWriteDeadline(time.Now().Add(idleLimit)) // as above
 	switch {
 	case err == nil:
 		return c.reply(http.StatusOK, out)

@@ -49,6 +49,7 @@ type Server struct {
 	tasks   *tasks
 	client  *http.Client // of replications that are ordered here
 	packers *compressors
+	idle    time.Duration // how long a read or a write of a request may take
 }
 
 // closing tells, once, that a server ends.
@@ -81,7 +82,7 @@ func New(c Config) (*Server, error) {
 	if c.Insecure {
 		reach = dial.Anywhere
 	}
-	s := &Server{config: c, client: dial.NewClient(reach), metrics: m, closing: closing{ended: make(chan struct{})}, tasks: newTasks(), packers: newCompressors()}
+	s := &Server{config: c, client: dial.NewClient(reach), metrics: m, closing: closing{ended: make(chan struct{})}, tasks: newTasks(), packers: newCompressors(), idle: idleLimit}
 	_, _ = rand.Read(s.secret[:]) // never fails
 	s.mux = newMux(s, c.Prefix+"/sync")
 	return s, nil

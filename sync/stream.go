@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"doorward/kv/rev"
 	"doorward/sync/line"
@@ -82,7 +81,8 @@ func clientError(err error) error {
 
 // Write writes with a deadline.
 func (w idleWriter) Write(p []byte) (int, error) {
-	_ = http.NewResponseController(w.c.ResponseWriter).SetWriteDeadline(time.Now().Add(idleLimit)) // a recorder has none
+	w.c.limitWrite()
+	defer w.c.unlimitWrite()
 	n, err := w.c.ResponseWriter.Write(p)
 	return n, clientError(err)
 }
@@ -173,6 +173,8 @@ func (s *stream) flush() {
 		s.keep(0, s.packer.Flush())
 	}
 	if s.err == nil {
+		s.call.limitWrite()
+		defer s.call.unlimitWrite()
 		s.err = clientError(http.NewResponseController(s.call.ResponseWriter).Flush())
 	}
 }

@@ -3,7 +3,7 @@
 // What tests share is in these places. A test in none of them has its helpers beside it.
 //
 //	kv/kvtest            Open, OpenConfig: a store. Create, Parse, Fill: records. Login, Key: keys. NewClock: a clock that a test moves.
-//	                     Age, Advance, Foreign: files of another format. OpenRaw: a bare bbolt file. Lower: a text in small letters.
+//	                     Age, Advance, Foreign: files of another format. Damage: a damaged record. OpenRaw: a bare bbolt file. Lower: a text in small letters.
 //	                     Decided: what an answer says of a code. Metric, Metrics: what a registry says.
 //	kv/kvtest/proof      Count, Draws, Only, Unraced: how much a test does. Seed: what it draws from. Memory, Disk: a folder. Missing: what it lacks. Hangup: a signal.
 //	kv/kvtest/disk       a file system with writes and syncs that a test sees, delays and fails, and the images that a power cut leaves.

@@ -49,6 +49,13 @@ func (lp *Laptop) Join(p auth.Principal, u table.Upstream, c office.Credential) 
 	}
 	err := lp.tables.Do(func(o *table.Tx) error {
 		f := lp.tables.Identity.Family()
+		before, err := table.ReadUpstream(o.View)
+		if err != nil {
+			return err
+		}
+		if before.Node == u.Node {
+			u.Epoch, u.Anew = before.Epoch, before.Epoch != "" // a centre of another epoch was restored since
+		}
 		u.Unkeyed = len(c.CodeKey) == 0 && (c.Realm != f.Realm || lp.tables.Identity.IsUnkeyed())
 		if c.Realm != f.Realm {
 			if err := enterRealm(o); err != nil {

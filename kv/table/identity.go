@@ -132,6 +132,7 @@ type Upstream struct {
 	Chosen   bool                `json:"chosen,omitempty"`  // of its churches' events the laptop takes along only those that were named
 	Revoked  bool                `json:"revoked,omitempty"` // it takes nothing from here but facts
 	Erased   string              `json:"erased,omitempty"`  // its sequence up to which it has sent what was erased
+	Anew     bool                `json:"anew,omitempty"`    // enrolled there anew since it was last met
 	Unkeyed  bool                `json:"unkeyed,omitempty"` // the key that the realm hashes with is not known here
 }
 

@@ -31,7 +31,8 @@ type Payload struct {
 	Accept  string    // Accept-Encoding; "" = gzip, which net/http decompresses by itself
 }
 
-// Do sends a request. It returns *Refusal for an answer that is an error, and ErrCut if there was no whole answer.
+// Do sends a request. It returns *Refusal for an answer that is an error, ErrCut if there was no whole answer, and ErrNoCentre if another
+// server gives something, or says that it is not there.
 func (l *Link) Do(ctx context.Context, method, address string, p *Payload) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	req, err := l.request(ctx, method, address, p)
@@ -51,14 +52,19 @@ func (l *Link) Do(ctx context.Context, method, address string, p *Payload) (*htt
 	}
 	w.body, w.ctx = resp.Body, ctx
 	resp.Body = w
-	if resp.StatusCode >= 300 {
-		return nil, refusalOf(resp)
-	}
-	if l.node != "" && resp.Header.Get(HeaderNode) != l.node {
+	if l.isOther(resp) && (resp.StatusCode < 300 || resp.StatusCode == http.StatusNotFound) {
 		_ = w.Close() // its body is not read
 		return nil, ErrNoCentre
 	}
+	if resp.StatusCode >= 300 {
+		return nil, refusalOf(resp)
+	}
 	return resp, nil
+}
+
+// isOther tells whether an answer is another server's than the one that is meant.
+func (l *Link) isOther(resp *http.Response) bool {
+	return l.node != "" && resp.Header.Get(HeaderNode) != l.node
 }
 
 // request makes a request.

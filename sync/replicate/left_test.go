@@ -83,3 +83,86 @@ func TestWhatHasLeftGoesAfterItIsWritten(t *testing.T) {
 		t.Error("nothing has left")
 	}
 }
+
+// TestARestoredTargetIsToldAgainWhatHasLeft: a target is restored to a backup from before a record left the source, in the middle of a
+// live run in which nothing else happened since. The next run begins where the backup ends.
+func TestARestoredTargetIsToldAgainWhatHasLeft(t *testing.T) {
+	a := peertest.NewSite(t)
+	for range 2 {
+		kvtest.Create(t, a.Store, record.Church, `{"name":"Church"}`)
+	}
+	ana := kvtest.Create(t, a.Store, record.Person, `{"full_name":"Ana","church_id":1}`)
+	b := a.InRealm()
+	peertest.CopyAll(t, a.LocalOf("reference"), b.LocalOf("reference"))
+	source, target := a.LocalOf("church-1"), b.LocalOf("church-1")
+	left, saved := make(chan string, 8), make(chan string, 100)
+	job := replicate.Job{Source: source, Target: target, Note: time.Millisecond, On: replicate.Hooks{
+		Left: func(_ context.Context, ids []string) error {
+			left <- fmt.Sprint(ids)
+			return nil
+		},
+		Progress: func(o replicate.Outcome) { saved <- string(o.Last) },
+	}}
+	next := func(c <-chan string, what string) string {
+		t.Helper()
+		select {
+		case got := <-c:
+			return got
+		case <-time.After(20 * time.Second):
+			t.Fatalf("never: %s", what)
+			return ""
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		live := job
+		live.Live = true
+		_, _ = replicate.Run(ctx, live) // it ends with ctx
+	}()
+	first := ""
+	for first == "" || first == "null" {
+		first = next(saved, "a checkpoint")
+	}
+	id := replicationOf(t, source, target)
+	backup, err := target.Checkpoint(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	patch := kvtest.Parse(t, record.Person, `{"church_id":2}`, false)
+	if _, err := a.Store.Desk.Update(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Person, ID: record.Int(ana)}, patch); err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprint([]string{record.Person.DocID(record.Int(ana))})
+	if ids := next(left, "the person leaves"); ids != want {
+		t.Errorf("%s left, want %s", ids, want)
+	}
+	for next(saved, "a checkpoint behind the person") == first {
+	}
+	stop()
+	<-ended
+	if err := target.Keep(t.Context(), id, backup); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := replicate.Run(t.Context(), job); err != nil {
+		t.Fatal(err)
+	}
+	if ids := next(left, "the restored target is told"); ids != want {
+		t.Errorf("%s left, want %s", ids, want)
+	}
+}
+
+// replicationOf is the id of a replication without a filter.
+func replicationOf(t *testing.T, source, target replicate.Peer) string {
+	t.Helper()
+	var ids []string
+	for _, p := range []replicate.Peer{source, target} {
+		says, err := p.Identify(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, says.ID)
+	}
+	return replicate.ReplicationID(ids[0], ids[1], &replicate.Job{})
+}

@@ -24,13 +24,15 @@ type Outcome struct {
 	Unkept       int `json:"-"` // refused, and not kept for the target's staff
 }
 
-// countChecked counts what was offered and what of it is missing.
+// countChecked counts what was offered, what of it is missing, and what has left: two checkpoints of one run differ in the count if one of
+// them is behind.
 func (r *replication) countChecked(b *Batch, missing []docs.MissingRevs) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, o := range b.Offers {
 		r.run.Checked += len(o.Revisions)
 	}
+	r.run.Checked += len(b.Left)
 	for _, m := range missing {
 		r.run.Found += len(m.Missing)
 	}

@@ -3,6 +3,7 @@ package venue
 import (
 	"context"
 	"errors"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -91,11 +92,14 @@ func (x *copies) job(c copyJob) (replicate.Job, error) {
 	if c.push {
 		count = x.metrics.progress(pushed)
 		j.Source, j.Target = own, theirs
-		j.On.Refused, j.On.Skip = x.takeBack(own, theirs), x.received(c.name)
+		j.On.Refused, j.On.Skip = x.takeBack(x.exchanged(c.name), own, theirs), x.received(c.name)
 	} else {
 		j.On.Gave = x.received(c.name)
-		behind := lag{x.config.Store, x.upstream} // the handshake writes into x.upstream meanwhile
-		j.On.Left = func(ctx context.Context, ids []string) error { return x.left(ctx, behind, c.name, ids) }
+		if j.Since, err = (lag{x.config.Store, x.upstream}).checkpointOf(c.name, false); err != nil { // the centre knows none of a new key
+			return replicate.Job{}, err
+		}
+		pushed := x.pushedUpTo(c.name) // the handshake writes into x.upstream and x.greeting meanwhile
+		j.On.Left = func(ctx context.Context, ids []string) error { return x.left(ctx, pushed, c.name, ids) }
 	}
 	j.On.Progress = func(out replicate.Outcome) {
 		count(out)
@@ -108,10 +112,20 @@ func (x *copies) job(c copyJob) (replicate.Job, error) {
 	return j, nil
 }
 
+// exchanged returns what the centre has said of a database. One that it has not named goes neither way.
+func (x *visit) exchanged(name string) handshake.Database {
+	for _, e := range x.greeting.Databases {
+		if e.Name == name {
+			return e
+		}
+	}
+	return handshake.Database{Name: name}
+}
+
 // received returns what the centre has given of a database that is pushed too. It is nil for any other database, of which nothing comes
 // back.
 func (x *visit) received(name string) *replicate.Echo {
-	if !slices.ContainsFunc(x.greeting.Databases, func(e handshake.Database) bool { return e.Name == name && e.Push && e.Pull }) {
+	if e := x.exchanged(name); !e.Push || !e.Pull {
 		return nil
 	}
 	if x.given == nil {
@@ -191,13 +205,13 @@ func (x *copies) renew(ctx context.Context, measures bool) error {
 
 // left removes documents from the file that have left a database of the centre. It waits until changes made here are pushed: the centre keeps
 // them for staff.
-func (x *copies) left(ctx context.Context, behind lag, name string, ids []string) error {
+func (x *copies) left(ctx context.Context, pushed func() (uint64, error), name string, ids []string) error {
 	ids, err := x.leaving(ids)
 	if err != nil {
 		return err
 	}
 	for {
-		upto, err := behind.acknowledged(name)
+		upto, err := pushed()
 		if err != nil {
 			return err
 		}
@@ -209,6 +223,16 @@ func (x *copies) left(ctx context.Context, behind lag, name string, ids []string
 			return err
 		}
 	}
+}
+
+// pushedUpTo returns a function that tells up to which sequence a database is pushed. Where the laptop only pulls, nothing waits to be
+// pushed.
+func (x *copies) pushedUpTo(name string) func() (uint64, error) {
+	if !x.exchanged(name).Push {
+		return func() (uint64, error) { return math.MaxUint64, nil }
+	}
+	behind := lag{x.config.Store, x.upstream}
+	return func() (uint64, error) { return behind.acknowledged(name) }
 }
 
 // leaving returns the documents that go now. An event stays while tickets are scanned there: dropper takes it out later, with its tickets.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,53 +23,74 @@ import (
 	"doorward/sync/transit"
 )
 
-// warnOffset is how far the two clocks may differ before the log says so.
-const warnOffset = 2 * time.Minute
+const (
+	warnOffset   = 2 * time.Minute // how far the two clocks may differ before the log says so
+	steadyWithin = time.Second     // by how much the clock may go faster or slower during an exchange
+)
 
 // handshake compares clocks, notices a copy of this store, and takes ids, keys and erasures.
 func (x *visit) handshake(ctx context.Context) error {
-	for range 3 { // a store that has a copy begins another epoch and asks again
-		offset, err := x.hello(ctx, false)
+	for range 3 { // a store that has a copy begins another epoch and asks again, and so does a machine that has slept meanwhile
+		m, err := x.hello(ctx, false)
 		if err != nil {
 			return err
 		}
-		if err := x.compare(offset); err != nil {
-			return err
+		if m.steady {
+			if err := x.compare(m.offset); err != nil {
+				return err
+			}
 		}
-		if !x.greeting.Clone {
+		switch {
+		case x.greeting.Clone:
+			if err := x.config.Store.Tables.Epochs.Begin("the centre has met another copy of this folder"); err != nil {
+				return err
+			}
+		case m.steady:
 			if err := newDropper(x).decide(); err != nil {
 				return err
 			}
 			return x.applyGreeting(ctx)
 		}
-		if err := x.config.Store.Tables.Epochs.Begin("the centre has met another copy of this folder"); err != nil {
-			return err
-		}
 	}
 	return dial.ErrCut
 }
 
-// hello sends one handshake. offset is how far the centre's clock is ahead of the middle of the exchange.
-func (x *visit) hello(ctx context.Context, wiped bool) (offset time.Duration, err error) {
+// measurement is what an exchange tells of the two clocks.
+type measurement struct {
+	offset time.Duration // how far the centre's clock is ahead of the middle of the exchange
+	steady bool          // this machine's clock went on as usual: the machine did not sleep, and nobody put the clock right
+}
+
+// measure compares the centre's time with when an exchange began, by this machine's clock, and how long it took. now is when it ended.
+func measure(centre, began, now time.Time, took time.Duration) measurement {
+	passed := now.Round(0).Sub(began.Round(0)) // by the clock on the wall
+	return measurement{centre.Sub(began.Add(took / 2)), (passed - took).Abs() <= steadyWithin}
+}
+
+// hello sends one handshake.
+func (x *visit) hello(ctx context.Context, wiped bool) (m measurement, err error) {
 	in, err := x.newHello()
 	if err != nil {
-		return 0, err
+		return m, err
 	}
 	in.Wiped = wiped
 	began := time.Now()
 	at := x.config.Store.Tables.Clock.Now()
 	x.greeting = handshake.Greeting{}
 	if err := x.ask(ctx, question{method: http.MethodPost, path: "_hello", body: in}, &x.greeting); err != nil {
-		return 0, err
+		return m, err
 	}
+	m = measure(x.greeting.Now, at, x.config.Store.Tables.Clock.Now(), time.Since(began))
 	if !x.greeting.IsFrom(x.upstream.Node) {
-		return 0, dial.ErrNoCentre
+		return m, dial.ErrNoCentre
 	}
+	isUnknown := func(e handshake.Database) bool { return !replicate.OfRecords(e.Name) } // of a later version's sort
+	x.greeting.Databases = slices.DeleteFunc(x.greeting.Databases, isUnknown)
 	if err := x.config.Store.Keys.SessionMet(in.Session); err != nil {
-		return 0, err
+		return m, err
 	}
 	x.metrics.noteContact(at, x.greeting.Behind)
-	return x.greeting.Now.Sub(at.Add(time.Since(began) / 2)), nil
+	return m, nil
 }
 
 // newHello makes the handshake of this store: what it has, and what it wants.

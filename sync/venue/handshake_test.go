@@ -1,15 +1,19 @@
 package venue_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"doorward/kv/auth"
 	"doorward/kv/keys"
 	"doorward/kv/kvtest"
 	"doorward/kv/office"
+	"doorward/sync/venue"
 )
 
 // code is one that a laptop joins the event with.
@@ -63,6 +67,57 @@ func TestHandshakeIsForTheLaptopItself(t *testing.T) {
 		}
 	}
 }
+
+// TestASleepDuringAHandshakeIsNoOffset: the laptop sleeps for three hours while its question is on the way. The two clocks are right.
+func TestASleepDuringAHandshakeIsNoOffset(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	w.enrol(w.laptop)
+	sleeps := sync.OnceFunc(func() { w.later.Store(int64(3 * time.Hour)) })
+	link := transport(func(r *http.Request) (*http.Response, error) {
+		if strings.HasSuffix(r.URL.Path, "/_hello") {
+			sleeps()
+		}
+		return http.DefaultTransport.RoundTrip(r)
+	})
+	if _, err := venue.VisitOnce(t.Context(), venue.Config{Store: w.laptop}, &http.Client{Transport: link}, func() {}); err != nil {
+		t.Fatal(err)
+	}
+	if c := w.laptop.Tables.Clock.Reading(); c.Measured.IsZero() || c.Offset.Abs() > time.Minute {
+		t.Errorf("the clocks differ by %v, measured at %v; want a measurement, and no difference", c.Offset, c.Measured)
+	}
+}
+
+// TestADatabaseOfALaterVersionIsLeftOut: a centre of a later version gives a database of a sort that this one does not know. All others are
+// exchanged.
+func TestADatabaseOfALaterVersionIsLeftOut(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	w.enrol(w.laptop)
+	id := w.sell(w.centre, "first")
+	link := transport(func(r *http.Request) (*http.Response, error) {
+		resp, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil || !strings.HasSuffix(r.URL.Path, "/_hello") {
+			return resp, err
+		}
+		defer func() { _ = resp.Body.Close() }()
+		b, err := io.ReadAll(resp.Body)
+		later := fmt.Sprintf(`"databases":[{"name":"event-%d-seats","push":true,"pull":true},`, w.event)
+		resp.Body = io.NopCloser(strings.NewReader(strings.Replace(string(b), `"databases":[`, later, 1)))
+		return resp, err
+	})
+	for range 2 { // the second also tells how far the first has come
+		if _, err := venue.VisitOnce(t.Context(), venue.Config{Store: w.laptop}, &http.Client{Transport: link}, func() {}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.arrives(w.laptop, id)
+}
+
+// transport is a link that a function carries.
+type transport func(*http.Request) (*http.Response, error)
+
+func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // TestAStoppedStoreIsNoFaultOfTheLaptop: it is told to come again, not that it asks for nonsense.
 func TestAStoppedStoreIsNoFaultOfTheLaptop(t *testing.T) {

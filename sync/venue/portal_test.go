@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"doorward/kv/kvtest"
@@ -106,6 +108,32 @@ func TestNothingIsHandedToAPortal(t *testing.T) {
 			w.arrives(w.laptop, theirs)
 		})
 	}
+}
+
+// TestAGatewayThatKnowsNoPathIsNoCentre: while the centre starts again, a gateway in front answers 404. No database is taken for one that
+// does not exist: what is sold afterwards comes.
+func TestAGatewayThatKnowsNoPathIsNoCentre(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	var down atomic.Bool
+	gateway := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if down.Load() {
+			http.NotFound(rw, r)
+			return
+		}
+		w.serving.Load().ServeHTTP(rw, r)
+	}))
+	t.Cleanup(gateway.Close)
+	w.url = gateway.URL
+	w.enrol(w.laptop)
+	_, leave := w.follow(w.laptop)
+	t.Cleanup(leave)
+	w.arrives(w.laptop, w.sell(w.centre, "first"))
+	down.Store(true)
+	w.serve() // the feeds end
+	w.tells(noCentre)
+	down.Store(false)
+	w.arrives(w.laptop, w.sell(w.centre, "second"))
 }
 
 // TestNobodyJoinsAPortal: the code is not lost, and the store has no centre.

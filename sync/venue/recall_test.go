@@ -169,3 +169,29 @@ func TestALaptopHearsOfAnErasureAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestALaptopThatIsEnrolledAnewTellsARestoredCentre: the backup is from before the laptop was enrolled, so it joins again. It tells all the
+// same what was erased since, and brings what the centre has lost.
+func TestALaptopThatIsEnrolledAnewTellsARestoredCentre(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	church := kvtest.Create(t, w.centre, record.Church, `{"name":"Igreja"}`)
+	e := office.Enrolment{Level: auth.Level{Name: auth.ChurchOf, IDs: []int64{church}}, Venue: auth.Venue{Names: true}}
+	body := fmt.Sprintf(`{"full_name":"Zacarias","church_id":%d}`, church)
+	erased := kvtest.Create(t, w.centre, record.Person, body)
+	var lost int64
+	w.relapses(func() {
+		w.enrolFor(w.laptop, e)
+		w.visits(w.laptop)
+		lost = kvtest.Create(t, w.centre, record.Person, body)
+		w.erases(erased)
+		w.visits(w.laptop)
+		w.isGone("the laptop that was told", w.laptop, erased)
+	})
+	w.enrolFor(w.laptop, e)
+	w.visits(w.laptop)
+	w.isGone("the restored centre", w.centre, erased)
+	if !w.has(w.centre, fmt.Sprint("church-", church), record.Person.DocID(record.Int(lost))) {
+		t.Error("the restored centre lacks who was added since its backup")
+	}
+}

@@ -14,30 +14,34 @@ import (
 )
 
 // resync copies everything again if the centre's epoch has changed. A centre that was restored from a backup may lack what it had
-// acknowledged, and may have again what had left a database or was erased.
+// acknowledged, and may have again what had left a database or was erased. A laptop that is enrolled anew pulls everything again: its
+// databases may hold more for the new key.
 func (x *visit) resync(ctx context.Context) error {
-	if x.upstream.Epoch == x.greeting.Epoch {
-		return x.saveUpstream()
+	restored := x.upstream.Epoch != "" && x.upstream.Epoch != x.greeting.Epoch
+	if restored {
+		if err := x.bringAgain(ctx); err != nil {
+			return err
+		}
 	}
-	if x.upstream.Epoch != "" {
-		brought, err := x.tellErased(ctx)
-		if err != nil {
-			return err
-		}
-		if err := x.copyFromStart(ctx, true); err != nil {
-			return err
-		}
-		if brought != nil {
-			if err := brought(); err != nil {
-				return err
-			}
-		}
+	if restored || x.upstream.Anew {
 		if err := x.copyFromStart(ctx, false); err != nil {
 			return err
 		}
 	}
-	x.upstream.Epoch = x.greeting.Epoch
+	x.upstream.Epoch, x.upstream.Anew = x.greeting.Epoch, false
 	return x.saveUpstream()
+}
+
+// bringAgain tells the centre what was erased, and pushes everything.
+func (x *visit) bringAgain(ctx context.Context) error {
+	brought, err := x.tellErased(ctx)
+	if err != nil {
+		return err
+	}
+	if err := x.copyFromStart(ctx, true); err != nil || brought == nil {
+		return err
+	}
+	return brought()
 }
 
 // copyFromStart copies all databases one way from their beginnings.
@@ -54,7 +58,7 @@ func (x *visit) copyFromStart(ctx context.Context, push bool) error {
 		if err != nil {
 			return err
 		}
-		j := replicate.Job{Source: own, Target: unremembered{t}, Tries: 1, On: replicate.Hooks{Refused: x.takeBack(own, t)}}
+		j := replicate.Job{Source: own, Target: unremembered{t}, Tries: 1, On: replicate.Hooks{Refused: x.takeBack(e, own, t)}}
 		if !push {
 			j.Source, j.Target, j.On = unremembered{t}, own, replicate.Hooks{Gave: x.received(e.Name)}
 		}

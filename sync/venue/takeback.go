@@ -8,12 +8,14 @@ import (
 	"doorward/kv/docs"
 	"doorward/kv/merge"
 	"doorward/kv/rev"
+	"doorward/sync/handshake"
 	"doorward/sync/replicate"
 	"doorward/sync/transit"
 )
 
-// takeBack returns a hook that reverts documents which the centre has refused and keeps for its staff, to what the centre has of them.
-func (x *visit) takeBack(own *replicate.Local, theirs *replicate.Remote) func(context.Context, []replicate.Denial) error {
+// takeBack returns a hook that reverts documents which the centre has refused and keeps for its staff, to what the centre has of them. A
+// database that the laptop does not pull is not read: the documents go back to what the laptop has of that.
+func (x *visit) takeBack(e handshake.Database, own *replicate.Local, theirs *replicate.Remote) func(context.Context, []replicate.Denial) error {
 	return func(ctx context.Context, denied []replicate.Denial) error {
 		var refused []merge.Revs
 		for _, d := range denied {
@@ -33,7 +35,11 @@ func (x *visit) takeBack(own *replicate.Local, theirs *replicate.Remote) func(co
 		if err != nil {
 			return err
 		}
-		if err := theirs.Read(ctx, standing(refused, missing), func(r *transit.Revision) error {
+		var shown []docs.MissingRevs
+		if e.Pull {
+			shown = standing(refused, missing)
+		}
+		if err := theirs.Read(ctx, shown, func(r *transit.Revision) error {
 			_, err := own.Write(ctx, []*transit.Revision{r}) // this store may hold no body of it
 			return err
 		}); err != nil {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -106,6 +107,49 @@ func TestALaptopGivesWayToARestoredCentre(t *testing.T) {
 			t.Errorf("Verify of the %s = %+v, %v", at, r, err)
 		}
 	}
+}
+
+// TestALaptopGivesWayInWhatItCannotRead: it may write the private halves of tickets there, and is not shown any. It takes its own word back
+// all the same, and the visit goes on.
+func TestALaptopGivesWayInWhatItCannotRead(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	w.enrol(w.laptop)
+	w.visits(w.laptop)
+	id := w.sell(w.laptop, "walk-in")
+	w.changes(w.laptop, record.Ticket, id, `{"email":"first@example.com"}`)
+	config := venue.Config{Store: w.laptop, Version: "test"}
+	if _, err := venue.VisitOnce(w.Context(), config, &http.Client{Transport: &withoutAnswer{}}, func() {}); err == nil {
+		t.Error("a visit that breaks off ends well")
+	}
+	w.changes(w.centre, record.Ticket, id, `{"email":"centre@example.com"}`)
+	w.changes(w.laptop, record.Ticket, id, `{"email":"laptop@example.com"}`)
+	w.visits(w.laptop)
+	if refusals := w.refusals(); !strings.Contains(refusals, "laptop@example.com") {
+		t.Errorf("the centre keeps %s, want what the laptop wrote last", refusals)
+	}
+	if holders := fmt.Sprint(w.all(w.centre, record.Holder)); !strings.Contains(holders, "centre@example.com") {
+		t.Errorf("the centre has %s", holders)
+	}
+	if holders := w.all(w.laptop, record.Holder); len(holders) > 0 {
+		t.Errorf("the laptop still has %s", holders)
+	}
+}
+
+// withoutAnswer is a link that goes down once the centre has a private half, before it has said so.
+type withoutAnswer struct{ down atomic.Bool }
+
+func (l *withoutAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
+	if l.down.Load() {
+		return nil, errors.New("the link is down")
+	}
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil || r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "-holders/_feed") {
+		return resp, err
+	}
+	_, err = io.Copy(io.Discard, resp.Body) // all of it is stored
+	l.down.Store(true)
+	return nil, errors.Join(err, resp.Body.Close(), errors.New("the link is down"))
 }
 
 // TestALaptopIsToldThatAPersonHasMoved: by a centre that was restored to a backup, of every leaf, the tombstone of a merge too.
