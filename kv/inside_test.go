@@ -3,10 +3,12 @@ package kv_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/admission"
 	"doorward/kv/auth"
 	"doorward/kv/door"
 	"doorward/kv/fault"
@@ -73,6 +75,100 @@ func sound(t *testing.T, s *kv.Store) {
 	if r, err := s.Files.Verify(auth.Operator(), nil); err != nil || r.Damaged != 0 {
 		t.Errorf("Verify = %+v, %v", r, err)
 	}
+}
+
+// stampOf2035 is that of a laptop whose clock is years ahead.
+var stampOf2035 = int(time.Date(2035, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli() << 16)
+
+// TestAWayOutOfTheFutureLetsInOnce: whoever went out at a laptop of the year 2035 is let in again once, also where two doors read the
+// code at once. Check-ins of other tickets keep the time of this store.
+func TestAWayOutOfTheFutureLetsInOnce(t *testing.T) {
+	s, clock := opened(t)
+	event := newEvent(t, s, `,"list_rule":"reentry"`)
+	p := gate(t, s, event)
+	for i, code := range []string{"K1", "K2"} {
+		ticket := newTicket(t, s, event, code, "")
+		scanned(t, s, p, door.Attempt{Event: event, Code: code}, outcome.Admitted)
+		f := drawnFact{kind: record.Checkin, id: drawnID(uint64(i + 1)), ticket: int(ticket), code: 1, direction: "out", hlc: stampOf2035}
+		f.put(t, s, event)
+		clock.Move(time.Minute)
+	}
+	scanned(t, s, p, door.Attempt{Event: event, Code: "K1"}, outcome.Admitted)
+	for range 2 {
+		clock.Move(time.Minute)
+		scanned(t, s, p, door.Attempt{Event: event, Code: "K1"}, outcome.AlreadyAdmitted)
+	}
+	both, err := s.Door.CheckInAll(p, []door.Attempt{{Event: event, Code: "K2"}, {Event: event, Code: "K2"}})
+	if err != nil || both[0].Outcome != outcome.Admitted || both[1].Outcome != outcome.AlreadyAdmitted {
+		t.Errorf("two scans of one commit = %+v, %v, want one admission", both, err)
+	}
+	newTicket(t, s, event, "K3", "")
+	d := scanned(t, s, p, door.Attempt{Event: event, Code: "K3"}, outcome.Admitted)
+	if hlc := stampOf(t, s, d.CheckinID); hlc>>16 != uint64(clock.Now().UnixMilli()) {
+		t.Errorf("the stamp of another ticket's check-in is %x, want it to be of %v", hlc, clock.Now())
+	}
+	sound(t, s)
+}
+
+// stampOf is the hybrid time of a check-in.
+func stampOf(t *testing.T, s *kv.Store, checkin string) (hlc uint64) {
+	t.Helper()
+	id, _ := record.Checkin.ParseID(checkin) // it is one
+	err := s.Tables.View(func(v *table.View) error {
+		st, err := v.Load(record.Checkin, id)
+		if err != nil || st == nil {
+			return table.OrNotFound(err)
+		}
+		hlc = admission.Of(st).Hlc
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hlc
+}
+
+// TestAWayInOfTheFutureEndsByAWayOut: whoever came in at a laptop of the year 2035 goes out and comes back as others do.
+func TestAWayInOfTheFutureEndsByAWayOut(t *testing.T) {
+	s, clock := opened(t)
+	event := newEvent(t, s, `,"list_rule":"reentry"`)
+	p := gate(t, s, event)
+	cameIn2035(t, s, event)
+	in, out, _ := ways(event, "K1")
+	for range 2 {
+		clock.Move(time.Minute)
+		scanned(t, s, p, out, outcome.Left)
+		scanned(t, s, p, out, outcome.NotInside)
+		clock.Move(time.Minute)
+		scanned(t, s, p, in, outcome.Admitted)
+		scanned(t, s, p, in, outcome.AlreadyAdmitted)
+	}
+	sound(t, s)
+}
+
+// TestAGuestThatIsLetInAfterTheFutureIsTheDoubleEntry: not the check-in of a laptop of the year 2035, which was there before.
+func TestAGuestThatIsLetInAfterTheFutureIsTheDoubleEntry(t *testing.T) {
+	for _, rule := range []string{"reentry", "once"} {
+		s, _ := opened(t)
+		event := newEvent(t, s, fmt.Sprintf(`,"list_rule":%q`, rule))
+		p := gate(t, s, event)
+		first := cameIn2035(t, s, event)
+		again := scanned(t, s, p, door.Attempt{Event: event, Code: "K1", LetIn: true}, outcome.AlreadyAdmitted)
+		page, err := s.Door.DoubleEntries(p, door.DoubleQuery{Event: event, Limit: 10})
+		if want := []string{again.Double + " already_admitted after " + first}; err != nil || !slices.Equal(doubleLines(page), want) {
+			t.Errorf("%s: double entries = %v, %v, want %v", rule, doubleLines(page), err, want)
+		}
+		sound(t, s)
+	}
+}
+
+// cameIn2035 stores the way in of a ticket with the code K1 at a laptop of the year 2035, and answers the check-in.
+func cameIn2035(t *testing.T, s *kv.Store, event int64) string {
+	t.Helper()
+	ticket := newTicket(t, s, event, "K1", "")
+	f := drawnFact{kind: record.Checkin, id: drawnID(1), ticket: int(ticket), code: 1, direction: "in", hlc: stampOf2035}
+	f.put(t, s, event)
+	return record.Checkin.FormatID(f.id)
 }
 
 func TestAWayOutIsAnsweredOnceForItsNonce(t *testing.T) {

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"bytes"
+	"encoding/binary"
 	"slices"
 
 	"doorward/kv/record"
@@ -113,6 +114,31 @@ func (c *Checkin) lastOut(v *table.View, before *Place) (last *Place, err error)
 		}
 	}
 	return last, nil
+}
+
+// Next is the stamp after all check-ins of a code and its ticket, on a list, that lie ahead of a store's clock; 0 for none. A stamp too far
+// ahead does not move that clock, but the next check-in must come after it in the order. Otherwise whoever went out in the year 2035 stays
+// outside, however often a door admits the code.
+func (c *Checkin) Next(v *table.View, clock uint64) (hlc uint64, err error) {
+	var buf [128]byte
+	look := func(prefix []byte) error {
+		return v.Scan(table.AdmissionBucket, prefix, binary.BigEndian.AppendUint64(prefix, clock+1), func(key, _ []byte) (bool, error) {
+			at, err := placeIn(prefix, key)
+			hlc = max(hlc, at.Hlc+1)
+			return err == nil, err
+		})
+	}
+	for _, letter := range []byte{byCode, byCodeOut} {
+		if err = look(codeRows(append(buf[:0], letter), c.Event, c.CodeHash, c.List)); err != nil {
+			return 0, err
+		}
+	}
+	for _, letter := range []byte{byTicket, byTicketOut} {
+		if err = look(ticketRows(append(buf[:0], letter), c.Ticket, c.Event, c.List)); err != nil {
+			return 0, err
+		}
+	}
+	return hlc, nil
 }
 
 // Undone reports whether an undo of its own event names a check-in.

@@ -20,8 +20,10 @@ import (
 type fact struct {
 	admission.Checkin                // the event, the ticket, the code and the list that it is about; its place once it is written
 	holding           jsontext.Value // of the ticket; nil: none
+	reentry           bool           // the event lets its guests out and in again
 	door              string
 	at                time.Time     // by the wall clock
+	after             uint64        // the least hybrid time that it may have; 0 = that of the clock
 	nonce             string        // hex; "" = none
 	about             *table.Stored // the ticket; nil: none
 }
@@ -35,7 +37,7 @@ func newFact(o *table.Tx, a *attempt, event, ticket *table.Stored) *fact {
 	}
 	return &fact{
 		Checkin: admission.Checkin{Event: a.Event, Ticket: ticket.ID.Int(), CodeHash: table.HashOf(ticket.Body.Member("code_hash")), List: listOn(o.View, event, day)},
-		holding: ticket.Body.Member("holding"), door: a.Door, at: at, about: ticket,
+		holding: ticket.Body.Member("holding"), reentry: isReentry(event), door: a.Door, at: at, about: ticket,
 	}
 }
 
@@ -61,7 +63,7 @@ func listOn(v *table.View, event *table.Stored, at time.Time) string {
 // putFact gives a fact its place in the order and writes it as a record of a kind. If more is not nil, it adds the members that only this
 // kind has.
 func putFact(o *table.Tx, k *record.Kind, p auth.Principal, f *fact, more func(*record.Draft)) {
-	f.Place = admission.Place{Hlc: o.State.Tick(o.Now), ID: table.NewFactID(o.Now)}
+	f.Place = admission.Place{Hlc: max(o.State.Tick(o.Now), f.after), ID: table.NewFactID(o.Now)}
 	d := record.NewDraft(k)
 	d.Int("event_id", f.Event)
 	if f.Ticket != 0 {
@@ -122,17 +124,26 @@ func writeFact(o *table.Tx, k *record.Kind, p auth.Principal, f *fact, d *record
 
 // admit writes an admission and answers it.
 func admit(o *table.Tx, a *attempt, f *fact) (Decision, error) {
-	enter(o, a, f, nil)
+	if err := enter(o, a, f, nil); err != nil {
+		return Decision{}, err
+	}
 	d := Decision{Outcome: outcome.Admitted, CheckinID: record.Checkin.FormatID(f.ID), AdmittedAt: f.at.UTC().Truncate(time.Microsecond),
 		Door: f.door, SecondsAgo: max(0, int64(o.Now.Sub(f.at)/time.Second)), SameDoor: true}
 	return d, describe(o.View, &d, a.p, f.about)
 }
 
-// enter writes a check-in and its rows.
-func enter(o *table.Tx, a *attempt, f *fact, more func(*record.Draft)) {
+// enter writes a check-in and its rows. Where guests come back, and where one is inside already, it comes after all that are known of its
+// code and its ticket. The store's own clock stays.
+func enter(o *table.Tx, a *attempt, f *fact, more func(*record.Draft)) (err error) {
 	f.nonce = a.nonce
+	if f.reentry || a.LetIn {
+		if f.after, err = f.Next(o.View, o.State.Hlc); err != nil {
+			return err
+		}
+	}
 	putFact(o, record.Checkin, a.p, f, more)
 	admission.Add(o, &f.Checkin)
+	return nil
 }
 
 // offline is the basis of a check-in by which a scanner let the guest in before it asked this store.
@@ -140,7 +151,9 @@ const offline = "offline"
 
 // letIn writes a further check-in of a guest that is inside already. d is the decision about the first admission.
 func letIn(o *table.Tx, a *attempt, f *fact, d Decision) (Decision, error) {
-	enter(o, a, f, func(d *record.Draft) { d.Text("basis", offline) })
+	if err := enter(o, a, f, func(d *record.Draft) { d.Text("basis", offline) }); err != nil {
+		return d, err
+	}
 	d.Double = record.Checkin.FormatID(f.ID)
 	if err := admission.Settle(o, f.ID); err != nil {
 		return d, err

@@ -12,12 +12,16 @@ import (
 // reentry is the list_rule of an event that lets its guests out and in again.
 const reentry = "reentry"
 
+func isReentry(event *table.Stored) bool {
+	return value.Unquote(event.Body.Member("list_rule")) == reentry
+}
+
 // errNoWay is the fault of a door that leads out, or in again, at an event that only leads in.
 var errNoWay = fault.ByField{"direction": {"The event's list_rule is not reentry: its doors lead in."}}
 
 // wayAllowed returns errNoWay if the event does not let guests out and the way is not in.
 func wayAllowed(event *table.Stored, way Way) error {
-	if way == "" || way == In || value.Unquote(event.Body.Member("list_rule")) == reentry {
+	if way == "" || way == In || isReentry(event) {
 		return nil
 	}
 	return errNoWay
@@ -36,7 +40,9 @@ func letOut(o *table.Tx, a *attempt, f *fact) (Decision, error) {
 	if err := f.Fewer(o.View, o.Store.Rules.Limits.Checkins, "the code has gone in and out too often"); err != nil {
 		return Decision{}, err
 	}
-	enter(o, a, f, nil)
+	if err := enter(o, a, f, nil); err != nil {
+		return Decision{}, err
+	}
 	if err := admission.Settle(o, f.ID); err != nil {
 		return Decision{}, err
 	}
