@@ -43,7 +43,7 @@ func (s *Server) endpoint(rt route) http.Handler {
 			named.Route("/sync" + rt.path)
 		}
 		c.limitIdle()
-		defer c.limitWrite() // net/http sends the rest
+		defer limitWrite(c) // net/http sends the rest
 		if r.Header.Get(dial.HeaderFeed) != "" {
 			w.Header().Set(dial.HeaderNode, s.config.Store.Tables.Identity.Node())
 		}
@@ -69,17 +69,17 @@ func (s *Server) endpoint(rt route) http.Handler {
 func (c *call) limitIdle() {
 	rc := http.NewResponseController(c.ResponseWriter)
 	_ = rc.SetReadDeadline(time.Time{}) // a recorder in a test has no deadlines
-	c.unlimitWrite()
+	unlimitWrite(c)
 	c.request.Body = &idleBody{c.request.Body, rc, c.server.idle}
 }
 
 // limitWrite sets the deadline of what is written next.
-func (c *call) limitWrite() {
+func limitWrite(c *call) {
 	_ = http.NewResponseController(c.ResponseWriter).SetWriteDeadline(time.Now().Add(c.server.idle)) // as above
 }
 
 // unlimitWrite removes the deadline while nothing is written.
-func (c *call) unlimitWrite() {
+func unlimitWrite(c *call) {
 	_ = http.NewResponseController(c.ResponseWriter).SetWriteDeadline(time.Time{}) // as above
 }
 
@@ -143,7 +143,7 @@ func (c *call) reply(status int, v any) error {
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "must-revalidate")
 	c.began = true
-	c.limitWrite()
+	limitWrite(c)
 	c.WriteHeader(status)
 	if c.request.Method != http.MethodHead {
 		_, _ = c.Write(append(body, '\n')) // the client may have left

@@ -81,8 +81,8 @@ func clientError(err error) error {
 
 // Write writes with a deadline.
 func (w idleWriter) Write(p []byte) (int, error) {
-	w.c.limitWrite()
-	defer w.c.unlimitWrite()
+	limitWrite(w.c)
+	defer unlimitWrite(w.c)
 	n, err := w.c.ResponseWriter.Write(p)
 	return n, clientError(err)
 }
@@ -173,8 +173,8 @@ func (s *stream) flush() {
 		s.keep(0, s.packer.Flush())
 	}
 	if s.err == nil {
-		s.call.limitWrite()
-		defer s.call.unlimitWrite()
+		limitWrite(s.call)
+		defer unlimitWrite(s.call)
 		s.err = clientError(http.NewResponseController(s.call.ResponseWriter).Flush())
 	}
 }

@@ -63,7 +63,7 @@ func SettleTicket(o *table.Tx, ticket record.ID) error {
 }
 
 // Forget writes what follows from a fact or a ticket that this transaction has just taken out of the file without a tombstone, its
-// lookups too. What stays in the file is then as if the record had never been here, whatever else goes with it later.
+// lookups too. What stays in the file is then as if the record had never been here.
 func Forget(o *table.Tx, k *record.Kind, st *table.Stored) error {
 	switch k {
 	case record.Checkin:

@@ -117,8 +117,8 @@ func (c *Checkin) lastOut(v *table.View, before *Place) (last *Place, err error)
 }
 
 // Next is the stamp after all check-ins of a code and its ticket, on a list, that lie ahead of a store's clock; 0 for none. A stamp too far
-// ahead does not move that clock, but the next check-in must come after it in the order. Otherwise whoever went out in the year 2035 stays
-// outside, however often a door admits the code.
+// ahead does not move that clock, but the next check-in must come after it in the order. Otherwise a guest with a way out in 2035 stays
+// outside after each admission.
 func (c *Checkin) Next(v *table.View, clock uint64) (hlc uint64, err error) {
 	var buf [128]byte
 	look := func(prefix []byte) error {

@@ -128,14 +128,14 @@ func (b *board) look(v *table.View, k *record.Kind, id record.ID, count counter)
 		return err
 	}
 	if st.Home(k) != b.event {
-		b.leave(k, id)
+		leave(b, k, id)
 		return nil
 	}
 	return count(v, k, st)
 }
 
 // leave takes off a ticket that was the event's and is now another's.
-func (b *board) leave(k *record.Kind, id record.ID) {
+func leave(b *board, k *record.Kind, id record.ID) {
 	if k == record.Ticket && b.tickets[id.Int()] != nil {
 		b.ticket(&table.Stored{ID: id})
 	}

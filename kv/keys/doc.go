@@ -12,6 +12,6 @@
 //	Session, SeenSession     the chain of a store's sessions, and where two copies of it part            session.go
 //
 // If the keys cannot be read, no key logs in. A single key that is damaged, or that a later version has made in a way that this one cannot
-// read, logs nobody in, and the others work. The package stores no secret, and slows no guesses: api and sync do that. Which records a
+// read, is refused, and the others work. The package stores no secret, and slows no guesses: api and sync do that. Which records a
 // principal reads and writes is decided in kv/access.
 package keys

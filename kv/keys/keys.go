@@ -31,8 +31,8 @@ type KeySpec struct {
 	Node        auth.Venue        // of class node; its Node is "" for any other key
 }
 
-// EachKey calls fn with every key, in order of the ids. It skips a damaged key, and a key that this version cannot read: such
-// a key lets no client in, is given to no laptop and is not listed, and the others still work.
+// EachKey calls fn with every key, in order of the ids. It skips a damaged key, and a key that this version cannot read: that
+// key lets no client in, no laptop gets it, and no list shows it. The others still work.
 func EachKey(v *table.View, fn func(k auth.Key, hash [sha256.Size]byte)) error {
 	return eachKey(v, fn, func(record.ID, error) {})
 }

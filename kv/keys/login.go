@@ -93,7 +93,7 @@ func (kr *Ring) stand(l login) (auth.Principal, error) {
 	return l.principal, nil
 }
 
-// LoadLogins reads the table that Login looks into from the committed keys. A key that this version cannot read logs nobody in.
+// LoadLogins reads the table that Login looks into from the committed keys. A key that this version cannot read is refused.
 func (kr *Ring) LoadLogins() error {
 	logins := make(map[string]login)
 	err := kr.tables.View(func(v *table.View) error {

@@ -90,6 +90,16 @@ type Database struct {
 	Guest bool   `json:"guest,omitzero"` // the laptop changes only records that it has made
 }
 
+// Database returns what the centre has said of a database. One that it has not named goes neither way.
+func (g *Greeting) Database(name string) Database {
+	for _, e := range g.Databases {
+		if e.Name == name {
+			return e
+		}
+	}
+	return Database{Name: name}
+}
+
 // Pulls returns the databases that the laptop pulls.
 func (g *Greeting) Pulls() (names []string) {
 	for _, e := range g.Databases {

@@ -92,7 +92,7 @@ func (x *copies) job(c copyJob) (replicate.Job, error) {
 	if c.push {
 		count = x.metrics.progress(pushed)
 		j.Source, j.Target = own, theirs
-		j.On.Refused, j.On.Skip = x.takeBack(x.exchanged(c.name), own, theirs), x.received(c.name)
+		j.On.Refused, j.On.Skip = x.takeBack(x.greeting.Database(c.name), own, theirs), x.received(c.name)
 	} else {
 		j.On.Gave = x.received(c.name)
 		if j.Since, err = (lag{x.config.Store, x.upstream}).checkpointOf(c.name, false); err != nil { // the centre knows none of a new key
@@ -112,20 +112,10 @@ func (x *copies) job(c copyJob) (replicate.Job, error) {
 	return j, nil
 }
 
-// exchanged returns what the centre has said of a database. One that it has not named goes neither way.
-func (x *visit) exchanged(name string) handshake.Database {
-	for _, e := range x.greeting.Databases {
-		if e.Name == name {
-			return e
-		}
-	}
-	return handshake.Database{Name: name}
-}
-
 // received returns what the centre has given of a database that is pushed too. It is nil for any other database, of which nothing comes
 // back.
 func (x *visit) received(name string) *replicate.Echo {
-	if e := x.exchanged(name); !e.Push || !e.Pull {
+	if e := x.greeting.Database(name); !e.Push || !e.Pull {
 		return nil
 	}
 	if x.given == nil {
@@ -228,7 +218,7 @@ func (x *copies) left(ctx context.Context, pushed func() (uint64, error), name s
 // pushedUpTo returns a function that tells up to which sequence a database is pushed. Where the laptop only pulls, nothing waits to be
 // pushed.
 func (x *copies) pushedUpTo(name string) func() (uint64, error) {
-	if !x.exchanged(name).Push {
+	if !x.greeting.Database(name).Push {
 		return func() (uint64, error) { return math.MaxUint64, nil }
 	}
 	behind := lag{x.config.Store, x.upstream}
