@@ -80,29 +80,22 @@ func (j *journal) takeUp(tail wal.Tail) error {
 	if tail.Dropped {
 		j.log.Warn("the log ends within a record: a change that was not answered is dropped", slog.Uint64("sequence", tail.Sequence+1))
 	}
-	log, err := wal.Resume(dir, m.log, m.Sequence, tail)
+	log, err := wal.Resume(dir, m.log, tail)
 	if err == nil {
 		j.wal.Store(log)
 	}
 	return err
 }
 
-// confirm has the disk hold the mark and the file's name as they were read. A process that has failed or was killed may have left them in memory alone,
-// and by the mark segments of the log are used again or removed.
+// confirm has the disk hold the file's name, and the mark of a file that names no log, as they were read: a process that was killed may have left them
+// in memory alone, and after this the log is written or removed. The mark of a file that names one is confirmed by the next fold.
 func (j *journal) confirm(m mark) error {
 	if _, err := os.Lstat(logDir(j.path)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err := disk.SyncDir(filepath.Dir(j.path)); err != nil {
-		return err
-	}
-	file := j.state.Load().file
-	if m.log.IsZero() {
-		return file.Sync()
-	}
-	err := file.Update(m.put) // another head: pages whose sync has failed count as written
-	if isNoRoom(err) {
-		return file.Sync()
+	err := disk.SyncDir(filepath.Dir(j.path))
+	if err == nil && m.log.IsZero() {
+		err = j.state.Load().file.Sync()
 	}
 	return err
 }

@@ -41,9 +41,9 @@ func Create(dir string, id ID, behind Position, term uint64) (*Log, error) {
 	return l, nil
 }
 
-// Resume goes on with a log that Read has read to its tail. The next record begins a new segment in the next term. Records up to the
-// position `from` are not needed.
-func Resume(dir string, id ID, from uint64, t Tail) (*Log, error) {
+// Resume goes on with a log that Read has read to its tail. The next record begins a new segment in the next term. No segment is used again before
+// the first Release: the position that was read from may not be on the disk yet.
+func Resume(dir string, id ID, t Tail) (*Log, error) {
 	all, err := list(dir)
 	if err != nil {
 		return nil, err
@@ -64,7 +64,6 @@ func Resume(dir string, id ID, from uint64, t Tail) (*Log, error) {
 		}
 	}
 	l.at = l.last().size // the next record begins another one
-	l.Release(from)
 	if err := l.rewrite(t); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}

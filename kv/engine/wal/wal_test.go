@@ -372,7 +372,7 @@ func (w *written) crash(kept wal.Position, ended bool, torn int) {
 	if ended && !tail.Ended {
 		w.t.Fatal("the log has ended, and its reader does not tell")
 	}
-	log, err := wal.Resume(w.dir, id, kept.Sequence, tail)
+	log, err := wal.Resume(w.dir, id, tail)
 	w.must(err)
 	w.log = log
 }
@@ -387,7 +387,7 @@ func TestARecordOfAnotherPastIsNotRead(t *testing.T) {
 	other := &written{t: t, dir: filepath.Join(proof.Memory(t), "log"), records: slices.Clone(w.records)}
 	w.must(os.CopyFS(other.dir, os.DirFS(w.dir)))
 	for _, one := range []*written{w, other} {
-		log, err := wal.Resume(one.dir, id, 0, tail)
+		log, err := wal.Resume(one.dir, id, tail)
 		w.must(err)
 		one.log = log
 		one.append("one of " + map[bool]string{true: "ours", false: "them"}[one == w])
