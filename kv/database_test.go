@@ -50,6 +50,26 @@ func TestAHandleEndsWithItsKey(t *testing.T) {
 	}
 }
 
+// TestAHandleShowsNothingOfAfterItsKeyWasJudged: what is written right after the judgement is not in the View that is shown.
+func TestAHandleShowsNothingOfAfterItsKeyWasJudged(t *testing.T) {
+	t.Parallel()
+	s := withNotes(t)
+	p := kvtest.Login(t, s, "denomination", "sync:*")
+	judged := func() {}
+	set := docs.New(s.Tables, func(p auth.Principal) (auth.Principal, error) {
+		defer judged()
+		return s.Keys.Standing(p)
+	})
+	db, err := set.Database(p, "notes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	judged = func() { noted(t, s, "later", `{}`) }
+	if page, _, err := db.Changes(docs.Feed{Limit: 10}); err != nil || len(page) > 0 {
+		t.Errorf("the feed shows %v, %v", page, err)
+	}
+}
+
 func TestALocalDocumentIsItsKeysOwn(t *testing.T) {
 	t.Parallel()
 	s := withNotes(t)

@@ -225,21 +225,30 @@ func TestThePageOpensWhileTheLaptopIsAway(t *testing.T) {
 	}
 }
 
+// servesTwo makes another event with the ticket RET1, and signs a phone in by a key of both, at the first.
+func (p *phone) servesTwo(w *doorTown, other string) {
+	p.Helper()
+	w.load("event", "name,start_datetime\n"+other+","+time.Now().Add(2*time.Hour).Format(time.RFC3339)+"\n")
+	w.load("ticket", "code,type\nRET1,Adult\n", "--event", "2")
+	var k key
+	w.run(&k, "keys", "add", "--name", "Bia", "--level", "denomination", "--allow", "checkin:*")
+	p.do(chromedp.Navigate(w.served.url+"/door"), chromedp.WaitVisible("#enter"), chromedp.Click("#enter-by-key summary"), chromedp.WaitVisible("#key"),
+		chromedp.SendKeys("#key", k.Key), chromedp.SendKeys("#secret", k.Secret), chromedp.Click("#enter-key button"), chromedp.WaitVisible("#pick-form"))
+	p.goes(1)
+}
+
+// goes picks an event.
+func (p *phone) goes(event int) {
+	p.Helper()
+	p.do(chromedp.Click(fmt.Sprintf("#pick-events input[value='%d']", event)), chromedp.Click("#pick-form > button"), chromedp.WaitVisible("#code"))
+}
+
 // TestAPhoneSaysWhatWaitsForWhichEvent: a phone that serves two events sends the scans of both. It says which event the others wait for.
 func TestAPhoneSaysWhatWaitsForWhichEvent(t *testing.T) {
 	t.Parallel()
 	w := newFamilyTown(t)
-	w.load("event", "name,start_datetime\n<b>Retiro</b>,"+time.Now().Add(2*time.Hour).Format(time.RFC3339)+"\n")
-	w.load("ticket", "code,type\nRET1,Adult\n", "--event", "2")
-	var k key
-	w.run(&k, "keys", "add", "--name", "Bia", "--level", "denomination", "--allow", "checkin:*")
 	p := browse(t)
-	p.do(chromedp.Navigate(w.served.url+"/door"), chromedp.WaitVisible("#enter"), chromedp.Click("#enter-by-key summary"), chromedp.WaitVisible("#key"),
-		chromedp.SendKeys("#key", k.Key), chromedp.SendKeys("#secret", k.Secret), chromedp.Click("#enter-key button"), chromedp.WaitVisible("#pick-form"))
-	goes := func(event int) {
-		p.do(chromedp.Click(fmt.Sprintf("#pick-events input[value='%d']", event)), chromedp.Click("#pick-form > button"), chromedp.WaitVisible("#code"))
-	}
-	goes(1)
+	p.servesTwo(w, "<b>Retiro</b>")
 	w.down()
 	for _, code := range []string{"SOLO", "TEEN"} {
 		p.types(code, kb.Enter)
@@ -248,7 +257,7 @@ func TestAPhoneSaysWhatWaitsForWhichEvent(t *testing.T) {
 		p.do(chromedp.Click(act), chromedp.WaitNotVisible("#result"))
 	}
 	p.do(chromedp.Click("#where"), chromedp.WaitVisible("#pick-form"), remembers(`put({nonce: 'old', event: 99, name: 'Natal', code: 'X', at: new Date().toISOString(), door: 'Entrance', let_in: true})`))
-	goes(2)
+	p.goes(2)
 	p.types("RET1", kb.Enter)
 	p.sees("unreachable")
 	p.next() // let in
@@ -260,7 +269,7 @@ func TestAPhoneSaysWhatWaitsForWhichEvent(t *testing.T) {
 		t.Errorf("the store has %d check-ins, want one of each event", n)
 	}
 	p.do(chromedp.Click("#where"), chromedp.WaitVisible("#pick-form"))
-	goes(1)
+	p.goes(1)
 	p.do(chromedp.WaitVisible("#waiting-list button"), chromedp.Click("#waiting-list button"))
 	p.sees("admitted", "Eva L.")
 }

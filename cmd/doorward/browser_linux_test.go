@@ -324,6 +324,14 @@ func (p *phone) looks() (colour, tune string) {
 	return colour, tune
 }
 
+// keepsOut scans a code while the laptop is out of reach, and does not let the guest in.
+func (p *phone) keepsOut(code string) {
+	p.Helper()
+	p.types(code, kb.Enter)
+	p.sees("unreachable")
+	p.do(chromedp.Click("#result-acts button:last-child"), chromedp.WaitNotVisible("#result"))
+}
+
 func (p *phone) next() {
 	p.Helper()
 	p.do(chromedp.Click("#result-acts .primary"), chromedp.WaitNotVisible("#result"))
@@ -422,9 +430,7 @@ func TestScansWaitInThePhoneWhileTheLaptopIsAway(t *testing.T) {
 	p.types("C3", kb.Enter)
 	p.sees("unreachable")
 	p.next() // let in, though unpaid
-	p.types("B2XX91", kb.Enter)
-	p.sees("unreachable")
-	p.do(chromedp.Click("#result-acts button:last-child"), chromedp.WaitNotVisible("#result")) // held
+	p.keepsOut("B2XX91")
 	p.until(`document.getElementById('away').innerText.includes('2')`)
 	w.up()
 	p.do(chromedp.Reload(), chromedp.WaitVisible("#code")) // the queue outlives the page

@@ -21,20 +21,14 @@ func TestARevokedLaptopLosesTheNamesOfAnEventThatHasLeftItsReach(t *testing.T) {
 	w.changes(w.centre, record.Ticket, ticket, fmt.Sprintf(`{"person_id":%d}`, person))
 	w.visits(w.laptop)
 	departures["to another church"](w, ticket, other)
-	all, err := w.centre.Venues.Venues(auth.Operator())
-	if err == nil {
-		err = w.centre.Venues.RevokeVenue(auth.Operator(), all[0].ID)
-	}
-	if err == nil {
-		_, err = w.centre.Erasures.Erase(auth.Operator(), record.Person, record.Int(person))
-	}
-	if err != nil {
+	w.revokes()
+	if _, err := w.centre.Erasures.Erase(auth.Operator(), record.Person, record.Int(person)); err != nil {
 		t.Fatal(err)
 	}
 	if got := w.namesAt(w.laptop); !strings.Contains(got, "Ana Souza") {
 		t.Fatalf("the laptop has %s before it is told", got)
 	}
-	_, err = venue.VisitOnce(t.Context(), venue.Config{Store: w.laptop, Version: "test"}, http.DefaultClient, func() {})
+	_, err := venue.VisitOnce(t.Context(), venue.Config{Store: w.laptop, Version: "test"}, http.DefaultClient, func() {})
 	if err == nil || !strings.Contains(err.Error(), "revoked") {
 		t.Fatalf("a visit = %v, want that the laptop is revoked", err)
 	}

@@ -20,21 +20,27 @@ import (
 	"doorward/sync/venue"
 )
 
+// revokes has the centre revoke its only laptop.
+func (w *town) revokes() {
+	w.Helper()
+	all, err := w.centre.Venues.Venues(auth.Operator())
+	if err != nil || len(all) != 1 {
+		w.Fatalf("Venues() = %v, %v", all, err)
+	}
+	if err := w.centre.Venues.RevokeVenue(auth.Operator(), all[0].ID); err != nil {
+		w.Fatal(err)
+	}
+}
+
 // TestARevokedLaptopCallsLessAndLessOften: its facts are still taken, but it does not ask for ever whether they are.
 func TestARevokedLaptopCallsLessAndLessOften(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	w.join()
 	w.arrives(w.laptop, w.sell(w.centre, "first"))
-	all, err := w.centre.Venues.Venues(auth.Operator())
-	if err != nil || len(all) != 1 {
-		t.Fatalf("Venues() = %v, %v", all, err)
-	}
-	if err := w.centre.Venues.RevokeVenue(auth.Operator(), all[0].ID); err != nil {
-		t.Fatal(err)
-	}
+	w.revokes()
 	w.tells("this laptop is revoked")
-	_, err = w.laptop.Desk.Create(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Ticket}, kvtest.Parse(t, record.Ticket, fmt.Sprintf(`{"event_id":%d}`, w.event), true))
+	_, err := w.laptop.Desk.Create(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Ticket}, kvtest.Parse(t, record.Ticket, fmt.Sprintf(`{"event_id":%d}`, w.event), true))
 	var no *auth.Forbidden
 	if !errors.As(err, &no) || !strings.Contains(no.Reason, "revoked") {
 		t.Errorf("a sale on a revoked laptop = %v, want *Forbidden that says so: its centre takes no ticket from it", err)
@@ -48,6 +54,24 @@ func TestARevokedLaptopCallsLessAndLessOften(t *testing.T) {
 	}
 	if took := time.Since(began); took < 2*time.Second { // pauses of half a second at most, which do not grow, take no longer
 		t.Errorf("it has called four times within %v", took)
+	}
+}
+
+// TestAnIdleLaptopHearsOfItsRevocationAtOnce: the question that it waits with is refused, and the handshake tells why. Its feeds would notice at their
+// next heartbeat, after ten seconds.
+func TestAnIdleLaptopHearsOfItsRevocationAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	w.join()
+	w.arrives(w.laptop, w.sell(w.centre, "first"))
+	for before := w.hellos.Load(); w.hellos.Load() == before; { // the handshake soon after the copy: then nothing is to be said
+		time.Sleep(10 * time.Millisecond)
+	}
+	began := time.Now()
+	w.revokes()
+	w.tells("this laptop is revoked")
+	if took := time.Since(began); took > 7*time.Second {
+		t.Errorf("it heard after %v", took)
 	}
 }
 
