@@ -62,6 +62,9 @@ func (v *View) mergeInto(f disk.SyncWriter, at *state) (n int64, err error) {
 				return err
 			}
 		}
+		if err := dropGathered(tx); err != nil {
+			return err
+		}
 		return mark{term: at.mark.term, Position: wal.Position{Sequence: uint64(at.sequence)}}.put(tx)
 	})
 	err = errors.Join(err, next.Close())

@@ -73,7 +73,8 @@ type state struct {
 	file     *file
 	mark     mark     // what the file says of the log
 	tx       int      // of bbolt: the tables hold all that the file does not show in this transaction or a later one
-	tables   []*table // the one that is written to, and behind it the one that is being folded
+	tables   []*table // the one that is written to, behind it the one that is being folded, and last the gathered rows
+	gathered *table   // nil = there are none
 	sequence int      // of the latest commit
 }
 
@@ -82,23 +83,41 @@ func (s *state) active() *table { return s.tables[0] }
 
 // frozen is the table that is being folded; nil = none is.
 func (s *state) frozen() *table {
-	if len(s.tables) == 1 {
-		return nil
+	if unfolded := s.unfolded(); len(unfolded) > 1 {
+		return unfolded[1]
 	}
-	return s.tables[1]
+	return nil
 }
 
-// bytes is the memory of the tables.
+// unfolded are the tables of which only the log is certain to have the rows.
+func (s *state) unfolded() []*table {
+	if s.gathered == nil {
+		return s.tables
+	}
+	return s.tables[:len(s.tables)-1]
+}
+
+// setTables sets the tables above the file. It makes an array of its own, because the old one would keep tables that are folded. frozen may be nil.
+func (s *state) setTables(active, frozen *table) {
+	s.tables = []*table{active}
+	for _, t := range []*table{frozen, s.gathered} {
+		if t != nil {
+			s.tables = append(s.tables, t)
+		}
+	}
+}
+
+// bytes is the memory of the rows that are not folded.
 func (s *state) bytes() (n int) {
-	for _, t := range s.tables {
+	for _, t := range s.unfolded() {
 		n += t.bytes
 	}
 	return n
 }
 
-// rows is how many rows the tables have.
+// rows is how many rows are not folded.
 func (s *state) rows() (n int) {
-	for _, t := range s.tables {
+	for _, t := range s.unfolded() {
 		n += t.rows
 	}
 	return n

@@ -182,7 +182,7 @@ func (db *DB) prepare(f *file, c Config) error {
 	}
 	f.NoFreelistSync = false
 	if db.unlogged {
-		return nil
+		return db.folding.spread() // a commit goes below them
 	}
 	return db.journal.takeUp(tail)
 }
@@ -228,7 +228,11 @@ func (c *current) begin(f *file, tx *bbolt.Tx) (tail wal.Tail, err error) {
 	if err != nil {
 		return tail, err
 	}
-	s.tables, s.sequence = []*table{t}, int(tail.Sequence)
+	if s.gathered, err = readGathered(tx); err != nil {
+		return tail, err
+	}
+	s.setTables(t, nil)
+	s.sequence = int(tail.Sequence)
 	c.set(s)
 	return tail, nil
 }
@@ -241,7 +245,7 @@ func (s *Schema) missing(tx *bbolt.Tx) (missing, unknown bool) {
 	}
 	_ = tx.ForEach(func(name []byte, _ *bbolt.Bucket) error { // it returns what the function does
 		_, known := s.named(name)
-		unknown = unknown || !known && string(name) != string(ownBucket)
+		unknown = unknown || !known && string(name) != string(ownBucket) && string(name) != string(gatheredBucket)
 		return nil
 	})
 	return missing, unknown
@@ -259,7 +263,12 @@ func Read(path string, s *Schema, fn func(*View) error) (err error) {
 		if err != nil {
 			return err
 		}
-		return fn(&View{tx: tx, schema: s, cache: &cache{}, tables: []*table{t}})
+		at := &state{}
+		if at.gathered, err = readGathered(tx); err != nil {
+			return err
+		}
+		at.setTables(t, nil)
+		return fn(&View{tx: tx, schema: s, cache: &cache{}, tables: at.tables})
 	})
 }
 

@@ -84,7 +84,7 @@ func (f *folding) loop() {
 		f.journal.prepare()
 		wait := f.due()
 		if wait <= 0 {
-			_ = f.fold() // its error is kept, and tried again or said
+			_ = f.foldDue() // its error is kept, and tried again or said
 			wait = f.due()
 		}
 		due.Reset(max(wait, time.Millisecond))
@@ -98,7 +98,7 @@ func (f *folding) due() time.Duration {
 	s := f.state.Load()
 	age := time.Since(f.since)
 	switch {
-	case s.rows() == 0 || f.stopErr() != nil:
+	case s.rows() == 0 && s.gathered == nil || f.stopErr() != nil:
 		return time.Hour
 	case f.wrong != nil:
 		return time.Until(f.again)
@@ -120,16 +120,19 @@ func (f *folding) fold() error { return f.foldThen(func() error { return nil }) 
 func (f *folding) foldThen(fn func() error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if err := f.spread(); err != nil {
+		return err
+	}
 	for range 2 { // one table may be left of a fold that found no room
-		if err := f.foldTable(); err != nil {
+		if err := f.foldTable(nil); err != nil {
 			return err
 		}
 	}
 	return fn()
 }
 
-// foldTable folds one table. There may be nothing in it.
-func (f *folding) foldTable() error {
+// foldTable folds one table. There may be nothing in it. to takes the rows of scattered buckets; nil = they go into their buckets, and none are gathered.
+func (f *folding) foldTable(to *gathering) error {
 	t := f.freeze()
 	if t == nil {
 		return nil
@@ -139,25 +142,19 @@ func (f *folding) foldTable() error {
 	}
 	crash.At(crash.BeforeFold)
 	start := time.Now()
-	tx, err := f.apply(t)
-	if err == nil {
-		crash.At(crash.AfterFold)
-		err = f.stands()
-	}
+	tx, err := f.apply(t, to, func(tx *bbolt.Tx) error { return errors.Join(to.put(tx, t.upTo), t.upTo.put(tx)) })
 	f.change.Lock()
 	defer f.change.Unlock()
-	defer f.done.Broadcast()
-	if f.wrong = err; err != nil {
-		f.again = time.Now().Add(foldRetry)
-		err = fmt.Errorf("fold the log into the file: %w", err)
-		if !isNoRoom(err) {
-			_ = f.stop(err) // this error says why
-		}
+	if err := f.conclude(err); err != nil {
 		return err
 	}
-	s := f.state.Load()
-	// An array of its own: the old one would keep the folded table.
-	f.set(&state{file: s.file, mark: t.upTo, tx: tx, tables: []*table{s.active()}, sequence: s.sequence})
+	s := *f.state.Load()
+	s.mark, s.tx = t.upTo, tx
+	if to != nil {
+		s.gathered = to.table
+	}
+	s.setTables(s.active(), nil)
+	f.set(&s)
 	f.since = time.Now()
 	f.touch(t)
 	f.queue.hold(false)
@@ -180,9 +177,23 @@ func (f *folding) freeze() *table {
 	}
 	t = t.copy()
 	t.upTo = mark{s.mark.log, s.mark.term, log.Tail()}
-	s.tables = []*table{{}, t}
+	s.setTables(&table{}, t)
 	f.set(&s)
 	return t
+}
+
+// conclude notes how a fold has ended, and returns its error. The caller holds change.
+func (f *folding) conclude(err error) error {
+	defer f.done.Broadcast()
+	if f.wrong = err; err == nil {
+		return nil
+	}
+	f.again = time.Now().Add(foldRetry)
+	err = fmt.Errorf("fold the log into the file: %w", err)
+	if !isNoRoom(err) {
+		_ = f.stop(err) // this error says why
+	}
+	return err
 }
 
 // touch notes rows that were written into the file while it is copied.
@@ -234,9 +245,9 @@ func (f *folding) grown(first bool) {
 	}
 }
 
-// apply writes a table's rows and its mark into the file, and returns the number of the last transaction of bbolt that does. While doors are about there
-// are several, each with a piece of the rows. The mark comes with the last: until then the log has all of the rows, and the table covers them.
-func (f *folding) apply(t *table) (number int, err error) {
+// apply writes a table's rows into the file, and returns the number of the last transaction of bbolt that does. While doors are about there are several, each
+// with a piece of the rows. The last calls last: the mark comes with it, so until then the log has all of the rows, and the table covers them.
+func (f *folding) apply(t *table, to *gathering, last func(*bbolt.Tx) error) (number int, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if found := recover(); found != nil {
@@ -248,19 +259,27 @@ func (f *folding) apply(t *table) (number int, err error) {
 		err = f.state.Load().file.Update(func(tx *bbolt.Tx) error {
 			number = tx.ID()
 			v := View{tx: tx, schema: f.schema, cache: &cache{}}
-			if err := f.write(&v, rows); err != nil || !rows.over {
+			if err := f.write(&v, rows, to); err != nil || !rows.over {
 				return err
 			}
-			return t.upTo.put(tx)
+			return last(tx)
 		})
 		crash.At(crash.AmongFolds)
+	}
+	if err == nil {
+		crash.At(crash.AfterFold)
+		err = f.stands()
 	}
 	return number, err
 }
 
 // write writes rows into the View's transaction: all, or a piece of them where doors are about.
-func (f *folding) write(v *View, rows *rowFeed) (err error) {
+func (f *folding) write(v *View, rows *rowFeed, to *gathering) (err error) {
 	for n, bytes := 0, 0; err == nil && rows.next(); n++ {
+		if to != nil && f.schema[rows.bucket].Scattered {
+			to.take(rows.bucket, &rows.item)
+			continue
+		}
 		err = v.writeRow(rows.bucket, &rows.item)
 		bytes += len(rows.item.row)
 		if (n+1)%pieceYield != 0 && bytes < pieceBytes || f.unlogged || !f.queue.doorWithin(foldQuiet) {
@@ -303,9 +322,12 @@ func isNoRoom(err error) bool {
 // reserved is how much room on the disk the fold of a state may take: a page for each row, but no more pages than the file has, and the rows
 // themselves.
 func (s *state) reserved(path string) int64 {
-	rows := s.rows()
+	rows, bytes := 0, 0
+	for _, t := range s.tables {
+		rows, bytes = rows+t.rows, bytes+t.bytes
+	}
 	if rows == 0 {
 		return 0
 	}
-	return min(int64(rows)*pages.Size, disk.Size(path)) + 2*int64(s.bytes())
+	return min(int64(rows)*pages.Size, disk.Size(path)) + 2*int64(bytes)
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"doorward/kv/engine"
@@ -50,6 +51,33 @@ func TestContractFolding(t *testing.T) {
 	})
 }
 
+// TestContractGathering gathers the rows of both buckets after each operation, and spreads them after some.
+func TestContractGathering(t *testing.T) {
+	enginetest.Run(t, func(c engine.Config) (enginetest.Engine, error) {
+		schema := *c.Schema
+		schema[one].Scattered, schema[two].Scattered = true, true
+		c.Schema = &schema
+		db, err := engine.Open(c)
+		return &gathering{DB: db}, err
+	})
+}
+
+type gathering struct {
+	*engine.DB
+	times atomic.Int64
+}
+
+func (g *gathering) Do(door bool, run func(*engine.Tx) error) error {
+	err := g.DB.Do(door, run)
+	if err == nil {
+		err = g.FoldGathering()
+	}
+	if err == nil && g.times.Add(1)%5 == 0 {
+		err = g.Spread()
+	}
+	return err
+}
+
 type folding struct{ *engine.DB }
 
 func (f folding) Do(door bool, run func(*engine.Tx) error) error {
@@ -75,7 +103,7 @@ type subject struct {
 func newSubject(t testing.TB) *subject {
 	t.Helper()
 	s := &subject{TB: t, rows: map[string]string{}, config: engine.Config{
-		Path: filepath.Join(proof.Memory(t), "a.db"), Schema: &engine.Schema{one: {Name: "one"}, two: {Name: "two"}},
+		Path: filepath.Join(proof.Memory(t), "a.db"), Schema: &engine.Schema{one: {Name: "one", Scattered: true}, two: {Name: "two"}},
 	}}
 	s.open()
 	t.Cleanup(func() { _ = s.Close() })
@@ -200,7 +228,7 @@ func TestDrawnOperationsFoldsAndKills(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		s := newSubject(t)
 		for range rapid.IntRange(1, 40).Draw(r, "steps") {
-			switch rapid.IntRange(0, 11).Draw(r, "step") {
+			switch rapid.IntRange(0, 14).Draw(r, "step") {
 			case 0:
 				s.must(s.Fold())
 			case 1:
@@ -210,6 +238,10 @@ func TestDrawnOperationsFoldsAndKills(t *testing.T) {
 				s.open()
 			case 3:
 				s.must(s.Rewrite(t.Context(), func(*engine.Tx) {}))
+			case 4, 5:
+				s.must(s.FoldGathering())
+			case 6:
+				s.must(s.Spread())
 			default:
 				rows := map[string]string{}
 				for range rapid.IntRange(1, 6).Draw(r, "rows") {
@@ -434,7 +466,9 @@ func TestAReadOnlyFolderIsReplayed(t *testing.T) {
 	s := newSubject(t)
 	s.write(map[string]string{"k01": "folded"})
 	s.must(s.Fold())
-	s.write(map[string]string{"k01": "", "k02": "not folded"})
+	s.write(map[string]string{"k03": "gathered", "k04": "gathered"})
+	s.must(s.FoldGathering())
+	s.write(map[string]string{"k01": "", "k02": "not folded", "k04": "changed since"})
 	c := s.config
 	c.Path, c.ReadOnly = filepath.Join(s.image(), "a.db"), true
 	s.must(s.Close())
@@ -456,7 +490,9 @@ func TestAStoreThatHasStoppedIsCopied(t *testing.T) {
 	s := newSubject(t)
 	s.write(map[string]string{"k01": "folded"})
 	s.must(s.Fold())
-	s.write(map[string]string{"k02": "not folded"})
+	s.write(map[string]string{"k04": "gathered", "k05": "gathered"})
+	s.must(s.FoldGathering())
+	s.write(map[string]string{"k02": "not folded", "k04": "changed since", "k05": ""})
 	away := s.config.Path + ".away"
 	s.must(os.Rename(s.config.Path, away))
 	if err := s.Do(false, func(tx *engine.Tx) error { tx.Put(one, []byte("k03"), nil); return nil }); !errors.Is(err, engine.ErrStopped) {

@@ -61,7 +61,7 @@ func (p play) after(n int) map[string]string {
 	return all
 }
 
-var playSchema = &engine.Schema{one: {Name: "one"}}
+var playSchema = &engine.Schema{one: {Name: "one", Scattered: true}}
 
 func playConfig(dir string) engine.Config {
 	return engine.Config{Path: filepath.Join(dir, "a.db"), Schema: playSchema}
@@ -97,8 +97,10 @@ func (p play) act(dir string, say io.Writer) error {
 		}
 		fmt.Fprintln(say, n)
 		switch r.IntN(24) {
-		case 0, 1, 2:
+		case 0:
 			beside.Go(func() { _ = db.Fold() }) // what it lacks the log has
+		case 1, 2:
+			beside.Go(func() { _ = db.FoldGathering() })
 		case 3:
 			if r.IntN(4) == 0 {
 				err = db.Rewrite(context.Background(), func(*engine.Tx) {})

@@ -28,10 +28,11 @@ type Schema [NumBuckets]Def
 
 // Def describes a bucket; the zero Def is none.
 type Def struct {
-	Name   string
-	Tail   bool                  // new keys mostly come behind all others
-	Ranges bool                  // new keys mostly come at the ends of ranges
-	IsKey  func(key []byte) bool // tells a key that the bucket may have, where all are known; nil = any
+	Name      string
+	Tail      bool                  // new keys mostly come behind all others
+	Ranges    bool                  // new keys mostly come at the ends of ranges
+	Scattered bool                  // new keys come anywhere, so nearly each lies in another page: they are gathered (gather.go)
+	IsKey     func(key []byte) bool // tells a key that the bucket may have, where all are known; nil = any
 }
 
 // fill sets how full bbolt leaves the pages of a bucket.

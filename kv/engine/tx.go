@@ -60,12 +60,16 @@ func operation(tx *bbolt.Tx, schema *Schema) *Tx {
 func appendRows(dst []byte, entries []entry) []byte {
 	for i := range entries {
 		e := &entries[i]
-		dst = append(dst, byte(e.bucket))
-		dst = binary.AppendUvarint(dst, uint64(len(e.key)))
-		dst = binary.AppendUvarint(dst, uint64(len(e.sealed)))
-		dst = append(append(dst, e.key...), e.sealed...)
+		dst = appendRow(dst, e.bucket, e.key, e.sealed)
 	}
 	return dst
+}
+
+func appendRow(dst []byte, b Bucket, key, sealed []byte) []byte {
+	dst = append(dst, byte(b))
+	dst = binary.AppendUvarint(dst, uint64(len(key)))
+	dst = binary.AppendUvarint(dst, uint64(len(sealed)))
+	return append(append(dst, key...), sealed...)
 }
 
 // rowsSize is at least as many bytes as appendRows appends.

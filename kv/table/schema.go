@@ -54,6 +54,7 @@ func newSchema() (s engine.Schema) {
 	s[MetaBucket].IsKey = IsMetaKey
 	s[LogBucket].Tail = true
 	s[LookupBucket].Ranges, s[ScopeLogBucket].Ranges = true, true
+	s[CodeBucket].Scattered = true
 	for _, k := range record.Kinds() {
 		s[KindBucket(k)] = engine.Def{Name: "kind:" + k.Name, Tail: true}
 	}

@@ -1,0 +1,125 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// gatheredRows is a file of which a few rows are gathered.
+func gatheredRows(t *testing.T) *DB {
+	t.Helper()
+	db := startedAt(t, Config{Path: filepath.Join(t.TempDir(), "a.db"), Schema: &Schema{1: {Name: "one", Scattered: true}, 2: {Name: "two"}}})
+	t.Cleanup(func() { _ = db.Close() })
+	for i := range uint32(100) {
+		err := db.Do(false, func(tx *Tx) error {
+			tx.Put(1, binary.BigEndian.AppendUint32(nil, i*0x9e3779b9), []byte("scattered"))
+			tx.Put(2, binary.BigEndian.AppendUint32(nil, i), []byte("in order"))
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.FoldGathering(); err != nil {
+		t.Fatal(err)
+	}
+	if n := db.Gathered(); n != 100 {
+		t.Fatalf("%d rows are gathered, want the 100 of the scattered bucket", n)
+	}
+	return db
+}
+
+// TestGatheredRowsAreSpreadInTime: a store that rests does not keep them in memory.
+func TestGatheredRowsAreSpreadInTime(t *testing.T) {
+	db := gatheredRows(t)
+	db.change.Lock()
+	db.folding.since = time.Now().Add(-foldLatest)
+	db.change.Unlock()
+	db.folding.ring()
+	for end := time.Now().Add(20 * time.Second); db.Gathered() > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("they are not spread")
+		}
+	}
+}
+
+// TestGatheredRowsOfAKilledProcessAreRead, and a file in which they are damaged is refused: without them a ticket would not be known.
+func TestGatheredRowsOfAKilledProcessAreRead(t *testing.T) {
+	db := gatheredRows(t)
+	b, err := os.ReadFile(db.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.Index(b, []byte("scattered"))
+	if at < 0 {
+		t.Fatal("the file has no gathered row")
+	}
+	for name, damage := range map[string]byte{"sound": 0, "damaged": 1} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "a.db")
+		b[at] ^= damage
+		if err := errors.Join(os.CopyFS(dir, os.DirFS(filepath.Dir(db.path))), os.WriteFile(path, b, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		err := Read(path, db.schema, func(v *View) error { n = v.Count(1); return nil })
+		if damage == 0 && (err != nil || n != 100) {
+			t.Errorf("%s: %d rows are read, want 100 (%v)", name, n, err)
+		}
+		if damage != 0 && !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: the error is %v, want %v", name, err, ErrCorrupt)
+		}
+		b[at] ^= damage
+	}
+}
+
+// TestNothingIsGatheredWhileTheFileIsRewritten: the next file gets the rows of buckets alone.
+func TestNothingIsGatheredWhileTheFileIsRewritten(t *testing.T) {
+	db := gatheredRows(t)
+	err := db.Rewrite(t.Context(), func(*Tx) {
+		err := db.Do(false, func(tx *Tx) error { tx.Put(1, []byte("beside"), nil); return nil })
+		if err = errors.Join(err, db.FoldGathering()); err != nil {
+			t.Error(err)
+		}
+		if n := db.Gathered(); n != 0 {
+			t.Errorf("%d rows are gathered", n)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.View(func(v *View) error {
+		if n := v.Count(1); n != 101 {
+			t.Errorf("the next file has %d rows, want 101", n)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestATableBeingFoldedCoversGatheredRows: it has the later values.
+func TestATableBeingFoldedCoversGatheredRows(t *testing.T) {
+	db := gatheredRows(t)
+	key := binary.BigEndian.AppendUint32(nil, 0)
+	if err := db.Do(false, func(tx *Tx) error { tx.Put(1, key, []byte("later")); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	db.folding.freeze()
+	err := db.View(func(v *View) error {
+		value, err := v.Get(1, key)
+		if string(value) != "later" {
+			t.Errorf("a reader sees %q, want the later value", value)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
