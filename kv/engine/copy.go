@@ -39,7 +39,7 @@ func (db *DB) CopyTo(f disk.SyncWriter, about func(*View) error) (n int64, err e
 		return 0, err
 	}
 	n, err = tx.WriteTo(w)
-	if err != nil || len(v.tables) == 0 || at.rows() == 0 {
+	if err != nil || len(v.tables) == 0 || at.rows() == 0 && at.gathered == nil {
 		return n, err
 	}
 	return v.mergeInto(f, at)

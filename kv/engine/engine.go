@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"go.etcd.io/bbolt"
+
 	"doorward/kv/disk"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -116,6 +118,9 @@ func (db *DB) Start(h Hooks) {
 		defer close(db.ended)
 		db.writer.loop()
 	}()
+	if db.state.Load().gathered != nil {
+		db.folding.ring() // a process that was killed has left them
+	}
 	go db.folding.loop()
 }
 
@@ -201,12 +206,16 @@ func (db *DB) DoAll(ops []Op) error {
 // would have been written.
 func (db *DB) Fold() error { return db.folding.fold() }
 
-// CheckLog reads from the disk what the log has beyond the file, and returns what of it is damaged.
+// CheckLog reads from the disk what the log has beyond the file, and what is gathered, and returns what of it is damaged.
 func (db *DB) CheckLog() error {
 	db.folding.mu.Lock() // nothing is folded while it reads, so no segment that it needs is used again
 	defer db.folding.mu.Unlock()
-	if db.journal.wal.Load() == nil || db.journal.check() == nil {
-		return nil
+	err := db.state.Load().file.View(func(tx *bbolt.Tx) error {
+		_, err := readGathered(tx)
+		return err
+	})
+	if err != nil || db.journal.wal.Load() == nil || db.journal.check() == nil {
+		return err
 	}
 	db.change.Lock() // the writer may have begun a segment just then: it waits for another look
 	defer db.change.Unlock()

@@ -160,8 +160,8 @@ func (s *Schema) create(tx *bbolt.Tx) error {
 			return err
 		}
 	}
-	if tx.Bucket(ownBucket) != nil {
-		return nil
+	if _, err := tx.CreateBucketIfNotExists(gatheredBucket); err != nil || tx.Bucket(ownBucket) != nil {
+		return err
 	}
 	_, err := tx.CreateBucket(ownBucket)
 	return errors.Join(err, firstMark.put(tx))
@@ -239,7 +239,7 @@ func (c *current) begin(f *file, tx *bbolt.Tx) (tail wal.Tail, err error) {
 
 // missing tells whether a file lacks buckets of the schema, and whether it has others.
 func (s *Schema) missing(tx *bbolt.Tx) (missing, unknown bool) {
-	missing = tx.Bucket(ownBucket) == nil
+	missing = tx.Bucket(ownBucket) == nil || tx.Bucket(gatheredBucket) == nil
 	for _, d := range s {
 		missing = missing || d.Name != "" && tx.Bucket([]byte(d.Name)) == nil
 	}
@@ -264,11 +264,10 @@ func Read(path string, s *Schema, fn func(*View) error) (err error) {
 			return err
 		}
 		at := &state{}
-		if at.gathered, err = readGathered(tx); err != nil {
-			return err
-		}
+		var bad error
+		at.gathered, bad = readGathered(tx)
 		at.setTables(t, nil)
-		return fn(&View{tx: tx, schema: s, cache: &cache{}, tables: at.tables})
+		return errors.Join(fn(&View{tx: tx, schema: s, cache: &cache{}, tables: at.tables}), bad)
 	})
 }
 

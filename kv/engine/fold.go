@@ -142,7 +142,7 @@ func (f *folding) foldTable(to *gathering) error {
 	}
 	crash.At(crash.BeforeFold)
 	start := time.Now()
-	tx, err := f.apply(t, to, func(tx *bbolt.Tx) error { return errors.Join(to.put(tx, t.upTo), t.upTo.put(tx)) })
+	tx, err := f.apply(t.feed(), to, func(tx *bbolt.Tx) error { return errors.Join(to.put(tx, t.upTo), t.upTo.put(tx)) })
 	f.change.Lock()
 	defer f.change.Unlock()
 	if err := f.conclude(err); err != nil {
@@ -150,7 +150,7 @@ func (f *folding) foldTable(to *gathering) error {
 	}
 	s := *f.state.Load()
 	s.mark, s.tx = t.upTo, tx
-	if to != nil {
+	if to != nil && to.table.rows > 0 {
 		s.gathered = to.table
 	}
 	s.setTables(s.active(), nil)
@@ -246,15 +246,14 @@ func (f *folding) grown(first bool) {
 }
 
 // apply writes a table's rows into the file, and returns the number of the last transaction of bbolt that does. While doors are about there are several, each
-// with a piece of the rows. The last calls last: the mark comes with it, so until then the log has all of the rows, and the table covers them.
-func (f *folding) apply(t *table, to *gathering, last func(*bbolt.Tx) error) (number int, err error) {
+// with a piece of the rows. The table covers them until the last, which calls last: with it comes what says that the file has them all.
+func (f *folding) apply(rows *rowFeed, to *gathering, last func(*bbolt.Tx) error) (number int, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if found := recover(); found != nil {
 			err = Broken(found)
 		}
 	}()
-	rows := t.feed()
 	for err == nil && !rows.over {
 		err = f.state.Load().file.Update(func(tx *bbolt.Tx) error {
 			number = tx.ID()
@@ -282,6 +281,9 @@ func (f *folding) write(v *View, rows *rowFeed, to *gathering) (err error) {
 		}
 		err = v.writeRow(rows.bucket, &rows.item)
 		bytes += len(rows.item.row)
+		if n+1 == rows.most {
+			return err
+		}
 		if (n+1)%pieceYield != 0 && bytes < pieceBytes || f.unlogged || !f.queue.doorWithin(foldQuiet) {
 			continue
 		}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -21,6 +22,7 @@ var gatheredBucket = []byte("gathered")
 const (
 	gatheredBytes = 8 << 20  // of memory: from here on the rows are spread
 	gatheredPart  = 32 << 10 // of one value in the file
+	spreadRows    = 8000     // of one transaction: bbolt holds a page for nearly each until it has written them
 	gatheredFrom  = 96 << 20 // of the file: in a smaller one the rows share pages as they are
 )
 
@@ -49,11 +51,11 @@ func (g *gathering) take(b Bucket, it *item) {
 }
 
 // put adds the rows to the table and writes them into the file, in the transaction that moves its mark to upTo. There may be no gathering.
-func (g *gathering) put(tx *bbolt.Tx, upTo mark) error {
+func (g *gathering) put(tx *bbolt.Tx, upTo mark) (err error) {
 	if g == nil || len(g.parts) == 0 {
 		return nil
 	}
-	b, err := tx.CreateBucketIfNotExists(gatheredBucket)
+	b := tx.Bucket(gatheredBucket)
 	for i := 0; i < len(g.parts) && err == nil; i++ {
 		key := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(nil, upTo.Sequence), uint32(i))
 		if err = g.table.add(g.parts[i]); err == nil {
@@ -67,31 +69,42 @@ func gatheredSum(key, rows []byte) uint32 {
 	return crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, rows)
 }
 
-// readGathered reads the gathered rows of a file; nil = there are none.
+// readGathered reads the gathered rows of a file; nil = there are none. With the error of damaged ones it returns the rest.
 func readGathered(tx *bbolt.Tx) (t *table, err error) {
 	b := tx.Bucket(gatheredBucket)
 	if b == nil {
 		return nil, nil
 	}
-	err = b.ForEach(func(key, value []byte) error {
-		n := len(value) - checksumSize
-		if n < 0 || binary.BigEndian.Uint32(value[n:]) != gatheredSum(key, value[:n]) {
-			return fmt.Errorf("%w: rows that wait to be written into their buckets", ErrCorrupt)
-		}
-		if t == nil {
+	failed := b.ForEach(func(key, value []byte) error {
+		rows, bad := unsealGathered(key, value)
+		if t == nil && bad == nil {
 			t = &table{}
 		}
-		return t.add(append([]byte(nil), value[:n]...))
+		if bad == nil {
+			bad = t.add(append([]byte(nil), rows...))
+		}
+		err = cmp.Or(err, bad)
+		return nil
 	})
-	return t, err
+	return t, cmp.Or(err, failed)
+}
+
+// unsealGathered checks a value and takes its checksum off.
+func unsealGathered(key, value []byte) (rows []byte, err error) {
+	n := len(value) - checksumSize
+	if n < 0 || binary.BigEndian.Uint32(value[n:]) != gatheredSum(key, value[:n]) {
+		return nil, fmt.Errorf("%w: rows that wait to be written into their buckets", ErrCorrupt)
+	}
+	return value[:n:n], nil
 }
 
 // dropGathered removes the gathered rows from a file, which has them in their own buckets now.
 func dropGathered(tx *bbolt.Tx) error {
-	if tx.Bucket(gatheredBucket) == nil {
-		return nil
+	err := tx.DeleteBucket(gatheredBucket)
+	if err == nil {
+		_, err = tx.CreateBucket(gatheredBucket)
 	}
-	return tx.DeleteBucket(gatheredBucket)
+	return err
 }
 
 // foldDue folds because it is time. Where that is because much was written it gathers.
@@ -128,7 +141,9 @@ func (f *folding) spread() error {
 	if err := f.stopErr(); err != nil {
 		return err
 	}
-	tx, err := f.apply(t, nil, dropGathered)
+	rows := t.feed()
+	rows.most = spreadRows
+	tx, err := f.apply(rows, nil, dropGathered)
 	f.change.Lock()
 	defer f.change.Unlock()
 	if err := f.conclude(err); err != nil {

@@ -48,7 +48,8 @@ func TestGatheredRowsAreSpreadInTime(t *testing.T) {
 	}
 }
 
-// TestGatheredRowsOfAKilledProcessAreRead, and a file in which they are damaged is refused: without them a ticket would not be known.
+// TestGatheredRowsOfAKilledProcessAreRead, and a file in which they are damaged, or their bucket's name, is refused: without them a ticket would not be
+// known.
 func TestGatheredRowsOfAKilledProcessAreRead(t *testing.T) {
 	db := gatheredRows(t)
 	b, err := os.ReadFile(db.path)
@@ -59,22 +60,34 @@ func TestGatheredRowsOfAKilledProcessAreRead(t *testing.T) {
 	if at < 0 {
 		t.Fatal("the file has no gathered row")
 	}
-	for name, damage := range map[string]byte{"sound": 0, "damaged": 1} {
+	damaged := bytes.Clone(b)
+	damaged[at] ^= 1
+	for name, file := range map[string][]byte{"sound": b, "damaged": damaged, "no name": bytes.ReplaceAll(b, gatheredBucket, []byte("gatherex"))} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "a.db")
-		b[at] ^= damage
-		if err := errors.Join(os.CopyFS(dir, os.DirFS(filepath.Dir(db.path))), os.WriteFile(path, b, 0o600)); err != nil {
+		if err := errors.Join(os.CopyFS(dir, os.DirFS(filepath.Dir(db.path))), os.WriteFile(path, file, 0o600)); err != nil {
 			t.Fatal(err)
 		}
-		n := 0
-		err := Read(path, db.schema, func(v *View) error { n = v.Count(1); return nil })
-		if damage == 0 && (err != nil || n != 100) {
-			t.Errorf("%s: %d rows are read, want 100 (%v)", name, n, err)
+		read, met := 0, 0
+		err := Read(path, db.schema, func(v *View) error { read = v.Count(1); return nil })
+		reason, failed := Walk(path, db.schema, func(uint64, string) {}, func(b Bucket, _ Row) {
+			if b == 1 {
+				met++
+			}
+		})
+		if name == "sound" && (err != nil || read != 100 || reason != "" || met != 100) {
+			t.Errorf("sound: %d rows are read and %d met, want 100 each (%v, %q, %v)", read, met, err, reason, failed)
 		}
-		if damage != 0 && !errors.Is(err, ErrCorrupt) {
-			t.Errorf("%s: the error is %v, want %v", name, err, ErrCorrupt)
+		if name == "damaged" && (!errors.Is(err, ErrCorrupt) || reason == "") {
+			t.Errorf("damaged: it is read with %v, and a walk says %q", err, reason)
 		}
-		b[at] ^= damage
+		if name == "sound" {
+			continue
+		}
+		if opened, err := Open(Config{Path: path, Schema: db.schema}); err == nil {
+			t.Errorf("%s: it is opened", name)
+			_ = opened.Close()
+		}
 	}
 }
 

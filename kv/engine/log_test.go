@@ -493,12 +493,29 @@ func TestAStoreThatHasStoppedIsCopied(t *testing.T) {
 	s.write(map[string]string{"k04": "gathered", "k05": "gathered"})
 	s.must(s.FoldGathering())
 	s.write(map[string]string{"k02": "not folded", "k04": "changed since", "k05": ""})
+	s.stopsAndIsCopied()
+}
+
+// TestGatheredRowsAreCopied also where nothing else lies above the file: a copy has them in their buckets.
+func TestGatheredRowsAreCopied(t *testing.T) {
+	s := newSubject(t)
+	s.write(map[string]string{"k04": "gathered", "k05": "gathered"})
+	s.must(s.FoldGathering())
+	s.stopsAndIsCopied()
+	if n := s.Gathered(); n != 0 {
+		t.Errorf("%d rows are gathered in the copy", n)
+	}
+}
+
+// stopsAndIsCopied goes on with a copy of an engine that was stopped.
+func (s *subject) stopsAndIsCopied() {
+	s.Helper()
 	away := s.config.Path + ".away"
 	s.must(os.Rename(s.config.Path, away))
 	if err := s.Do(false, func(tx *engine.Tx) error { tx.Put(one, []byte("k03"), nil); return nil }); !errors.Is(err, engine.ErrStopped) {
-		t.Errorf("a write into a file that was moved: %v", err)
+		s.Errorf("a write into a file that was moved: %v", err)
 	}
-	path := filepath.Join(proof.Memory(t), "copy.db")
+	path := filepath.Join(proof.Memory(s), "copy.db")
 	f, err := os.Create(path)
 	s.must(err)
 	_, err = s.CopyTo(f, func(*engine.View) error { return nil })

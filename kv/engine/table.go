@@ -100,6 +100,7 @@ type rowFeed struct {
 	bucket Bucket
 	item   item
 	over   bool // there are no more
+	most   int  // of one transaction; 0 = any number
 }
 
 func (t *table) feed() *rowFeed { return &rowFeed{trees: t.trees[:]} }

@@ -34,6 +34,20 @@ func Walk(path string, s *Schema, bad func(page uint64, reason string), met func
 		if b, known := s.named([]byte(name)); known {
 			met(b, Row{key, sealed, b, s})
 		}
+		if name != string(gatheredBucket) {
+			return
+		}
+		rows, err := unsealGathered(key, sealed)
+		if err == nil {
+			err = eachRow(rows, func(b Bucket, it item) {
+				if !it.deleted() {
+					met(b, Row{it.name(), it.sealed(), b, s})
+				}
+			})
+		}
+		if err != nil {
+			reason = "has rows that wait to be written into their buckets, of which some are damaged"
+		}
 	})
 	return reason, nil
 }

@@ -345,7 +345,7 @@ func (w *writer) write(g *group) error {
 	t := g.table
 	t.upTo = w.state.Load().mark
 	t.upTo.Sequence = uint64(g.base + 1)
-	tx, err := w.folding.apply(t, nil, t.upTo.put)
+	tx, err := w.folding.apply(t.feed(), nil, t.upTo.put)
 	if err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
