@@ -83,7 +83,8 @@ func seats(n int) (all []door.Attempt) {
 	return all
 }
 
-// trimmed cuts off what a file has in stock, and wants a row in each of its buckets but those of kinds that are like others.
+// trimmed cuts off what a file has in stock, and wants a row in each of its buckets but those of kinds that are like others. A store that was stopped has
+// nothing gathered: kv/engine damages that in its own tests.
 func trimmed(t *testing.T, path string) {
 	t.Helper()
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true})
@@ -94,7 +95,7 @@ func trimmed(t *testing.T, path string) {
 	err = db.View(func(tx *bbolt.Tx) error {
 		size = tx.Size()
 		return tx.ForEach(func(name []byte, b *bbolt.Bucket) error {
-			if key, _ := b.Cursor().First(); key == nil && !bytes.HasPrefix(name, []byte("kind:")) {
+			if key, _ := b.Cursor().First(); key == nil && !bytes.HasPrefix(name, []byte("kind:")) && string(name) != "gathered" {
 				t.Errorf("bucket %s of the store is empty", name)
 			}
 			return nil
