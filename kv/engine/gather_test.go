@@ -136,3 +136,73 @@ func TestATableBeingFoldedCoversGatheredRows(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestASpreadHoldsFewPagesAtOnce: without doors too it is several transactions, because bbolt holds each page until it has written it.
+func TestASpreadHoldsFewPagesAtOnce(t *testing.T) {
+	db := gatheredRows(t)
+	err := db.Do(false, func(tx *Tx) error {
+		for i := range uint32(spreadRows) {
+			tx.Put(1, binary.BigEndian.AppendUint32([]byte("more"), i), nil)
+		}
+		return nil
+	})
+	if err = errors.Join(err, db.FoldGathering()); err != nil {
+		t.Fatal(err)
+	}
+	before := db.state.Load().tx
+	if err := db.Spread(); err != nil {
+		t.Fatal(err)
+	}
+	if n := db.state.Load().tx - before; n != 2 {
+		t.Errorf("%d rows were spread in %d transactions, want 2", spreadRows+100, n)
+	}
+}
+
+// TestRowsThatAKilledProcessHasGatheredAreSpread, though nothing is written.
+func TestRowsThatAKilledProcessHasGatheredAreSpread(t *testing.T) {
+	killed := gatheredRows(t)
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(filepath.Dir(killed.path))); err != nil {
+		t.Fatal(err)
+	}
+	db, err := Open(Config{Path: filepath.Join(dir, "a.db"), Schema: killed.schema})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	if n := db.Gathered(); n != 100 {
+		t.Fatalf("%d rows are gathered, want 100", n)
+	}
+	db.folding.since = time.Now().Add(-foldLatest)
+	db.Start(Hooks{})
+	for end := time.Now().Add(20 * time.Second); db.Gathered() > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("they are not spread")
+		}
+	}
+}
+
+// TestACheckReadsGatheredRows as the disk has them.
+func TestACheckReadsGatheredRows(t *testing.T) {
+	db := gatheredRows(t)
+	if err := db.CheckLog(); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(db.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(db.path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := bytes.Index(b, []byte("scattered")); at >= 0; at = bytes.Index(b, []byte("scattered")) {
+		b[at] ^= 1
+		if _, err := f.WriteAt(b[at:at+1], int64(at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(f.Close(), db.CheckLog()); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("the error is %v, want %v", err, ErrCorrupt)
+	}
+}
