@@ -17,6 +17,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/auth"
 	"doorward/kv/desk"
+	"doorward/kv/disk"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 	"doorward/kv/table"
@@ -242,7 +243,7 @@ func (b *bench) mixes(t *testing.T, name string, lasts time.Duration, grows bool
 		repeat(5*time.Second, func() error {
 			path := filepath.Join(b.dir, "beside.backup")
 			_, err := b.store.Files.CopyTo(auth.Operator(), path)
-			_ = os.Remove(path) // the next one takes its place
+			_ = disk.Remove(path) // the next one takes its place
 			return err
 		})
 		if next := 2 * benchPeople; grows {

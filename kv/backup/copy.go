@@ -48,7 +48,7 @@ func (kp *Keeper) CopyTo(p auth.Principal, path string) (c Copied, err error) {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		_ = os.Remove(path) // the first error is the one to tell
+		_ = disk.Remove(path) // the first error is the one to tell
 		return Copied{}, fmt.Errorf("copy the store: %w", err)
 	}
 	return c, disk.SyncDir(filepath.Dir(path))

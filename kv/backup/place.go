@@ -93,7 +93,7 @@ func move(from, name string) (*pending, error) {
 // put gives the file its name, durably.
 func (p *pending) put() error {
 	crash.At(crash.BeforeFile)
-	if err := os.Rename(p.whole, p.path); err != nil {
+	if err := disk.Rename(p.whole, p.path); err != nil {
 		return err
 	}
 	crash.At(crash.AfterFile)

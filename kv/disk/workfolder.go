@@ -21,7 +21,7 @@ func MakeWorkFolder(dir, purpose string) (path string, done func() error, err er
 	}
 	return path, func() error {
 		free()
-		return os.RemoveAll(path)
+		return RemoveAll(path)
 	}, nil
 }
 

@@ -66,6 +66,7 @@ func (db *DB) Rewrite(ctx context.Context, first func(*Tx)) error {
 	if err := r.room.CheckFile("a file written again", disk.Size(r.path)); err != nil {
 		return err
 	}
+	defer disk.Leave(r.path).Free() // once it is closed
 	defer r.underWay(false)
 	if err := r.begin(); err != nil {
 		return err
@@ -108,7 +109,7 @@ func spare(size int64, most int) int {
 
 func (r *rewriting) rewrite(ctx context.Context, old *file, first func(*Tx)) (err error) {
 	path := r.rewritten()
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := disk.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	next, err := bbolt.Open(path, 0o600, options(disk.Size(r.path)))
@@ -123,7 +124,7 @@ func (r *rewriting) rewrite(ctx context.Context, old *file, first func(*Tx)) (er
 		r.folding.mu.Lock()
 		r.folding.touched = nil // a file that is closed is written no more
 		r.folding.mu.Unlock()
-		err = errors.Join(err, next.Close(), os.Remove(path))
+		err = errors.Join(err, next.Close(), disk.Remove(path))
 	}()
 	if err := r.copyAll(ctx, old, next, first); err != nil {
 		return err

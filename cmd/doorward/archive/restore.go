@@ -235,7 +235,7 @@ func withdraw(dir string) (replaced bool, err error) {
 	if err := os.Rename(dir, aside); err != nil {
 		return false, fmt.Errorf("the backup cannot be taken back, and may take the store's place yet: %w", err)
 	}
-	return !folder.Exists(table.Path(aside)), os.RemoveAll(aside)
+	return !folder.Exists(table.Path(aside)), disk.RemoveAll(aside)
 }
 
 // newestKept is the store that was kept when another replaced it, where the server cannot be asked.

@@ -1,0 +1,79 @@
+package disk
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// A file system that tells its disk which blocks are free tells it of a whole file at once, and the sync of each commit waits for that: up to 70 ms were
+// seen for a file of 700 MiB. So the blocks of a large file are freed in pieces, as RocksDB does.
+const (
+	leavingFrom  = 64 << 20 // of such a size a file is large
+	leavingPiece = 16 << 20 // freed at once
+	leavingMost  = 100      // pieces of one file
+	leavingPause = 10 * time.Millisecond
+)
+
+// Leaving is a large file that is about to lose its name. The zero Leaving is a file that is not large, or not there.
+type Leaving struct{ file *os.File }
+
+// Leave opens a file before it is removed, or before another file takes its name. The caller calls Free afterwards.
+func Leave(path string) Leaving {
+	info, err := os.Lstat(path)
+	if err != nil || info.Size() < leavingFrom {
+		return Leaving{}
+	}
+	return Leaving{openLeaving(path)}
+}
+
+// Free frees the blocks of the file in pieces. It frees nothing if the file has a name still, or is open elsewhere.
+func (l Leaving) Free() {
+	if l.file == nil {
+		return
+	}
+	if isLeft(l.file) {
+		l.shorten()
+	}
+	_ = l.file.Close() // this frees what is left
+}
+
+// shorten cuts one piece after the other off the file. It ends at the first error, because the file's end frees the rest.
+func (l Leaving) shorten() {
+	info, err := l.file.Stat()
+	if err != nil {
+		return
+	}
+	size := info.Size()
+	piece := max(leavingPiece, size/leavingMost)
+	for err == nil && size > piece {
+		size -= piece
+		err = errors.Join(l.file.Truncate(size), l.file.Sync())
+		time.Sleep(leavingPause)
+	}
+}
+
+// Remove removes a file. It is os.Remove for files of any size beside the commits of doors.
+func Remove(path string) error {
+	defer Leave(path).Free()
+	return os.Remove(path)
+}
+
+// Rename gives a file a name, and so removes a file that has the name. It is os.Rename for files of any size beside the commits of doors.
+func Rename(from, to string) error {
+	defer Leave(to).Free()
+	return os.Rename(from, to)
+}
+
+// RemoveAll removes a file or a folder. It is os.RemoveAll for files of any size beside the commits of doors.
+func RemoveAll(path string) error {
+	_ = filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			_ = Remove(name) // os.RemoveAll returns the error
+		}
+		return nil
+	})
+	return os.RemoveAll(path)
+}
