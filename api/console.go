@@ -41,7 +41,9 @@ func consolePage(x *exchange) error {
 	} else if err := cmp.Or(err, x.ration()); err != nil { // without a caller there is no rate
 		return err
 	}
-	c, err := phone.Console(overviewOf(x))
+	told := overviewOf(x)
+	told.Language = x.server.pages.Language(x.request).String()
+	c, err := phone.Console(told)
 	if err != nil {
 		return err
 	}

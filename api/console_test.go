@@ -17,6 +17,8 @@ import (
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 	"doorward/kv/table"
+
+	"golang.org/x/text/language"
 )
 
 const ticketPath = "/door/ticket"
@@ -388,6 +390,20 @@ func TestTheConsoleSaysWhatNeedsAPerson(t *testing.T) {
 		page := w.status(w.do("GET", "/", "", asBrowser, w.atConsole(w.as(try.level, try.permissions...).auth)), 200)
 		if got := strings.Contains(page.body, `id="needs-title"`); got != try.want {
 			t.Errorf("%s %v is told: %t\n%s", try.level, try.permissions, got, page.body)
+		}
+	}
+}
+
+// TestTheConsoleSaysInItsReadersLanguageWhatNeedsAPerson, in each that the pages speak.
+func TestTheConsoleSaysInItsReadersLanguageWhatNeedsAPerson(t *testing.T) {
+	w, _, _, _, _ := evening(t)
+	const english = "No backup was ever made of this store."
+	sentence := map[language.Tag]string{language.English: english, language.BrazilianPortuguese: "Nunca se fez um backup deste banco de dados."}
+	for _, tag := range web.Languages {
+		page := w.status(w.do("GET", "/?language="+tag.String(), "", asBrowser, w.atConsole(w.as("denomination", "*:*").auth)), 200)
+		want, known := sentence[tag]
+		if !known || !strings.Contains(page.body, want) || want != english && strings.Contains(page.body, english) {
+			t.Errorf("in %s the console does not say %q\n%s", tag, want, page.body)
 		}
 	}
 }

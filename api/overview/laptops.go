@@ -22,7 +22,7 @@ type laptopNeeds struct{ needs }
 func (s laptopNeeds) all() (all []need) {
 	common := s.commonOffset()
 	if common != 0 {
-		all = append(all, needOf("clock_of_all", "The clocks of all laptops that were met are about %s this one: this machine's own may be wrong. Look at it first.", aside(common)))
+		all = append(all, s.need("clock_of_all", "The clocks of all laptops that were met are about %s this one: this machine's own may be wrong. Look at it first.", s.aside(common)))
 	}
 	for _, of := range []func(*laptopState) (need, bool){s.revokedNeed, s.clockNeed, s.backlogNeed, s.laptopEnds} {
 		for i := range s.Laptops {
@@ -70,11 +70,11 @@ func (s laptopNeeds) revokedNeed(l *laptopState) (n need, is bool) {
 	case !l.Revoked || l.Wiped || !e.Wipe.IsZero():
 		return n, false
 	case e.Contact.At.After(e.Revoked) && s.now.since(e.Contact.At) > unmetAfter:
-		n = needOf("laptop_revoked", "Laptop %s was revoked %s ago and was last met %s ago: it still holds its data. Have it clear its folder when it is met:", l.Name, s.now.ago(e.Revoked), s.now.ago(e.Contact.At))
+		n = s.need("laptop_revoked", "Laptop %s was revoked %s ago and was last met %s ago: it still holds its data. Have it clear its folder when it is met:", l.Name, s.ago(e.Revoked), s.ago(e.Contact.At))
 	case e.Contact.At.After(e.Revoked):
-		n = needOf("laptop_revoked", "Laptop %s was revoked %s ago and is still in use, met %s ago: its check-ins are kept, marked for review. Take it off the door, then have it clear its folder:", l.Name, s.now.ago(e.Revoked), s.now.ago(e.Contact.At))
+		n = s.need("laptop_revoked", "Laptop %s was revoked %s ago and is still in use, met %s ago: its check-ins are kept, marked for review. Take it off the door, then have it clear its folder:", l.Name, s.ago(e.Revoked), s.ago(e.Contact.At))
 	default:
-		n = needOf("laptop_revoked", "Laptop %s was revoked %s ago and was not met since: it still holds its data. Have it clear its folder when it is met:", l.Name, s.now.ago(e.Revoked))
+		n = s.need("laptop_revoked", "Laptop %s was revoked %s ago and was not met since: it still holds its data. Have it clear its folder when it is met:", l.Name, s.ago(e.Revoked))
 	}
 	return n.run("venue", "wipe", s.called(l)), true
 }
@@ -84,7 +84,7 @@ func (s laptopNeeds) clockNeed(l *laptopState) (n need, is bool) {
 	if !known || off.Abs() <= table.ClockSlack {
 		return n, false
 	}
-	return needOf("laptop_clock", "The clock of laptop %s is %s this one: it judges no ticket by its times. Set the wrong clock right; if that of %s is right, run there:", l.Name, aside(off), l.Name).
+	return s.need("laptop_clock", "The clock of laptop %s is %s this one: it judges no ticket by its times. Set the wrong clock right; if that of %s is right, run there:", l.Name, s.aside(off), l.Name).
 		run("clock", "trust").at(l.Name), true
 }
 
@@ -95,11 +95,11 @@ func (s laptopNeeds) backlogNeed(l *laptopState) (n need, is bool) {
 	case l.Revoked || c.At.IsZero():
 		return n, false
 	case c.Backlog > 0 && unmet:
-		n = needOf("laptop_backlog", "Laptop %s has %s that %s not here%s, and was not met for %s. Look at its power and network; then run there:", l.Name, many(c.Backlog, "change"), are(c.Backlog), s.now.oldest(c.Oldest), s.now.ago(c.At))
+		n = s.need("laptop_backlog", "Laptop %s has %s that %s not here%s, and was not met for %s. Look at its power and network; then run there:", l.Name, s.many(c.Backlog, "change"), s.are(c.Backlog), s.oldest(c.Oldest), s.ago(c.At))
 	case c.Backlog > 0 && !c.Oldest.IsZero() && s.now.since(c.Oldest) > unmetAfter:
-		n = needOf("laptop_backlog", "Laptop %s is met, but %s cannot be sent%s. The log of its serve says why; run there:", l.Name, many(c.Backlog, "change"), s.now.oldest(c.Oldest))
+		n = s.need("laptop_backlog", "Laptop %s is met, but %s cannot be sent%s. The log of its serve says why; run there:", l.Name, s.many(c.Backlog, "change"), s.oldest(c.Oldest))
 	case unmet && s.isOn(l):
-		n = needOf("laptop_unmet", "Laptop %s was not met for %s while its event is on: its check-ins of that time are not here. Look at its power and network; then run there:", l.Name, s.now.ago(c.At))
+		n = s.need("laptop_unmet", "Laptop %s was not met for %s while its event is on: its check-ins of that time are not here. Look at its power and network; then run there:", l.Name, s.ago(c.At))
 	default:
 		return n, false
 	}
@@ -118,7 +118,7 @@ func (s laptopNeeds) laptopEnds(l *laptopState) (n need, is bool) {
 	if l.Revoked || l.ends.IsZero() || s.now.until(l.ends) > laptopSoon {
 		return n, false
 	}
-	return needOf("laptop_credential", "The credential of laptop %s %s: enrol it again.", l.Name, s.now.ends(l.ends)).
+	return s.need("laptop_credential", "The credential of laptop %s %s: enrol it again.", l.Name, s.ends(l.ends)).
 		run(append([]string{"venue", "enrol", "--name", l.Name + " 2"}, enrolFlags(&l.of)...)...), true
 }
 

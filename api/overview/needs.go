@@ -42,8 +42,9 @@ func (n need) look(path string) need {
 	return n
 }
 
-func needOf(code, format string, args ...any) need {
-	return need{Code: code, Text: fmt.Sprintf(format, args...), Command: []string{}}
+// need is something to do, in the reader's language.
+func (s needs) need(code, format string, args ...any) need {
+	return need{Code: code, Text: s.say(format, args...), Command: []string{}}
 }
 
 // When something needs a person.
@@ -60,6 +61,7 @@ const (
 // needs finds what a person has to do by an overview.
 type needs struct {
 	*Overview
+	tongue
 	now     instant
 	zone    *time.Location
 	current []door.CurrentEvent
@@ -82,48 +84,29 @@ func (i instant) until(at time.Time) time.Duration { return at.Sub(time.Time(i))
 // since is how long ago a moment was.
 func (i instant) since(at time.Time) time.Duration { return time.Time(i).Sub(at) }
 
-// ago says how long ago a moment was.
-func (i instant) ago(at time.Time) string { return Lasting(i.since(at)) }
-
-// oldest says how old the oldest of some changes is.
-func (i instant) oldest(at time.Time) string {
-	if at.IsZero() {
-		return ""
-	}
-	return " (the oldest " + i.ago(at) + " old)"
-}
-
-// ends says when something ends or has ended.
-func (i instant) ends(at time.Time) string {
-	if left := i.until(at); left > 0 {
-		return "ends in " + Lasting(left)
-	}
-	return "has ended " + i.ago(at) + " ago"
-}
-
 // ofStore are the needs of the store. Until they are met, doors get no answer, or a wrong one.
 func (s needs) ofStore() (all []need) {
 	if !s.Served {
-		all = append(all, needOf("not_served", "No server runs on this folder: no door is answered here.").run("serve"))
+		all = append(all, s.need("not_served", "No server runs on this folder: no door is answered here.").run("serve"))
 	}
 	if !s.State.Writable && !slices.Contains(s.State.Refused, "checkins") {
-		all = append(all, needOf("store_stopped", "The store has stopped writing and doors are refused: %s. Mend the disk, start serve again, and check the store.", *s.State.Cause).run("verify"))
+		all = append(all, s.need("store_stopped", "The store has stopped writing and doors are refused: %s. Mend the disk, start serve again, and check the store.", *s.State.Cause).run("verify"))
 	}
 	if len(s.State.Refused) > 0 {
-		all = append(all, needOf("disk_full", "The disk is nearly full: refused are %s. Make room on it; all goes on by itself.", strings.Join(s.State.Refused, ", ")))
+		all = append(all, s.need("disk_full", "The disk is nearly full: refused are %s. Make room on it; all goes on by itself.", s.words(s.State.Refused)))
 	}
 	if s.State.Damaged {
-		all = append(all, needOf("damaged", "Stored values are damaged: they are served to nobody, and figures here may be missing.").run("verify"))
+		all = append(all, s.need("damaged", "Stored values are damaged: they are served to nobody, and figures here may be missing.").run("verify"))
 	}
 	if s.Clock.Doubted {
-		cause := *s.Clock.Cause
-		if off := s.Clock.Offset; off != nil && table.Doubt(cause) == table.OffPeer {
-			cause = "it is " + aside(time.Duration(*off)*time.Millisecond) + " that of another machine"
+		cause := s.word(*s.Clock.Cause)
+		if off := s.Clock.Offset; off != nil && table.Doubt(*s.Clock.Cause) == table.OffPeer {
+			cause = s.say("it is %s that of another machine", s.aside(time.Duration(*off)*time.Millisecond))
 		}
-		all = append(all, needOf("clock_doubted", "This machine's clock is doubted: %s. Look at it and set it; if it is right:", cause).run("clock", "trust"))
+		all = append(all, s.need("clock_doubted", "This machine's clock is doubted: %s. Look at it and set it; if it is right:", cause).run("clock", "trust"))
 	}
 	if s.Erasures.Unfinished > 0 {
-		all = append(all, needOf("erasures_unfinished", "%s could not be erased; nobody is shown them, and it is tried again. The log of serve says why.", many(s.Erasures.Unfinished, "record")))
+		all = append(all, s.need("erasures_unfinished", "%s could not be erased; nobody is shown them, and it is tried again. The log of serve says why.", s.many(s.Erasures.Unfinished, "record")))
 	}
 	return all
 }
@@ -140,25 +123,25 @@ func (s needs) ofCentre() (all []need) {
 	}
 	waits := ""
 	if c.Backlog != nil && *c.Backlog > 0 {
-		waits = ", and " + many(*c.Backlog, "change") + s.now.oldest(c.oldest) + " cannot be sent"
+		waits = s.say(", and %s%s cannot be sent", s.many(*c.Backlog, "change"), s.oldest(c.oldest))
 	}
 	switch left := s.now.until(c.of.Ends); {
 	case c.Revoked:
-		all = append(all, needOf("revoked", "This laptop is revoked at its centre: check-ins are marked for review, and nothing new comes. If it may go on, enrol it again:").run(again(c.Name)...).at("centre"))
+		all = append(all, s.need("revoked", "This laptop is revoked at its centre: check-ins are marked for review, and nothing new comes. If it may go on, enrol it again:").run(again(c.Name)...).at("centre"))
 	case !c.of.Ends.IsZero() && left <= laptopSoon:
-		all = append(all, needOf("credential_ends", "The credential of this laptop %s: enrol it again.", s.now.ends(c.of.Ends)).run(again(c.Name+" 2")...).at("centre"))
+		all = append(all, s.need("credential_ends", "The credential of this laptop %s: enrol it again.", s.ends(c.of.Ends)).run(again(c.Name+" 2")...).at("centre"))
 	}
 	switch unmet := s.now.since(c.met); {
 	case c.Revoked:
 	case c.met.IsZero():
-		all = append(all, needOf("centre_unmet", "The centre %s was never met%s. Look at the network; doors go on.", c.URL, waits))
+		all = append(all, s.need("centre_unmet", "The centre %s was never met%s. Look at the network; doors go on.", c.URL, waits))
 	case unmet > unmetAfter:
-		all = append(all, needOf("centre_unmet", "The centre %s was not met for %s%s. Look at the network; doors go on.", c.URL, Lasting(unmet), waits))
+		all = append(all, s.need("centre_unmet", "The centre %s was not met for %s%s. Look at the network; doors go on.", c.URL, s.lasting(unmet), waits))
 	case waits != "" && !c.oldest.IsZero() && s.now.since(c.oldest) > unmetAfter:
-		all = append(all, needOf("backlog", "The centre is met%s. The log of serve says why.", waits))
+		all = append(all, s.need("backlog", "The centre is met%s. The log of serve says why.", waits))
 	}
 	if len(c.Events) == 0 && slices.ContainsFunc(c.of.Pushes, func(name string) bool { return strings.HasPrefix(name, "event-") }) {
-		all = append(all, needOf("no_event", "This laptop is ready for no event: what it was enrolled for is not here."))
+		all = append(all, s.need("no_event", "This laptop is ready for no event: what it was enrolled for is not here."))
 	}
 	return all
 }
@@ -222,7 +205,7 @@ func (s needs) ofDoors() (all []need) {
 	for _, e := range s.Events {
 		for _, d := range e.Doors {
 			if d.Silent {
-				all = append(all, needOf("door_silent", "The door %s of %s has scanned nobody for %s, while others do. Look at it.", d.Name, e.Name, s.now.ago(d.scanned)))
+				all = append(all, s.need("door_silent", "The door %s of %s has scanned nobody for %s, while others do. Look at it.", d.Name, e.Name, s.ago(d.scanned)))
 			}
 		}
 	}
@@ -251,7 +234,7 @@ func (s needs) keyNeed(k *keyState) (n need, is bool) {
 		}
 		command = append(command, "--allow", strings.Join(allow, ","))
 	}
-	return needOf("key_ends", "The key %s of %s %s. Whoever needs it longer gets another one:", k.Name, k.Level, s.now.ends(k.of.Expires)).
+	return s.need("key_ends", "The key %s of %s %s. Whoever needs it longer gets another one:", k.Name, k.Level, s.ends(k.of.Expires)).
 		run(append(command, "--expires", "48h")...), is
 }
 
@@ -260,21 +243,21 @@ func (s needs) ofLists() (all []need) {
 	for i := range s.Events {
 		e := &s.Events[i]
 		if e.Doubles > 0 {
-			all = append(all, needOf("double_entries", "%s let in twice at %s, or with a ticket that is cancelled. Nobody is turned out; look at who it was.", were(e.Doubles), e.Name).
+			all = append(all, s.need("double_entries", "%s let in twice at %s, or with a ticket that is cancelled. Nobody is turned out; look at who it was.", s.were(e.Doubles), e.Name).
 				look("/admin/v1/double_entries/?event_id="+strconv.FormatInt(e.ID, 10)))
 		}
 	}
 	for i := range s.Events {
 		if e := &s.Events[i]; e.Reviews > 0 {
-			all = append(all, needOf("reviews", "To be reviewed at %s: %s of a revoked laptop or a doubted clock.", e.Name, many(e.Reviews, "scan")).
+			all = append(all, s.need("reviews", "To be reviewed at %s: %s of a revoked laptop or a doubted clock.", e.Name, s.many(e.Reviews, "scan")).
 				look("/admin/v1/reviews/?event_id="+strconv.FormatInt(e.ID, 10)))
 		}
 	}
 	if s.Conflicts > 0 {
-		all = append(all, needOf("conflicts", "%s to be decided: two people changed one field.", many(s.Conflicts, "conflict")).look("/admin/v1/conflicts/"))
+		all = append(all, s.need("conflicts", "%s to be decided: two people changed one field.", s.many(s.Conflicts, "conflict")).look("/admin/v1/conflicts/"))
 	}
 	if s.Refusals > 0 {
-		all = append(all, needOf("refusals", "%s of laptops or other stores to be applied or dropped.", many(s.Refusals, "refused document")).look("/admin/v1/refusals/"))
+		all = append(all, s.need("refusals", "%s of laptops or other stores to be applied or dropped.", s.many(s.Refusals, "refused document")).look("/admin/v1/refusals/"))
 	}
 	return all
 }
@@ -282,16 +265,16 @@ func (s needs) ofLists() (all []need) {
 // ofUpkeep are the needs that can wait until the evening is over.
 func (s needs) ofUpkeep() (all []need) {
 	if s.Verify != nil && s.Verify.Faults > 0 {
-		all = append(all, needOf("verify_faults", "The last check of every value found %s.", many(int(s.Verify.Faults), "fault")).run("verify"))
+		all = append(all, s.need("verify_faults", "The last check of every value found %s.", s.many(int(s.Verify.Faults), "fault")).run("verify"))
 	}
 	if c := s.Certificate; c != nil && !c.ends.IsZero() && s.now.until(c.ends) < certificateSoon {
-		all = append(all, needOf("certificate_ends", "The certificate by which clients reach this server %s. Put the next one in the place of its files.", s.now.ends(c.ends)))
+		all = append(all, s.need("certificate_ends", "The certificate by which clients reach this server %s. Put the next one in the place of its files.", s.ends(c.ends)))
 	}
 	if n, is := s.backupNeed(); is {
 		all = append(all, n)
 	}
 	if since := s.Erasures.since; !since.IsZero() && s.now.since(since) > compactAfter {
-		all = append(all, needOf("compaction_due", "The bytes of %s are still in the file, since %s ago.", many(s.Erasures.Uncompacted, "erased record"), s.now.ago(since)).run("compact"))
+		all = append(all, s.need("compaction_due", "The bytes of %s are still in the file, since %s ago.", s.many(s.Erasures.Uncompacted, "erased record"), s.ago(since)).run("compact"))
 	}
 	return all
 }
@@ -303,57 +286,12 @@ func (s needs) backupNeed() (n need, is bool) {
 	case s.Centre != nil || s.Records[record.Person.Name]+s.Records[record.Event.Name]+s.Records[record.FinancialEntry.Name] == 0:
 		return n, false
 	case b == nil:
-		n = needOf("backup_due", "No backup was ever made of this store. Make one, on another disk:")
+		n = s.need("backup_due", "No backup was ever made of this store. Make one, on another disk:")
 	case s.now.since(b.of.At) > backupAfter:
-		n = needOf("backup_due", "The last backup is %s old. Make one, on another disk:", s.now.ago(b.of.At))
+		n = s.need("backup_due", "The last backup is %s old. Make one, on another disk:", s.ago(b.of.At))
 		name = filepath.Join(filepath.Dir(b.of.Path), name)
 	default:
 		return n, false
 	}
 	return n.run("backup", name), true
-}
-
-// Lasting is a time as people say it.
-func Lasting(d time.Duration) string {
-	in := func(unit time.Duration, name string) string {
-		return strconv.FormatInt(int64(d.Round(unit)/unit), 10) + " " + name
-	}
-	switch d = d.Abs(); {
-	case d < 2*time.Minute:
-		return in(time.Second, "s")
-	case d < 2*time.Hour:
-		return in(time.Minute, "min")
-	case d < 48*time.Hour:
-		return in(time.Hour, "h")
-	}
-	return in(24*time.Hour, "days")
-}
-
-// aside is where a clock is against this one, which is so far ahead of it.
-func aside(ahead time.Duration) string {
-	if ahead > 0 {
-		return Lasting(ahead) + " behind"
-	}
-	return Lasting(ahead) + " ahead of"
-}
-
-func many(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
-}
-
-func are(n int) string {
-	if n == 1 {
-		return "is"
-	}
-	return "are"
-}
-
-func were(n int) string {
-	if n == 1 {
-		return "1 person was"
-	}
-	return strconv.Itoa(n) + " people were"
 }

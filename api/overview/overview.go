@@ -172,6 +172,7 @@ type Config struct {
 	Version         string
 	Served          bool                                        // a server runs on the folder
 	Event           int64                                       // the one that is asked about; 0 = all
+	Language        string                                      // of the sentences, as "pt-BR"; one that the overview does not speak is English
 	CertificateEnds func() time.Time                            // nil = http
 	Backlog         func() (n int, oldest time.Time, err error) // nil = not known
 }
@@ -202,7 +203,7 @@ func Take(c Config) (*Overview, error) {
 		}
 	}
 	s.state()
-	s.Needs = needs{s.Overview, instant(s.now), c.Store.Tables.Clock.Zone(), s.current}.all()
+	s.Needs = needs{s.Overview, tongues[c.Language], instant(s.now), c.Store.Tables.Clock.Zone(), s.current}.all()
 	s.cut()
 	return s.Overview, nil
 }

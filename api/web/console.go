@@ -13,7 +13,7 @@ type Console struct {
 	Name  string   // of the key
 	Near  []Card   // the events whose doors are set up now
 	Later []Card   // the others, with neither counts nor roles
-	Needs []string // sentences that ask for a person, in English
+	Needs []string // sentences that ask for a person, in the reader's language
 }
 
 // Card is an event. Start is as the datetime of an HTML time.

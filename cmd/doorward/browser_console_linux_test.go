@@ -141,6 +141,45 @@ func TestTheConsoleEndsWithItsKey(t *testing.T) {
 	p.do(chromedp.WaitVisible("#login"))
 }
 
+// pauses has the console's page, in window, count what it asks for (asked) and its pauses before the next look (rests), which last for pause
+// milliseconds. It is hidden while unseen is true.
+const pauses = `(() => {
+	const send = window.fetch, wait = window.setTimeout;
+	Object.assign(window, {asked: 0, rests: 0, pause: 1e9, unseen: false});
+	window.fetch = (path, options) => {
+		if (String(path).endsWith('/status/')) asked++;
+		return send(path, options);
+	};
+	window.setTimeout = (act, after) => wait(act, after === 5000 ? (rests++, pause) : after);
+	Object.defineProperty(document, 'hidden', {get: () => unseen});
+	window.turn = hidden => { unseen = hidden; document.dispatchEvent(new Event('visibilitychange')); };
+})()`
+
+// TestAHiddenConsoleDoesNotAsk for its counts, and one that is shown again asks at once.
+func TestAHiddenConsoleDoesNotAsk(t *testing.T) {
+	t.Parallel()
+	w := newFamilyTown(t)
+	p := browse(t)
+	p.do(onEachPage(pauses))
+	p.entersConsole(w.served.url, w.laptopKey("checkin:*"))
+	p.until(`asked === 1 && rests === 1`)
+	p.run(`turn(true); turn(false)`)
+	p.until(`asked === 2 && rests === 2`)
+	p.run(`pause = 1; turn(true); turn(false)`)
+	p.until(`asked > 5`)
+	p.run(`turn(true)`)
+	var more int
+	p.do(chromedp.Evaluate(`new Promise(done => setTimeout(() => {
+		const before = asked + rests;
+		setTimeout(() => done(asked + rests - before), 300);
+	}, 300))`, &more, awaited)) // what was under way has ended
+	if more > 0 {
+		t.Errorf("a hidden console asks or waits to ask %d times", more)
+	}
+	p.run(`pause = 1e9; turn(false)`)
+	p.until(`asked > 6`)
+}
+
 // TestTheConsoleLiesBelowThePublicURL, and speaks the language that was chosen.
 func TestTheConsoleLiesBelowThePublicURL(t *testing.T) {
 	t.Parallel()

@@ -236,6 +236,35 @@ func TestALateAnswerReplacesNoNotice(t *testing.T) {
 	p.sees("undone", "Ana S.")
 }
 
+// TestAnUndoIsAskedAgainAfterALostAnswer: the laptop has taken the check-in back, and its answer never came. Asked again it gives the same answer, and takes
+// back nothing else.
+func TestAnUndoIsAskedAgainAfterALostAnswer(t *testing.T) {
+	t.Parallel()
+	w := newFamilyTown(t)
+	p := browse(t)
+	p.signIn(w.link(), "Bia")
+	p.types("SOLO", kb.Enter)
+	p.sees("admitted", "Ana S.")
+	p.next()
+	p.run(`(() => {
+		const real = window.fetch;
+		window.fetch = async (path, options) => {
+			const answer = await real(path, options);
+			if (!path.endsWith('/undo/')) return answer;
+			window.fetch = real;
+			throw new TypeError('lost');
+		};
+	})()`)
+	p.do(chromedp.Click("#last button"))
+	p.sees("refused")
+	p.until(`document.getElementById('count-in').textContent === '0'`)
+	p.next()
+	p.do(chromedp.Click("#last button"))
+	p.sees("undone", "Ana S.")
+	p.next()
+	p.until(`document.querySelector('#last li button') === null`)
+}
+
 // TestAFamilyReplacesNoNotice: who is scanned while a family is let in is shown after it, with the notice.
 func TestAFamilyReplacesNoNotice(t *testing.T) {
 	t.Parallel()

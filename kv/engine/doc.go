@@ -35,7 +35,8 @@
 // The writer drains what waits, doors first. It runs each operation on an overlay of its own, so an operation that fails leaves nothing.
 // Those that succeed make one batch of puts and deletes, which becomes durable in one record. The first error of an append or a fold stops writing for good,
 // because what the disk holds is not known then; the log has what a fold could not write. Room that is missing stops nothing: a fold is tried
-// again, and the segment that a group will need is made before the group is sealed. Where neither is possible changes are refused (*disk.Full), until they are. Free space is checked before each group, with what the next fold may take, so that a full disk never fails a sync: imports are refused first, then other
+// again, and the segment that a group will need is made and opened before the group is sealed. Where neither is possible changes are refused (*disk.Full; ErrBusy
+// where too many files are open), until they are. Free space is checked before each group, with what the next fold may take, so that a full disk never fails a sync: imports are refused first, then other
 // changes, and below a reserve whatever would write.
 //
 // Hooks tell the layer above of a group: Begin before its first operation, Kept when it has taken an operation's rows, Seal when it is whole and

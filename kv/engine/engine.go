@@ -37,7 +37,7 @@ type Hooks struct {
 	Kept      func()                    // an operation has succeeded, and its rows are part of the group
 	Seal      func(tx *Tx, version int) // the group is whole and not yet durable: its last rows, and what a reader of the version needs besides
 	Committed func()                    // the group is durable, and no caller has its answer yet
-	Refused   func()                    // instead of Seal: the disk has no room for the group, and nothing of it is kept
+	Refused   func()                    // instead of Seal: the log has no segment for the group, and nothing of it is kept
 }
 
 // DB is an open file with its log and its writer.
@@ -180,7 +180,7 @@ func (db *DB) View(fn func(*View) error) error {
 	return fn(db.view(tx, at, c))
 }
 
-// Do hands an operation to the writer and waits for its commit: the operation's own error, ErrBusy when the writer did not begin it in time,
+// Do hands an operation to the writer and waits for its commit: the operation's own error, ErrBusy when nothing of it was done for now,
 // ErrStopped, a *disk.Full, ErrPanicked. Doors go first.
 func (db *DB) Do(door bool, run func(*Tx) error) error {
 	j := &job{door: door, ops: []Op{{Run: run}}, done: make(chan error, 1)}

@@ -13,7 +13,7 @@ import (
 // The errors of an engine.
 var (
 	ErrStopped  = errors.New("the store has stopped taking writes")
-	ErrBusy     = errors.New("the store is busy") // nothing was done; try again
+	ErrBusy     = errors.New("the store is busy") // too much waits, or too many files are open; nothing was done, try again
 	ErrCorrupt  = errors.New("a stored value fails its checksum")
 	ErrPanicked = errors.New("the operation panicked")
 	ErrReadOnly = errors.New("nothing can be written there")

@@ -28,8 +28,8 @@ import (
 // journal is the log of a file, which the first record begins.
 type journal struct {
 	*current
-	wal  atomic.Pointer[wal.Log] // nil until the first record
-	full bool                    // the disk had no room for a segment when one was wanted last
+	wal     atomic.Pointer[wal.Log] // nil until the first record
+	refuses bool                    // no segment could be made or opened when one was wanted last
 }
 
 // segments is how many files the log has.
@@ -116,13 +116,13 @@ func asidePath(path string, now time.Time) string {
 const sealBytes = 64 << 10
 
 // ready makes sure that the log has a segment for a group's rows. The first group begins a log, and the file names it before anything is in it. Where
-// the disk has no room for that the error is a *disk.Full, and nothing has changed.
-func (j *journal) ready(rows [][]byte) error {
+// there is no segment for now, refusal is the error that the group gets, and nothing has changed; any other error stops writing.
+func (j *journal) ready(rows [][]byte) (refusal, err error) {
 	need := sealBytes
 	for _, r := range rows {
 		need += len(r)
 	}
-	log, err := j.wal.Load(), error(nil)
+	log := j.wal.Load()
 	if log == nil {
 		if log, err = j.begin(); err != nil {
 			err = fmt.Errorf("begin the log: %w", err)
@@ -131,19 +131,36 @@ func (j *journal) ready(rows [][]byte) error {
 	if err == nil {
 		err = log.Reserve(need)
 	}
-	full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
-	if was := j.full; full != was {
-		if j.full = full; full {
-			j.log.Warn("the disk has no room for the log: changes are refused", slog.Any("cause", err))
+	refusal = j.refusal(err, need)
+	if was := j.refuses; was != (refusal != nil) {
+		if j.refuses = !was; j.refuses {
+			j.log.Warn("the log has no segment for changes: they are refused", slog.Any("cause", err))
 		} else {
-			j.log.Info("the disk has room for the log again: changes are taken")
+			j.log.Info("the log has a segment for changes again: they are taken")
 		}
 	}
-	if full {
+	if refusal != nil {
+		return refusal, nil
+	}
+	return nil, err
+}
+
+// refusal is the error of a group for which a segment could not be made or opened: a *disk.Full where the disk has no room, ErrBusy where too many files are
+// open. It is nil where the error is another one.
+func (j *journal) refusal(err error, need int) error {
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		free, _ := j.room.Free()
 		return &disk.Full{What: "segments of the log", Need: int64(need), Free: free}
+	case isNoFile(err):
+		return fmt.Errorf("%w: %w", ErrBusy, err)
 	}
-	return err
+	return nil
+}
+
+// isNoFile tells the error of a file that is not opened because this process, or the system, has too many open. Nothing was written.
+func isNoFile(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
 // append makes a group's rows durable in the log, which is ready for them. short tells that a spare segment will be needed soon.
@@ -202,7 +219,7 @@ func (j *journal) cut() error {
 		return err
 	}
 	err := log.Rotate()
-	if err != nil && !isNoRoom(err) {
+	if err != nil && !isNoRoom(err) && !isNoFile(err) {
 		_ = j.stop(err) // this error says why
 	}
 	return err

@@ -12,7 +12,7 @@ type job struct {
 	ops   []Op
 	after []func() // run once the group is committed, before the answer
 	done  chan error
-	full  error       // a *disk.Full: the job as a whole is refused, whatever else its operations return
+	full  error       // a *disk.Full, or ErrBusy where no segment of the log can be opened: the job as a whole is refused, whatever else its operations return
 	next  int         // the operation to run; those before it are in a group already
 	taken atomic.Bool // by the writer, or back by its caller, which waited too long
 }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"runtime"
@@ -61,7 +60,7 @@ type group struct {
 	full   error         // a *disk.Full: what writes nothing is done, the rest is not
 }
 
-// ran is a job that has rows in a group, or may have read rows of the group. If the disk has no room for these rows, its answer would be wrong.
+// ran is a job that has rows in a group, or may have read rows of the group. If the group is refused, its answer would be wrong.
 type ran struct {
 	job   *job
 	after int // how many functions it had to run before
@@ -266,13 +265,13 @@ func (w *writer) commit(g *group) error {
 		return nil
 	}
 	if !w.unlogged {
-		err := w.journal.ready(g.record)
-		if full := (*disk.Full)(nil); errors.As(err, &full) {
-			w.refuse(g, full)
-			return nil
-		}
+		refusal, err := w.journal.ready(g.record)
 		if err != nil {
 			return err
+		}
+		if refusal != nil {
+			w.refuse(g, refusal)
+			return nil
 		}
 	}
 	tx := w.begun(g)
@@ -300,9 +299,9 @@ func (w *writer) commit(g *group) error {
 
 // refuse gives up a group of which nothing is durable yet: its jobs have written nothing. A job that ran in it twice keeps the functions that it had
 // before the first time.
-func (w *writer) refuse(g *group, full *disk.Full) {
+func (w *writer) refuse(g *group, cause error) {
 	for _, of := range slices.Backward(g.ran) {
-		of.job.full, of.job.after = full, of.job.after[:of.after]
+		of.job.full, of.job.after = cause, of.job.after[:of.after]
 	}
 	if w.hooks.Refused != nil {
 		w.hooks.Refused()

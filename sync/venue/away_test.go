@@ -1,7 +1,9 @@
 package venue_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,13 +15,16 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
+	"doorward/kv"
 	"doorward/kv/auth"
 	"doorward/kv/door"
 	"doorward/kv/kvtest"
 	"doorward/kv/office"
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 	"doorward/kv/table"
 	"doorward/sync/dial"
+	"doorward/sync/handshake"
 	"doorward/sync/venue"
 )
 
@@ -48,6 +53,24 @@ func answers(status int, headers ...string) func() (*http.Response, error) {
 	}
 }
 
+// greets is a centre that shakes hands, and then does the same with every other request. It notes when it has shaken hands.
+type greets struct {
+	greeting handshake.Greeting
+	then     func() (*http.Response, error)
+	times    []time.Time
+}
+
+func (l *greets) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/_hello") {
+		return l.then()
+	}
+	l.times = append(l.times, time.Now())
+	l.greeting.Now = time.Now()
+	b, err := json.Marshal(l.greeting)
+	body := io.NopCloser(bytes.NewReader(b))
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{dial.HeaderNode: {l.greeting.Node}}, Body: body}, err
+}
+
 // triesFor is when a laptop tries its centre within five minutes, of an event that begins after a while and lasts for two hours.
 func triesFor(t *testing.T, begins time.Duration, scans bool, tried *away) (gaps []time.Duration) {
 	t.Helper()
@@ -56,24 +79,41 @@ func triesFor(t *testing.T, begins time.Duration, scans bool, tried *away) (gaps
 	event := kvtest.Create(t, laptop, record.Event, fmt.Sprintf(`{"name":"Feast","start_datetime":%q,"end_datetime":%q}`,
 		at.Format(time.RFC3339), at.Add(2*time.Hour).Format(time.RFC3339)))
 	kvtest.Create(t, laptop, record.Ticket, fmt.Sprintf(`{"event_id":%d,"code":"first","holder_name":"Ana Souza"}`, event))
-	centre := table.Upstream{URL: "http://centre", Insecure: true, Node: ulid.Make().String(), Key: "k", Secret: "s"}
-	if err := laptop.Laptop.Join(auth.Operator(), centre, office.Credential{Realm: laptop.Tables.Identity.Realm()}); err != nil {
-		t.Fatal(err)
-	}
+	joins(t, laptop, ulid.Make().String())
 	if scans {
 		if _, err := laptop.Door.CheckIn(auth.Operator(), door.Attempt{Event: event, Code: "first"}); err != nil {
 			t.Fatal(err)
 		}
 	}
+	runsOver(t, laptop, tried)
+	return between(tried.tries)
+}
+
+// joins has a laptop join a centre that is known by its node alone.
+func joins(t *testing.T, laptop *kv.Store, node string) {
+	t.Helper()
+	centre := table.Upstream{URL: "http://centre", Insecure: true, Node: node, Key: "k", Secret: "s"}
+	if err := laptop.Laptop.Join(auth.Operator(), centre, office.Credential{Realm: laptop.Tables.Identity.Realm()}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// runsOver keeps a laptop in step over a link for five minutes.
+func runsOver(t *testing.T, laptop *kv.Store, link http.RoundTripper) {
+	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer stop()
 	client := dial.NewClient(dial.Anywhere)
-	client.Transport = tried
+	client.Transport = link
 	if err := venue.RunOver(ctx, venue.Config{Store: laptop}, client); err != nil {
 		t.Fatal(err)
 	}
-	for i := range tried.tries[1:] {
-		gaps = append(gaps, tried.tries[i+1].Sub(tried.tries[i]))
+}
+
+// between is how long after one another some moments are.
+func between(times []time.Time) (gaps []time.Duration) {
+	for i := range times[1:] {
+		gaps = append(gaps, times[i+1].Sub(times[i]))
 	}
 	return gaps
 }
@@ -113,6 +153,41 @@ func TestALaptopTriesItsCentreEverySecondDuringAnEvent(t *testing.T) {
 					t.Errorf("tries are %v to %v apart, want that to differ, and no hurry", shortest, longest)
 				case !c.often && longest < 5*time.Second:
 					t.Errorf("tries are up to %v apart, want pauses that grow", longest)
+				}
+			})
+		})
+	}
+}
+
+// TestVisitsThatDoNothingGrowRarer: a centre that shakes hands and fails at once after that is asked less and less often. One that is lost after the link
+// held for a while is asked again at once.
+func TestVisitsThatDoNothingGrowRarer(t *testing.T) {
+	t.Parallel()
+	const held = 20 * time.Second
+	for _, c := range []struct {
+		name string
+		then func() (*http.Response, error)
+		most int           // visits in five minutes
+		last time.Duration // between the last two, at most; 0 = any
+	}{
+		{"a centre that fails at once", answers(500), 40, 0},
+		{"a link that breaks at once", linkDown, 40, 0},
+		{"a link that held", func() (*http.Response, error) { time.Sleep(held); return linkDown() }, 16, held + time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				laptop := kvtest.Open(t)
+				event := kvtest.Create(t, laptop, record.Event, `{"name":"Feast","start_datetime":"2030-01-01T19:00:00Z"}`)
+				db := handshake.Database{Name: scopes.Scope{Sort: scopes.Event, ID: event}.String(), Push: true, Pull: true}
+				centre := &greets{then: c.then, greeting: handshake.Greeting{Node: ulid.Make().String(), Epoch: ulid.Make().String(), Databases: []handshake.Database{db}}}
+				joins(t, laptop, centre.greeting.Node)
+				runsOver(t, laptop, centre)
+				gaps := between(centre.times)
+				if len(gaps) < 10 || len(gaps) > c.most {
+					t.Errorf("%d visits in five minutes, want at most %d: %v", len(gaps), c.most, gaps)
+				}
+				if last := gaps[len(gaps)-1]; c.last > 0 && last > c.last {
+					t.Errorf("the laptop comes back after %v, want %v at most", last, c.last)
 				}
 			})
 		})

@@ -62,7 +62,9 @@ func (x *visit) copyFromStart(ctx context.Context, push bool) error {
 		if !push {
 			j.Source, j.Target, j.On = unremembered{t}, own, replicate.Hooks{Gave: x.received(e.Name)}
 		}
-		if _, err := replicate.Run(ctx, j); err != nil {
+		out, err := replicate.Run(ctx, j)
+		x.note(out)
+		if err != nil {
 			return err
 		}
 	}

@@ -70,9 +70,9 @@ func (v *Venue) Run(ctx context.Context) {
 			failed = -1
 			continue
 		}
-		met := false
+		useful := false
 		if err == nil {
-			met, err = v.visitCentre(ctx, u)
+			useful, err = v.visitCentre(ctx, u)
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -83,7 +83,7 @@ func (v *Venue) Run(ctx context.Context) {
 		case errors.Is(err, errAgain):
 			failed = -1
 			continue
-		case met:
+		case useful:
 			failed = 0
 		}
 		v.metrics.setWaiting(copyJob{}, isDiskFull(err)) // all databases wait

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"doorward/kv/auth"
@@ -23,6 +24,7 @@ type visit struct {
 	greeting  handshake.Greeting
 	droppable []string                   // databases that may be dropped now
 	given     map[string]*replicate.Echo // what the centre has given, by database
+	moved     atomic.Bool                // something was copied
 }
 
 func (v *Venue) visit(u table.Upstream) (*visit, error) {
@@ -34,8 +36,9 @@ func (v *Venue) visit(u table.Upstream) (*visit, error) {
 	return &visit{Venue: v, contact: at, upstream: u}, nil
 }
 
-// visitCentre shakes hands and copies until the link breaks. met tells whether the centre did more than say that the laptop is revoked.
-func (v *Venue) visitCentre(ctx context.Context, u table.Upstream) (met bool, err error) {
+// visitCentre shakes hands and copies until the link breaks. useful tells whether the visit has copied something, or the link held for as long as the longest
+// pause: a visit that fails soon after each handshake is no reason to come back soon.
+func (v *Venue) visitCentre(ctx context.Context, u table.Upstream) (useful bool, err error) {
 	x, err := v.visit(u)
 	if err != nil {
 		return false, err
@@ -51,15 +54,29 @@ func (v *Venue) visitCentre(ctx context.Context, u table.Upstream) (met bool, er
 		}
 		return false, x.deliverFacts(ctx) // and again, after longer and longer pauses
 	}
+	began := time.Now()
+	err = x.exchange(ctx)
+	return x.moved.Load() || time.Since(began) >= longestPause, err
+}
+
+// exchange copies until the link breaks, after the handshake.
+func (x *visit) exchange(ctx context.Context) error {
 	if err := newDropper(x).drop(ctx); err != nil {
-		return true, err
+		return err
 	}
 	if err := x.resync(ctx); err != nil {
-		return true, err
+		return err
 	}
-	v.metrics.setWaiting(copyJob{}, false)
-	v.logLink(nil)
-	return true, newCopies(x).run(ctx)
+	x.metrics.setWaiting(copyJob{}, false)
+	x.logLink(nil)
+	return newCopies(x).run(ctx)
+}
+
+// note notes what a replication has copied.
+func (x *visit) note(out replicate.Outcome) {
+	if out.History[0].Written > 0 {
+		x.moved.Store(true)
+	}
 }
 
 // explainExpiry returns errExpired if the centre refuses this laptop because its key has expired. The centre judges by its own clock, so

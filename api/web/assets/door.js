@@ -449,10 +449,11 @@ document.addEventListener('keydown', e => {
   if (e.key === 'Tab') hold(); // as a tap does
 });
 
+// undo takes a check-in back. A check-in is taken back once, so its id is the key of the request, however often the helper asks.
 async function undo(ruling) {
   const answer = told => present(told, facing === ruling); // over its own result at once, over another when it was tapped
   try {
-    const {status, data} = await ask('POST', path('undo'), {checkin_id: ruling.checkin_id});
+    const {status, data} = await ask('POST', path('undo'), {checkin_id: ruling.checkin_id}, undefined, `undo-${ruling.checkin_id}`);
     if (status === 401) return ended();
     if (status === 403) return answer({outcome: 'refused', why: say('undo.old')});
     if (status !== 200) return answer({outcome: 'refused', why: data?.error?.message ?? status});

@@ -6,9 +6,11 @@ export class Unreachable extends Error {}
 
 const patience = 5000;
 
-// ask sends a request and returns its status and body. It throws Unreachable without an answer.
-export async function ask(method, path, body, media = 'application/json') {
+// ask sends a request and returns its status and body. It throws Unreachable without an answer. A request with a key (once) may be sent again: what it asks
+// for is done once, and the first answer comes back.
+export async function ask(method, path, body, media = 'application/json', once) {
   const headers = {'X-Requested-With': 'doorward'}; // a 401 then asks nobody for a password
+  if (once) headers['Idempotency-Key'] = once;
   const options = {method, headers, credentials: 'same-origin', cache: 'no-store', signal: AbortSignal.timeout(patience)};
   if (body !== undefined) {
     headers['Content-Type'] = media;

@@ -28,15 +28,24 @@ async function count(card) {
   card.querySelector('[data-of=expected]').textContent = data.issued;
 }
 
+let due = 0, asking = false;
+
+// follow asks for the counts now and again, while the page can be seen.
 async function follow() {
+  clearTimeout(due);
+  if (document.hidden || asking) return;
+  asking = true;
   try {
-    for (const card of document.hidden ? [] : document.querySelectorAll('section.event')) await count(card);
+    for (const card of document.querySelectorAll('section.event')) await count(card);
     $('away').textContent = '';
   } catch {
     $('away').textContent = $('away').dataset.word;
+  } finally {
+    asking = false;
   }
-  setTimeout(follow, often);
+  due = setTimeout(follow, often);
 }
+document.addEventListener('visibilitychange', follow); // seen again, it asks at once
 follow();
 
 // --- codes for phones --------------------------------------------------------------------------------------------------------

@@ -79,7 +79,8 @@ func serveOne(s *http.Server, l net.Listener) error {
 	return s.Serve(l)
 }
 
-// run serves until ctx ends or one of the listeners fails. Then requests that were begun may finish; those that take too long are cut off.
+// run serves until ctx ends or one of the listeners fails. Then no listener takes requests any more, and those that were begun may finish; those that take
+// too long are cut off.
 func (f *faces) run(ctx context.Context) error {
 	failed := make(chan error, len(f.servers))
 	for i, s := range f.servers {
@@ -96,13 +97,22 @@ func (f *faces) run(ctx context.Context) error {
 	}
 	last, cancel := context.WithTimeout(context.Background(), f.drain)
 	defer cancel()
+	ended := make(chan error)
 	for _, s := range f.servers {
-		e := s.Shutdown(last)
-		if errors.Is(e, context.DeadlineExceeded) {
-			f.log.Warn("requests that did not end in time are cut off")
-			e = s.Close()
-		}
-		err = errors.Join(err, e)
+		go func() { ended <- f.end(last, s) }()
+	}
+	for range f.servers {
+		err = errors.Join(err, <-ended)
+	}
+	return err
+}
+
+// end ends a server once the requests that it has begun are finished, or the context ends.
+func (f *faces) end(last context.Context, s *http.Server) error {
+	err := s.Shutdown(last)
+	if errors.Is(err, context.DeadlineExceeded) {
+		f.log.Warn("requests that did not end in time are cut off")
+		err = s.Close()
 	}
 	return err
 }

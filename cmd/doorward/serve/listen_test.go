@@ -5,7 +5,9 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"net/http"
 	"testing"
+	"time"
 )
 
 // told hands on the messages of a log.
@@ -45,5 +47,53 @@ func TestAPortThatIsTakenIsTriedAgain(t *testing.T) {
 	}
 	if err := <-done; err != nil || len(f.listeners) != 1 {
 		t.Errorf("listenAgain = %v, with %d listeners", err, len(f.listeners))
+	}
+}
+
+// TestAllListenersEndTogether: while a request at one of them is finished, no other takes a request any more, and a request at each has the whole time.
+func TestAllListenersEndTogether(t *testing.T) {
+	f := &faces{log: slog.New(slog.DiscardHandler), drain: time.Minute}
+	begun, finish := make(chan struct{}), make(chan struct{})
+	slow := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		begun <- struct{}{}
+		<-finish
+	})
+	var addresses []string
+	for range 3 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.add(l, &http.Server{Handler: slow})
+		addresses = append(addresses, l.Addr().String())
+	}
+	ctx, end := context.WithCancel(t.Context())
+	ended, answers := make(chan error), make(chan string)
+	go func() { ended <- f.run(ctx) }()
+	for _, address := range addresses {
+		go func() { answers <- ask("http://" + address) }()
+		<-begun
+	}
+	end()
+	for _, address := range addresses {
+		for late := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+			c, err := net.Dial("tcp", address)
+			if err != nil {
+				break
+			}
+			_ = c.Close() // it only shows that there is a listener
+			if time.Now().After(late) {
+				t.Fatalf("a listener takes requests while the others are drained")
+			}
+		}
+	}
+	close(finish)
+	for range addresses {
+		if got := <-answers; got != "200 " {
+			t.Errorf("a request that was begun is answered %q", got)
+		}
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("run = %v", err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"doorward/cmd/doorward/archive"
 	"doorward/cmd/doorward/control"
+	"doorward/cmd/doorward/folder"
 	"doorward/kv"
 	"doorward/kv/backup"
 	"doorward/kv/disk"
@@ -41,6 +42,7 @@ type restore struct {
 var (
 	errUnderWay = errors.New("another restore is under way")
 	errAway     = errors.New("the backup has taken the store's place, but the server has not come back; its log says why")
+	errUnmoved  = errors.New("the backup has not taken the store's place, and the server has not come back; its log says why")
 )
 
 // begin is called for each store. drain ends serving it.
@@ -95,6 +97,9 @@ func (r *restores) replace(dir string, log *slog.Logger) bool {
 	}
 	p.done = true
 	p.kept, p.err = backup.ReplaceStore(dir, table.Path(filepath.Join(dir, p.folder)), time.Now(), log)
+	if errors.Is(p.err, disk.ErrInUse) {
+		p.err = folder.Busy(dir)
+	}
 	if p.err != nil {
 		log.Error("the restored store could not take its place; the one before goes on", slog.Any("cause", p.err))
 	} else {
@@ -116,6 +121,8 @@ func (r *restores) answer(after error) {
 	defer func() { _ = p.conn.Close() }() // the command may be gone
 	switch {
 	case !p.done:
+	case p.err != nil && after != nil:
+		p.reply(http.StatusConflict, control.Failure{Error: control.Problem{Message: errUnmoved.Error()}})
 	case p.err != nil:
 		p.reply(http.StatusConflict, control.Failure{Error: control.Problem{Message: "the store before goes on: " + p.err.Error()}})
 	case after != nil:

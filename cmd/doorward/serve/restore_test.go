@@ -11,8 +11,11 @@ import (
 	"testing"
 
 	"doorward/cmd/doorward/archive"
+	"doorward/cmd/doorward/folder"
 	"doorward/kv"
 	"doorward/kv/disk"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // TestARestoreIsAnsweredOnce: while a request to restore is open, another one is refused. The open request is answered after the drain, here
@@ -50,6 +53,44 @@ func TestARestoreIsAnsweredOnce(t *testing.T) {
 	}
 	if r.replace(store.Tables.Folder.Dir, slog.New(slog.DiscardHandler)) {
 		t.Error("a request that was answered is still open")
+	}
+}
+
+// TestACommandThatTakesTheFolderBetweenTwoStoresIsWaitedFor: it has the lock when the restored store is to take its place, and still has it when the server
+// opens the store again. The request is told so, and the server goes on with the store before once the command is done.
+func TestACommandThatTakesTheFolderBetweenTwoStoresIsWaitedFor(t *testing.T) {
+	dir := t.TempDir()
+	command, err := kv.Open(kv.Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages := make(chan string, 100)
+	s := &server{Config: Config{Folder: &folder.Folder{Dir: dir}}, log: slog.New(told{slog.Default().Handler(), messages}), greeted: true}
+	s.restores.pending = &restore{folder: disk.OwnPrefix + "restore-1"}
+	if !s.restores.replace(dir, slog.New(slog.DiscardHandler)) {
+		t.Error("the server ends, though a command has asked for a restore")
+	}
+	if got, want := s.restores.pending.err, folder.Busy(dir); got == nil || got.Error() != want.Error() {
+		t.Errorf("the restore fails with %v, want %v", got, want)
+	}
+	done := make(chan error)
+	go func() {
+		store, err := s.openStore(t.Context(), prometheus.NewRegistry())
+		if err == nil {
+			err = store.Close()
+		}
+		done <- err
+	}()
+	select {
+	case <-messages:
+	case err := <-done:
+		t.Fatalf("openStore = %v while a command has the store open", err)
+	}
+	if err := command.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Errorf("openStore after the command = %v", err)
 	}
 }
 

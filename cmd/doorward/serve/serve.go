@@ -243,17 +243,22 @@ func errServed(dir string) error {
 	return fmt.Errorf("another doorward serves the folder %s already", dir)
 }
 
-// openStore opens the store. It waits for a command that is at work on the folder, and not for another server.
+// openStore opens the store. It waits for a command that is at work on the folder, and not for another server. A server that has served before
+// waits until the command is done: the command took the folder while one store gave way to another.
 func (s *server) openStore(ctx context.Context, registry *prometheus.Registry) (store *kv.Store, err error) {
 	c := s.StoreConfig()
 	c.Logger, c.Registerer, c.Clock = s.log, registry, s.Clock
-	for range control.Tries {
-		if store, err = kv.Open(c); !errors.Is(err, disk.ErrInUse) || ctx.Err() != nil {
+	for tries := 1; ; tries++ {
+		if store, err = kv.Open(c); !errors.Is(err, disk.ErrInUse) {
 			return store, err
 		}
-		if control.Answers(ctx, s.Dir) {
+		switch {
+		case control.Answers(ctx, s.Dir):
 			return nil, errServed(s.Dir)
+		case ctx.Err() != nil, tries >= control.Tries && !s.greeted:
+			return nil, folder.Busy(s.Dir)
+		case tries == 1 && s.greeted:
+			s.log.Warn("another doorward is at work on the folder; the server waits until it is done")
 		}
 	}
-	return nil, folder.Busy(s.Dir)
 }

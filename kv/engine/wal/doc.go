@@ -26,7 +26,7 @@
 // Append writes one record and syncs the file; the bytes lie where there were bytes already, so no size and no block of the file changes.
 // A segment that has no room for the record is followed by a spare one, or a new one. The new header is durable before the first record
 // is written behind it. A segment of which no record is needed any more (Release) becomes a spare one. The first write or sync that fails
-// ends the log for its writer.
+// ends the log for its writer. To make the next segment, or to open it, is none: where that fails (Reserve) it is tried again.
 //
 // # Reading
 //

@@ -72,11 +72,7 @@ func Resume(dir string, id ID, t Tail) (*Log, error) {
 
 // makeFolder makes the log's folder, but none above it.
 func makeFolder(dir string) error {
-	err := os.Mkdir(dir, 0o700)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	if err != nil {
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	return disk.SyncDir(filepath.Dir(dir))
@@ -147,7 +143,7 @@ func (l *Log) record(b []byte, kind uint32, payload [][]byte) []byte {
 // write writes the record that is made, behind the last one or into another segment.
 func (l *Log) write() (*segment, error) {
 	last := l.last()
-	if last == nil || l.at+int64(len(l.buf)) > last.size {
+	if last == nil || l.next != nil || l.at+int64(len(l.buf)) > last.size {
 		if err := l.rotate(len(l.buf)); err != nil {
 			return nil, err
 		}
@@ -159,27 +155,25 @@ func (l *Log) write() (*segment, error) {
 
 // rotate begins a segment that has room for a record of so many bytes. Its header is durable before any record lies behind it.
 func (l *Log) rotate(need int) error {
-	s, err := l.take(int64(need) + firstByte)
-	if err != nil {
+	if err := l.ready(int64(need) + firstByte); err != nil {
 		return err
 	}
+	s := l.next
 	s.header = header{id: l.id, index: l.index + 1, term: l.term, first: l.end.Sequence + 1, chain: l.end.Chain, bytes: uint64(s.size)}
 	s.used, s.bare, s.last = true, false, l.end.Sequence
-	if err = s.open(); err == nil {
-		_, err = s.file.WriteAt(s.encode(), 0)
-	}
+	_, err := s.file.WriteAt(s.encode(), 0)
 	if err == nil {
 		err = disk.SyncData(s.file)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("begin a segment: %w", err), s.close())
+		return fmt.Errorf("begin a segment: %w", err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if before := l.last(); before != nil && before.pins == 0 {
 		_ = before.close() // it is durable, and opened again where it is needed
 	}
-	l.live, l.at, l.index = append(l.live, s), firstByte, s.index
+	l.live, l.next, l.at, l.index = append(l.live, s), nil, firstByte, s.index
 	return nil
 }
 
@@ -200,14 +194,14 @@ func (l *Log) Prepare() error {
 	return l.addSpare(l.nextSize())
 }
 
-// Reserve makes sure that a record of so many bytes finds room in the last segment or in a spare one, and makes one where it does not. Where that
-// fails the log is as it was, and may be appended to.
+// Reserve makes sure that a record of so many bytes finds room in the last segment, or takes and opens the one that the record will begin. To append
+// the record is then to write and to sync alone. Where Reserve fails the log is as it was, and may be appended to.
 func (l *Log) Reserve(payload int) error {
 	need := int64(recordHead + payload)
-	if last := l.last(); last != nil && l.at+need <= last.size || l.hasSpare(need+firstByte) {
+	if last := l.last(); last != nil && l.at+need <= last.size {
 		return nil
 	}
-	return l.addSpare(max(need+firstByte, l.nextSize()))
+	return l.ready(need + firstByte)
 }
 
 // addSpare makes a spare segment.
@@ -222,15 +216,8 @@ func (l *Log) addSpare(size int64) error {
 	return s.close()
 }
 
-// Rotate begins a new segment, so that Release can let go of all records up to now. Where the disk has no room for one the log is as it was.
-func (l *Log) Rotate() error {
-	if !l.hasSpare(firstByte) {
-		if err := l.addSpare(l.nextSize()); err != nil {
-			return err
-		}
-	}
-	return l.rotate(0)
-}
+// Rotate begins a new segment, so that Release can let go of all records up to now. Where no segment can be made or opened the log is as it was.
+func (l *Log) Rotate() error { return l.rotate(0) }
 
 // End writes that the log ends here. Nothing may be appended any more.
 func (l *Log) End() error {

@@ -118,6 +118,9 @@ func list(dir string) (all []*segment, err error) {
 			continue
 		}
 		s, failed := look(filepath.Join(dir, e.Name()))
+		if errors.Is(failed, fs.ErrNotExist) {
+			continue // it was removed just now, so nothing of it is needed
+		}
 		if failed != nil {
 			return nil, failed
 		}

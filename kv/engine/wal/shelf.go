@@ -24,6 +24,7 @@ type shelf struct {
 	dir   string
 	mu    sync.Mutex // guards what follows, and the pins of segments
 	live  []*segment
+	next  *segment      // open, and taken for the next rotation; nil = none is. The appender alone sets it
 	spare []*segment    // the oldest first
 	index uint64        // of the latest segment
 	names atomic.Uint32 // the latest name of a file
@@ -37,21 +38,32 @@ func (sh *shelf) last() *segment {
 	return sh.live[len(sh.live)-1]
 }
 
-// take takes a spare segment with so much room, or makes one.
-func (sh *shelf) take(room int64) (*segment, error) {
-	if s := sh.takeSpare(room); s != nil {
-		return s, nil
+// ready takes a spare segment with so much room for the next rotation, or makes one, and opens it. Where that fails the log is as it was.
+func (sh *shelf) ready(room int64) (err error) {
+	if sh.next != nil && sh.next.size >= room {
+		return nil
 	}
-	return sh.make(max(room, sh.nextSize()))
-}
-
-// hasSpare tells whether there is a spare segment with so much room.
-func (sh *shelf) hasSpare(room int64) bool {
+	s := sh.takeSpare(room)
+	if s == nil {
+		if s, err = sh.make(max(room, sh.nextSize())); err != nil {
+			return err
+		}
+	}
+	err = s.open()
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	return slices.ContainsFunc(sh.spare, func(s *segment) bool { return s.size >= room && s.pins == 0 })
+	if err != nil {
+		sh.spare = append(sh.spare, s)
+		return err
+	}
+	if sh.next != nil {
+		sh.spare = append(sh.spare, sh.next)
+	}
+	sh.next = s
+	return nil
 }
 
+// takeSpare takes a spare segment with so much room; nil = there is none.
 func (sh *shelf) takeSpare(room int64) *segment {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
@@ -69,7 +81,7 @@ func (sh *shelf) nextSize() int64 {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	size := int64(smallest)
-	for _, s := range slices.Concat(sh.live, sh.spare) {
+	for _, s := range sh.all() {
 		size = max(size, min(2*s.size, largest))
 	}
 	return size
@@ -87,10 +99,13 @@ func (sh *shelf) make(size int64) (*segment, error) {
 			return nil, err
 		}
 		s := &segment{path: path, size: size, file: f}
-		if err := s.zero(); err != nil {
+		if err = s.zero(); err == nil {
+			err = disk.SyncDir(sh.dir)
+		}
+		if err != nil {
 			return nil, errors.Join(err, f.Close(), os.Remove(path))
 		}
-		return s, disk.SyncDir(sh.dir)
+		return s, nil
 	}
 }
 
@@ -145,14 +160,22 @@ func (sh *shelf) holds(id ID, sequence uint64) *segment {
 func (sh *shelf) Segments() (live, spare int) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	return len(sh.live), len(sh.spare)
+	return len(sh.live), len(sh.all()) - len(sh.live)
+}
+
+// all are the segments that hold records, and those that can be used.
+func (sh *shelf) all() []*segment {
+	if sh.next != nil {
+		return slices.Concat(sh.live, []*segment{sh.next}, sh.spare)
+	}
+	return slices.Concat(sh.live, sh.spare)
 }
 
 // Close closes the files.
 func (sh *shelf) Close() (err error) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	for _, s := range slices.Concat(sh.live, sh.spare) {
+	for _, s := range sh.all() {
 		err = errors.Join(err, s.close())
 	}
 	return err

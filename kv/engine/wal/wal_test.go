@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"doorward/kv/engine/wal"
@@ -239,6 +240,29 @@ func TestASegmentThatIsGoneIsNoticed(t *testing.T) {
 			t.Errorf("without segment %d: %d records, %v", i, len(got), err)
 		}
 		w.must(os.Rename(away, path))
+	}
+}
+
+// TestASegmentThatIsRemovedWhileTheFolderIsReadIsLeftOut: it comes and goes between the look at the folder and the look at its segments.
+func TestASegmentThatIsRemovedWhileTheFolderIsReadIsLeftOut(t *testing.T) {
+	w := newLog(t)
+	w.append("one record")
+	stray, over := filepath.Join(w.dir, "ffffffff.seg"), make(chan struct{})
+	var other sync.WaitGroup
+	other.Go(func() {
+		for {
+			select {
+			case <-over:
+				return
+			default:
+				_ = errors.Join(os.WriteFile(stray, nil, 0o600), os.Remove(stray)) // a segment that could not be made is removed so
+			}
+		}
+	})
+	defer other.Wait()
+	defer close(over)
+	for range 1000 {
+		w.wants(wal.Position{})
 	}
 }
 
