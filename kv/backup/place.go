@@ -43,12 +43,14 @@ func Replace(name string, write func(io.Writer) error) error {
 type pending struct {
 	path, whole string
 	away        func() error // removes the work folder
+	replaced    disk.Leaving // the file that had the name
+	placed      bool         // durably
 }
 
 // newPending makes the work folder.
 func newPending(path string) (*pending, error) {
 	dir, away, err := disk.MakeWorkFolder(filepath.Dir(path), "put")
-	return &pending{path, filepath.Join(dir, "whole"), away}, err
+	return &pending{path: path, whole: filepath.Join(dir, "whole"), away: away}, err
 }
 
 // prepare writes and syncs a file beside its place.
@@ -93,15 +95,21 @@ func move(from, name string) (*pending, error) {
 // put gives the file its name, durably.
 func (p *pending) put() error {
 	crash.At(crash.BeforeFile)
-	if err := disk.Rename(p.whole, p.path); err != nil {
+	p.replaced = disk.Leave(p.path)
+	if err := os.Rename(p.whole, p.path); err != nil {
 		return err
 	}
 	crash.At(crash.AfterFile)
-	return disk.SyncDir(filepath.Dir(p.path))
+	err := disk.SyncDir(filepath.Dir(p.path))
+	p.placed = err == nil
+	return err
 }
 
-// drop removes the work folder. It does nothing to a file that was put.
-func (p *pending) drop() { _ = p.away() } // the first error is the one to report
+// drop removes the work folder, and frees the file that was replaced. It does nothing to a file that was put.
+func (p *pending) drop() {
+	_ = p.away() // the first error is the one to report
+	p.replaced.Free(p.placed)
+}
 
 // Target is the name of the file that a name leads to, or is to become; "" for a pipe or another device.
 func Target(name string) (real string, err error) {

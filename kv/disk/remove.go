@@ -15,6 +15,7 @@ const (
 	leavingPiece = 16 << 20 // freed at once
 	leavingMost  = 100      // pieces of one file
 	leavingPause = 10 * time.Millisecond
+	leavingEnds  = 3 * time.Second // afterwards the rest is freed at once: nothing waits for longer
 )
 
 // Leaving is a large file that is about to lose its name. The zero Leaving is a file that is not large, or not there.
@@ -29,12 +30,13 @@ func Leave(path string) Leaving {
 	return Leaving{openLeaving(path)}
 }
 
-// Free frees the blocks of the file in pieces. It frees nothing if the file has a name still, or is open elsewhere.
-func (l Leaving) Free() {
+// Free frees the blocks of the file in pieces. It frees nothing if the file has a name still, or is open elsewhere. durably tells that the disk holds the
+// folder without the file: after a power cut the file may have its name again.
+func (l Leaving) Free(durably bool) {
 	if l.file == nil {
 		return
 	}
-	if isLeft(l.file) {
+	if durably && isLeft(l.file) {
 		l.shorten()
 	}
 	_ = l.file.Close() // this frees what is left
@@ -48,26 +50,20 @@ func (l Leaving) shorten() {
 	}
 	size := info.Size()
 	piece := max(leavingPiece, size/leavingMost)
-	for err == nil && size > piece {
+	for end := time.Now().Add(leavingEnds); err == nil && size > piece && time.Now().Before(end); {
 		size -= piece
 		err = errors.Join(l.file.Truncate(size), l.file.Sync())
 		time.Sleep(leavingPause)
 	}
 }
 
-// Remove removes a file. It is os.Remove for files of any size beside the commits of doors.
+// Remove removes a file that nobody needs. It is os.Remove for files of any size beside the commits of doors.
 func Remove(path string) error {
-	defer Leave(path).Free()
+	defer Leave(path).Free(true)
 	return os.Remove(path)
 }
 
-// Rename gives a file a name, and so removes a file that has the name. It is os.Rename for files of any size beside the commits of doors.
-func Rename(from, to string) error {
-	defer Leave(to).Free()
-	return os.Rename(from, to)
-}
-
-// RemoveAll removes a file or a folder. It is os.RemoveAll for files of any size beside the commits of doors.
+// RemoveAll removes a file or a folder that nobody needs. It is os.RemoveAll for files of any size beside the commits of doors.
 func RemoveAll(path string) error {
 	_ = filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {

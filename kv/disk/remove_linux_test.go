@@ -24,9 +24,12 @@ func large(t *testing.T) string {
 // TestALargeFileIsFreedInPieces, whichever way it loses its name.
 func TestALargeFileIsFreedInPieces(t *testing.T) {
 	for name, remove := range map[string]func(path string) error{
-		"removed":           Remove,
-		"with its folder":   func(path string) error { return RemoveAll(filepath.Dir(path)) },
-		"another took over": func(path string) error { return Rename(small(t, filepath.Dir(path)), path) },
+		"removed":         Remove,
+		"with its folder": func(path string) error { return RemoveAll(filepath.Dir(path)) },
+		"another took over": func(path string) error {
+			defer Leave(path).Free(true)
+			return os.Rename(small(t, filepath.Dir(path)), path)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := large(t)
@@ -100,9 +103,20 @@ func TestAFileThatIsNeededKeepsItsBytes(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+	t.Run("removed in memory alone", func(t *testing.T) {
+		path := large(t)
+		left := Leave(path)
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		if left.Free(false); time.Since(start) >= leavingPause {
+			t.Error("it was freed in pieces, each durably")
+		}
+	})
 	t.Run("not removed", func(t *testing.T) {
 		path := large(t)
-		Leave(path).Free()
+		Leave(path).Free(true)
 		if Size(path) != leavingFrom {
 			t.Errorf("%d bytes", Size(path))
 		}

@@ -193,7 +193,8 @@ func (db *DB) Do(door bool, run func(*Tx) error) error {
 	return j.ops[0].Err
 }
 
-// DoAll hands operations to the writer, each on its own, and waits until all are committed. Each keeps its error.
+// DoAll hands operations to the writer, each on its own, and waits until all are committed. Each keeps its error. With an error of DoAll the first of them
+// may be committed, and the others are not.
 func (db *DB) DoAll(ops []Op) error {
 	j := &job{ops: ops, done: make(chan error, 1)}
 	if !db.writer.queue.push(j) {

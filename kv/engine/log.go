@@ -219,7 +219,7 @@ func (j *journal) cut() error {
 		return err
 	}
 	err := log.Rotate()
-	if err != nil && !isNoRoom(err) && !isNoFile(err) {
+	if err != nil && j.refusal(err, 0) == nil {
 		_ = j.stop(err) // this error says why
 	}
 	return err

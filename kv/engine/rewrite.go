@@ -53,7 +53,7 @@ func (r *rewriting) end() {
 // Rewrite writes the file again, without the pages that are free: what was deleted before has no bytes left in it. first writes into the new
 // file when it holds all rows of the View that is copied. The file is read and written while it does. At no moment is there no file, or half of
 // one. Where a row is damaged the old file stays, with what can be read of it: ErrCorrupt. Also a *disk.Full, ErrStopped, the context's error.
-func (db *DB) Rewrite(ctx context.Context, first func(*Tx)) error {
+func (db *DB) Rewrite(ctx context.Context, first func(*Tx)) (err error) {
 	r := db.rewriting
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -66,13 +66,14 @@ func (db *DB) Rewrite(ctx context.Context, first func(*Tx)) error {
 	if err := r.room.CheckFile("a file written again", disk.Size(r.path)); err != nil {
 		return err
 	}
-	defer disk.Leave(r.path).Free() // once it is closed
+	left := disk.Leave(r.path)
+	defer func() { left.Free(err == nil) }()
 	defer r.underWay(false)
 	if err := r.begin(); err != nil {
 		return err
 	}
 	old := r.state.Load().file
-	err := r.rewrite(ctx, old, first)
+	err = r.rewrite(ctx, old, first)
 	if r.state.Load().file != old {
 		for old.Stats().OpenTxN > 0 { // bbolt's Close keeps readers that want to end from it while it waits for another, such as a backup
 			time.Sleep(closePause)

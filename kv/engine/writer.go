@@ -184,7 +184,7 @@ func (w *writer) runJob(g *group, j *job) (whole bool, err error) {
 	if len(g.ran) > 0 {
 		g.ran = append(g.ran, ran{j, len(j.after)})
 	}
-	for j.next < len(j.ops) {
+	for j.next < len(j.ops) && j.full == nil {
 		start := time.Now()
 		if err := w.run(g, j, &j.ops[j.next]); err != nil {
 			return true, err

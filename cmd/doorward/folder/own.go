@@ -59,7 +59,7 @@ func Tidy(dir string, log *slog.Logger) {
 		if !isLeft(path, e) {
 			continue
 		}
-		if err := disk.RemoveAll(path); err != nil {
+		if err := os.RemoveAll(path); err != nil {
 			log.Warn("what was left of a backup or a restore cannot be removed", slog.Any("cause", err))
 		}
 	}

@@ -143,7 +143,7 @@ func (l *Log) record(b []byte, kind uint32, payload [][]byte) []byte {
 // write writes the record that is made, behind the last one or into another segment.
 func (l *Log) write() (*segment, error) {
 	last := l.last()
-	if last == nil || l.next != nil || l.at+int64(len(l.buf)) > last.size {
+	if last == nil || l.at+int64(len(l.buf)) > last.size {
 		if err := l.rotate(len(l.buf)); err != nil {
 			return nil, err
 		}
