@@ -71,10 +71,16 @@ func (c *Commits) hooks() engine.Hooks {
 	return engine.Hooks{Begin: c.begin, Kept: c.keep, Seal: c.seal, Committed: c.committed, Refused: c.refused}
 }
 
+// keptChanges is for how many changes of lists the memory of a group is used again.
+const keptChanges = 4096
+
 // begin begins a group.
 func (c *Commits) begin() {
 	s, last := c.tables, &c.writing.state
 	g := group{now: s.Clock.Now(), state: *last}
+	if lists := c.writing.group.Lists; cap(lists) <= keptChanges {
+		g.Lists = lists[:0] // whoever was told of them keeps none
+	}
 	g.doubted = s.Clock.Judge(g.now) != ""
 	jumped := false
 	if g.stamp, jumped = g.state.commitTime(g.now, g.doubted); jumped {

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"hash"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,6 +30,7 @@ type Identity struct {
 	family   atomic.Pointer[Family]
 	centre   atomic.Pointer[string]
 	upstream atomic.Pointer[Upstream]
+	hashers  sync.Pool // of *hasher
 }
 
 // Family is what the nodes of a congregation have in common. An empty store that joins them takes it over.
@@ -76,10 +79,23 @@ func (id *Identity) Realm() string { return id.Family().Realm }
 
 // HashCode is a code's hash under the realm's key.
 func (id *Identity) HashCode(code string) (h CodeHash) {
-	mac := hmac.New(sha256.New, id.Family().CodeKey)
-	mac.Write([]byte(code))
-	copy(h[:], mac.Sum(nil))
+	family := id.Family()
+	k, _ := id.hashers.Get().(*hasher)
+	if k == nil || k.family != family {
+		k = &hasher{family: family, mac: hmac.New(sha256.New, family.CodeKey)}
+	}
+	k.mac.Reset()
+	k.mac.Write([]byte(code))
+	var sum [sha256.Size]byte
+	copy(h[:], k.mac.Sum(sum[:0]))
+	id.hashers.Put(k)
 	return h
+}
+
+// hasher hashes codes under a family's key. To make one costs more than to use it.
+type hasher struct {
+	family *Family
+	mac    hash.Hash
 }
 
 // HashErased is what the store keeps of an erased record: a keyed hash of its id. A holding's ULID tells nothing of a person and is

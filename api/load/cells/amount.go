@@ -31,6 +31,9 @@ func amount(text string) string {
 
 // SignOf tells whether a cell is an amount, and whether it is above (1), below (-1) or nothing (0).
 func SignOf(cell string) (sign int, ok bool) {
+	if !strings.ContainsAny(cell, "0123456789") {
+		return 0, false
+	}
 	digits, below := strings.CutPrefix(amount(cell), "-")
 	switch {
 	case !plainNumber.MatchString(digits):

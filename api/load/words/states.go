@@ -109,12 +109,15 @@ func KeepsOut(text string) bool {
 	return HasWord(text, notAdmitted) || HasPhrase(text, notAdmittedPhrases) || slices.Contains(waitingAlone, text) || owes(text)
 }
 
+// dashes put a bracket where a note begins.
+var dashes = strings.NewReplacer(" - ", "(", " – ", "(", " — ", "(")
+
 // NameKeepsOut tells the name of a guest, as it stands in a cell, that refuses admission, or has a note behind it that does: Ana (espera).
 func NameKeepsOut(name string) bool {
 	if KeepsOut(Plain(name)) || strings.ContainsAny(name, "❌✗✘🚫⛔") {
 		return true
 	}
-	parts := strings.FieldsFunc(strings.NewReplacer(" - ", "(", " – ", "(", " — ", "(").Replace(name), func(r rune) bool { return strings.ContainsRune("()[]{}/;:*", r) })
+	parts := strings.FieldsFunc(dashes.Replace(name), func(r rune) bool { return strings.ContainsRune("()[]{}/;:*", r) })
 	return len(parts) > 1 && slices.ContainsFunc(parts[1:], func(note string) bool {
 		out, _ := Heading(Plain(note))
 		return out
@@ -176,7 +179,9 @@ func SheetKeepsOut(name string) bool {
 
 // HasPhrase tells whole words in a row.
 func HasPhrase(text string, phrases []string) bool {
-	return slices.ContainsFunc(phrases, func(phrase string) bool { return strings.Contains(" "+text+" ", " "+phrase+" ") })
+	return slices.ContainsFunc(phrases, func(phrase string) bool {
+		return strings.Contains(text, phrase) && strings.Contains(" "+text+" ", " "+phrase+" ")
+	})
 }
 
 // Titles of columns that are filled for what is paid, and ways to pay that are still to come.
