@@ -135,22 +135,28 @@ func (c *Checkin) Next(v *table.View, clock uint64) (hlc uint64, err error) {
 
 // Undone reports whether an undo of its own event names a check-in.
 func Undone(v *table.View, checkin record.ID) (bool, error) {
+	undo, err := UndoOf(v, checkin)
+	return undo != nil, err
+}
+
+// UndoOf returns the undo of its own event that names a check-in, the one with the lowest id; nil for none.
+func UndoOf(v *table.View, checkin record.ID) (*table.Stored, error) {
 	undos, err := v.Lookup(record.Undo, "checkin_id", record.Checkin.FormatID(checkin))
 	if err != nil || len(undos) == 0 {
-		return false, err
+		return nil, err
 	}
 	st, err := v.Load(record.Checkin, checkin)
 	if err != nil || st == nil {
-		return false, err
+		return nil, err
 	}
 	for _, id := range undos {
 		undo, err := v.Load(record.Undo, id)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		if undo != nil && bytes.Equal(undo.Body.Member("event_id"), st.Body.Member("event_id")) {
-			return true, nil
+			return undo, nil
 		}
 	}
-	return false, nil
+	return nil, nil
 }

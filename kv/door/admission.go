@@ -17,13 +17,18 @@ import (
 	"doorward/kv/value"
 )
 
-// nonceOf is the nonce of a fact: a hash of the key's id, the event and the Idempotency-Key. It is the same at every node.
+// nonceOf is the nonce of a fact: a hash of the key's id, the event and the Idempotency-Key. It is the same at every node. A file tells the
+// same check-in by whatever key it is imported.
 func nonceOf(p auth.Principal, a Attempt) string {
 	if a.Nonce == "" {
 		return ""
 	}
+	key := p.Key()
+	if a.Told {
+		key = 0
+	}
 	h := sha256.New()
-	h.Write(strconv.AppendInt(nil, p.Key(), 10))
+	h.Write(strconv.AppendInt(nil, key, 10))
 	h.Write([]byte{0})
 	h.Write(strconv.AppendInt(nil, a.Event, 10))
 	h.Write([]byte{0})
@@ -32,7 +37,7 @@ func nonceOf(p auth.Principal, a Attempt) string {
 }
 
 // replayAttempt answers an attempt with a nonce that a check-in carries already. The same code gets the first answer, unless that
-// check-in is undone. Another code gets ErrKeyReused.
+// check-in is undone. Another code gets ErrKeyReused. A file that tells again what was undone since gets Undone.
 func replayAttempt(o *table.Tx, a *attempt, ticket *table.Stored) (d Decision, done bool, err error) {
 	if a.nonce == "" {
 		return d, false, nil
@@ -41,8 +46,9 @@ func replayAttempt(o *table.Tx, a *attempt, ticket *table.Stored) (d Decision, d
 	if err != nil {
 		return d, false, err
 	}
+	stands := false // an undo against what the file tells
 	for _, id := range ids {
-		undone, err := admission.Undone(o.View, id)
+		undo, err := admission.UndoOf(o.View, id)
 		if err != nil {
 			return d, false, err
 		}
@@ -53,7 +59,11 @@ func replayAttempt(o *table.Tx, a *attempt, ticket *table.Stored) (d Decision, d
 		if !brings(a, ticket, first) || admission.Of(first).Out != (a.Way == Out) {
 			return d, false, table.ErrKeyReused
 		}
-		if undone {
+		if undo != nil {
+			if a.Told && !stands && precedes(a, undo) {
+				d, stands = decisionOf(o.View, outcome.Undone, first, a.Door), true
+				d.Replayed = true
+			}
 			continue
 		}
 		if d, err = repeated(o, first, a); err != nil {
@@ -64,7 +74,13 @@ func replayAttempt(o *table.Tx, a *attempt, ticket *table.Stored) (d Decision, d
 		}
 		return d, true, describe(o.View, &d, a.p, ticket)
 	}
-	return d, false, nil
+	return d, stands, nil
+}
+
+// precedes tells whether a file tells a check-in of a moment before an undo. Where it gives no moment, it tells what it has told before.
+func precedes(a *attempt, undo *table.Stored) bool {
+	at, _ := table.TimeOf(undo.Body.Member("at")) // facts have one
+	return a.At.IsZero() || !a.At.After(at)
 }
 
 // brings tells whether an attempt brings the code of a check-in: that of its ticket, or the very code that was read then, whatever has

@@ -54,6 +54,7 @@ type Attempt struct {
 	At     time.Time // when it was read, as an offline scanner says; zero = now
 	Way    Way       // "" = In
 	LetIn  bool      // the guest is inside already: a further admission is written, and listed as a double entry
+	Told   bool      // by a file of another system, at At: its nonce is of no key, and an undo of its check-in stands
 }
 
 // Decision is the store's answer to an attempt.
