@@ -39,8 +39,7 @@ func EachKey(v *table.View, fn func(k auth.Key, hash [sha256.Size]byte)) error {
 
 // eachKey is EachKey, and calls unread with the id of each key that this version cannot read, and with the reason.
 func eachKey(v *table.View, fn func(k auth.Key, hash [sha256.Size]byte), unread func(id record.ID, err error)) error {
-	all := v.Lists.Kind(record.APIKey).All
-	for _, id := range all.Page(nil, 0, all.Len()) {
+	for _, id := range table.IDsOf(v, record.APIKey) {
 		st, err := v.Load(record.APIKey, id)
 		if errors.Is(err, engine.ErrCorrupt) {
 			v.Store.Damage.Note(err)

@@ -135,7 +135,7 @@ func (e *Enrolment) checkGrants(wrong func(field, text string)) {
 
 // isThere reports whether a record exists, and adds a fault if it does not.
 func isThere(o *table.Tx, k *record.Kind, id int64, wrong func(field, text string)) bool {
-	ok := o.Lists.Kind(k).All.Contains(record.Int(id))
+	ok := table.Listed(o.View, k).All.Contains(record.Int(id))
 	if !ok {
 		wrong(k.Name, fault.InvalidID(id))
 	}

@@ -121,10 +121,10 @@ func (c *Commits) run(tx *engine.Tx, fn func(*Tx) error) error {
 	if tx.Full() != nil {
 		doors = &doorMemory{} // nothing will be written, so nothing is remembered
 	}
-	w.sight = View{View: &tx.View, Store: c.tables, Now: g.now, Lists: c.tables.Lists.Current()}
+	w.sight = View{View: &tx.View, Store: c.tables, Now: g.now, Lists: c.tables.Lists.Current(), Group: g}
 	o := &w.op // the one before has ended
 	*o = Tx{
-		View: &w.sight, Tx: tx, State: g.state, Stamp: g.stamp, Doubted: g.doubted, Doors: doors, Group: g,
+		View: &w.sight, Tx: tx, State: g.state, Stamp: g.stamp, Doubted: g.doubted, Doors: doors,
 		Changed: o.Changed[:0], Rung: o.Rung[:0], Scratch: o.Scratch,
 	}
 	if err := fn(o); err != nil {
