@@ -88,7 +88,7 @@ func (c *Commits) begin() {
 func (c *Commits) seal(tx *engine.Tx, version int) {
 	s, g := c.tables, &c.writing.group
 	g.state.stamp = g.stamp
-	s.Reads.ended(minuteOf(g.now)).write(tx, !g.doubted)
+	s.Reads.ended(minuteOf(g.now), version).write(tx, !g.doubted)
 	tx.Put(MetaBucket, StateKey, g.state.Encode())
 	if g.Edited {
 		c.LastEdit = version
@@ -98,7 +98,10 @@ func (c *Commits) seal(tx *engine.Tx, version int) {
 }
 
 // refused forgets what the operations of a group have remembered that was not kept.
-func (c *Commits) refused() { c.writing.doors = doorMemory{} }
+func (c *Commits) refused() {
+	c.writing.doors = doorMemory{}
+	c.tables.Reads.refused(c.tables.Lists.Current().Tx)
+}
 
 // committed publishes a durable group and wakes the callers that wait for its changes.
 func (c *Commits) committed() {
