@@ -54,7 +54,7 @@ func (of *Desk) Enrol(p auth.Principal, e Enrolment) (id int64, code string, end
 	}
 	e = e.settled()
 	code = codes.Draw()
-	err = of.tables.Do(func(o *table.Tx) error {
+	err = of.tables.Do(of.standing.By(p, func(o *table.Tx) error {
 		if err := of.mayEnrol(); err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (of *Desk) Enrol(p auth.Principal, e Enrolment) (id int64, code string, end
 		d.Set("code_expires_at", value.Time(ends))
 		_, err = entry.Add(o, p, record.Node, entry.NewRecord{ID: at, Made: entry.Finish(p, d, entry.Moment(o))})
 		return err
-	})
+	}))
 	return id, code, ends, err
 }
 

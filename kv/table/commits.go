@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"doorward/kv/engine"
+	"doorward/kv/record"
 )
 
 // Commits runs the operations of each group that the engine commits, and tells callers of the changes.
@@ -18,8 +19,9 @@ type Commits struct {
 	followed func([]ListChange) // is told of each committed group
 	seq      atomic.Uint64      // of the latest change that is committed
 	releases atomic.Uint64
-	Bell     Bell  // rings when seq or releases has grown
-	Bells    bells // of the single databases
+	rekeying atomic.Bool // a commit that holds api keys is under way: followed was not told yet
+	Bell     Bell        // rings when seq or releases has grown
+	Bells    bells       // of the single databases
 	Edits    uint64
 	LastEdit int // version of the latest commit that held more than facts
 }
@@ -42,6 +44,7 @@ type group struct {
 	Lists   []ListChange
 	rung    []FeedName // the feeds that have grown
 	Edited  bool       // it holds more than facts
+	rekeyed bool       // it holds api keys
 }
 
 // read reads the state that the last commit has written.
@@ -93,6 +96,9 @@ func (c *Commits) seal(tx *engine.Tx, version int) {
 	if g.Edited {
 		c.LastEdit = version
 	}
+	if g.rekeyed {
+		c.rekeying.Store(true)
+	}
 	c.Edits++
 	s.Lists.publish(s.Lists.Current().with(version, c.Edits, g.Lists))
 }
@@ -114,6 +120,7 @@ func (c *Commits) committed() {
 	if c.followed != nil {
 		c.followed(g.Lists)
 	}
+	c.rekeying.Store(false)
 }
 
 // run runs one operation of the group.
@@ -147,6 +154,7 @@ func (c *Commits) keep() {
 	g.Lists = append(g.Lists, o.Changed...)
 	g.ring(o.Rung)
 	g.Edited = g.Edited || slices.ContainsFunc(o.Changed, func(c ListChange) bool { return c.Kind == nil || !c.Kind.Fact })
+	g.rekeyed = g.rekeyed || slices.ContainsFunc(o.Changed, func(c ListChange) bool { return c.Kind == record.APIKey })
 }
 
 // ring notes the feeds that an operation has added to. Their bells ring after the commit.
