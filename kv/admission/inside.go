@@ -35,10 +35,13 @@ func inside(v *table.View, c *Checkin, before *Place) (*table.Stored, error) {
 	return v.Load(record.Checkin, first.ID)
 }
 
-// WasInside reports whether the holder of a code or its ticket has ever been inside, on a list.
-func WasInside(v *table.View, c *Checkin) (bool, error) {
+// Came returns the first check-in by which the holder of a code or its ticket has ever come in, on a list; nil for a holder that never has.
+func Came(v *table.View, c *Checkin) (*table.Stored, error) {
 	first, err := c.firstIn(v, nil, nil)
-	return first != nil, err
+	if err != nil || first == nil {
+		return nil, err
+	}
+	return v.Load(record.Checkin, first.ID)
 }
 
 // firstIn is the earliest check-in in between two places in the order that no undo names; nil for none.
@@ -123,12 +126,15 @@ func (c *Checkin) Next(v *table.View, clock uint64) (hlc uint64, err error) {
 	for _, prefix := range slices.Concat(c.rows(false), c.rows(true)) {
 		err := v.Scan(table.AdmissionBucket, prefix, binary.BigEndian.AppendUint64(slices.Clone(prefix), clock+1), func(key, _ []byte) (bool, error) {
 			at, err := placeIn(prefix, key)
-			hlc = max(hlc, at.Hlc+1)
+			hlc = max(hlc, at.Hlc+1) // after the last stamp there is none: 0
 			return err == nil, err
 		})
 		if err != nil {
 			return 0, err
 		}
+	}
+	if c.Out && hlc == lastStamp {
+		hlc-- // it would not count
 	}
 	return hlc, nil
 }

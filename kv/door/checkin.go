@@ -154,7 +154,7 @@ func checkIn(o *table.Tx, a *attempt) (Decision, error) {
 	if out := validity(o, event, ticket); out != outcome.Admitted {
 		return refuse(o, a, f, Decision{Outcome: out})
 	}
-	first, err := admission.First(o.View, &f.Checkin)
+	first, err := keepsOut(o.View, event, &f.Checkin)
 	if err != nil {
 		return Decision{}, err
 	}
