@@ -56,9 +56,9 @@ func TestAHandleShowsNothingOfAfterItsKeyWasJudged(t *testing.T) {
 	s := withNotes(t)
 	p := kvtest.Login(t, s, "denomination", "sync:*")
 	judged := func() {}
-	set := docs.New(s.Tables, func(p auth.Principal) (auth.Principal, error) {
+	set := docs.New(s.Tables, func(v *table.View, p auth.Principal) (auth.Principal, error) {
 		defer judged()
-		return s.Keys.Standing(p)
+		return s.Keys.StandingIn(v, p)
 	})
 	db, err := set.Database(p, "notes")
 	if err != nil {

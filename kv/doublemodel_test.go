@@ -87,7 +87,7 @@ func (f *drawnFact) members(event int64) []value.Member {
 	text := func(name, v string) value.Member { return value.Member{Name: name, Value: value.Quote(v)} }
 	members := []value.Member{{Name: "event_id", Value: value.Number(event)}, {Name: "ticket_id", Value: value.Number(int64(f.ticket))},
 		text("code_hash", fmt.Sprintf("%032d", f.code)), text("list", f.list), text("direction", f.direction), text("door", fmt.Sprint("door ", f.code)),
-		text("hlc", fmt.Sprintf("%016x", f.hlc)), text("at", fmt.Sprintf("2026-11-22T19:%02d:30Z", f.hlc))}
+		text("hlc", fmt.Sprintf("%016x", uint64(f.hlc))), text("at", fmt.Sprintf("2026-11-22T19:%02d:30Z", f.hlc))}
 	switch f.kind {
 	case record.Undo:
 		members = append(members, text("checkin_id", record.Checkin.FormatID(f.names)))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -259,6 +260,79 @@ func TestJoinTakesAnEmptyStoreOver(t *testing.T) {
 	}
 	if rep, err := s.Files.Verify(auth.Operator(), nil); err != nil || rep.Damaged > 0 {
 		t.Errorf("Verify() = %+v, %v", rep, err)
+	}
+}
+
+// TestAnOperationKnowsTheRecordsOfItsGroup: what an operation before it in the same commit has made is there for it, and what that one has deleted
+// is not.
+func TestAnOperationKnowsTheRecordsOfItsGroup(t *testing.T) {
+	enrol := func(s *kv.Store, level auth.Level) error {
+		_, _, _, err := s.Venues.Enrol(auth.Operator(), office.Enrolment{Name: "north", Level: level})
+		return err
+	}
+	whole := auth.Level{Name: auth.Denomination}
+	for name, c := range map[string]struct{ before, then func(*kv.Store, int64) error }{
+		"a laptop's name": {
+			func(s *kv.Store, _ int64) error { return enrol(s, whole) },
+			func(s *kv.Store, _ int64) error { return wantFault(enrol(s, whole), "name") },
+		},
+		"an event": {
+			func(s *kv.Store, event int64) error {
+				return s.Desk.Delete(auth.Operator(), target(record.Event, event))
+			},
+			func(s *kv.Store, event int64) error {
+				return wantFault(enrol(s, auth.Level{Name: auth.EventOf, IDs: []int64{event}}), "event")
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := kvtest.Open(t)
+			event := kvtest.Create(t, s, record.Event, `{"name":"Sunday","start_datetime":"2026-05-03T19:00:00Z"}`)
+			inOneGroup(t, s, func() error { return c.before(s, event) }, func() error { return c.then(s, event) })
+			healthy(t, s)
+		})
+	}
+	t.Run("a key", func(t *testing.T) {
+		s := kvtest.Open(t)
+		inOneGroup(t, s, func() error {
+			_, _, err := s.Keys.AddKey(auth.Operator(), keys.KeySpec{Name: "door", Level: whole})
+			return err
+		}, func() error {
+			return s.Laptop.Join(auth.Operator(), table.Upstream{Node: anotherNode}, office.Credential{Realm: "01J00000000000000000000009", CodeKey: make([]byte, 32)})
+		})
+		if all, err := s.Keys.Keys(auth.Operator()); err != nil || len(all) != 1 || all[0].ID < record.FirstDrawn {
+			t.Errorf("the keys are %v, %v, want one under an id that no centre gives", all, err)
+		}
+	})
+}
+
+// wantFault returns nil for faults of one field.
+func wantFault(err error, field string) error {
+	var faults fault.ByField
+	if errors.As(err, &faults) && len(faults) == 1 && len(faults[field]) > 0 {
+		return nil
+	}
+	return fmt.Errorf("%w, want a fault of %s", err, field)
+}
+
+// inOneGroup runs functions that each hand one operation to the writer, so that one commit has them in this order.
+func inOneGroup(t *testing.T, s *kv.Store, all ...func() error) {
+	t.Helper()
+	release := kv.Hold(s)
+	var wg sync.WaitGroup
+	for i, fn := range all {
+		wg.Go(func() {
+			if err := fn(); err != nil {
+				t.Errorf("operation %d of the group: %v", i, err)
+			}
+		})
+		waiting(s, i+1)
+	}
+	groups := kv.Groups(s)
+	release()
+	wg.Wait()
+	if n := kv.Groups(s) - groups; n > 1 {
+		t.Errorf("%d commits, want one", n)
 	}
 }
 

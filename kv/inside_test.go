@@ -110,6 +110,93 @@ func TestAWayOutOfTheFutureLetsInOnce(t *testing.T) {
 	sound(t, s)
 }
 
+// lastStamp is all ones: no stamp comes after it.
+const lastStamp = -1
+
+// TestAWayOutThatNothingComesAfterDoesNotCount: it would let the guest in without end, for no check-in in has a later stamp.
+func TestAWayOutThatNothingComesAfterDoesNotCount(t *testing.T) {
+	for name, hlcs := range map[string][]int{"the last stamp": {lastStamp}, "the two before it": {lastStamp - 2, lastStamp - 1}, "both": {lastStamp - 1, lastStamp}} {
+		s, clock := opened(t)
+		event := newEvent(t, s, `,"list_rule":"reentry"`)
+		p := gate(t, s, event)
+		ticket := newTicket(t, s, event, "K1", "")
+		in, out, _ := ways(event, "K1")
+		scanned(t, s, p, in, outcome.Admitted)
+		for i, hlc := range hlcs {
+			f := drawnFact{kind: record.Checkin, id: drawnID(uint64(i + 1)), ticket: int(ticket), code: 1, direction: "out", hlc: hlc}
+			f.put(t, s, event)
+		}
+		admitted := 0
+		for range 4 {
+			clock.Move(time.Minute)
+			d, err := s.Door.CheckIn(p, in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d.Outcome == outcome.Admitted {
+				admitted++
+			}
+		}
+		if admitted > len(hlcs) || hlcs[0] == lastStamp && admitted > 0 {
+			t.Errorf("%s: %d of four scans are admitted", name, admitted)
+		}
+		if d, err := s.Door.CheckIn(p, out); err != nil || d.Outcome != outcome.Left {
+			t.Errorf("%s: a way out: %+v, %v", name, d, err)
+		}
+		sound(t, s)
+	}
+}
+
+// TestAWayInBeforeTheLastStampEndsByAWayOut: the way out takes no stamp with which it would not count.
+func TestAWayInBeforeTheLastStampEndsByAWayOut(t *testing.T) {
+	s, _ := opened(t)
+	event := newEvent(t, s, `,"list_rule":"reentry"`)
+	p := gate(t, s, event)
+	f := drawnFact{kind: record.Checkin, id: drawnID(1), ticket: int(newTicket(t, s, event, "K1", "")), code: 1, direction: "in", hlc: lastStamp - 1}
+	f.put(t, s, event)
+	in, out, _ := ways(event, "K1")
+	scanned(t, s, p, in, outcome.AlreadyAdmitted)
+	scanned(t, s, p, out, outcome.Left)
+	scanned(t, s, p, in, outcome.Admitted)
+	scanned(t, s, p, in, outcome.AlreadyAdmitted)
+	sound(t, s)
+}
+
+// TestAWayOutAdmitsNobodyWhereDoorsLeadIn: neither one that comes from elsewhere, nor one of the time when the event let its guests out.
+func TestAWayOutAdmitsNobodyWhereDoorsLeadIn(t *testing.T) {
+	s, clock := opened(t)
+	event := newEvent(t, s, `,"list_rule":"reentry"`)
+	p := gate(t, s, event)
+	newTicket(t, s, event, "K1", `,"holder_name":"Ana Souza"`)
+	in, out, _ := ways(event, "K1")
+	first := scanned(t, s, p, in, outcome.Admitted)
+	clock.Move(time.Minute)
+	scanned(t, s, p, out, outcome.Left)
+	patched(t, s, record.Event, event, `{"list_rule":"once"}`)
+	if d := scanned(t, s, p, in, outcome.AlreadyAdmitted); d.CheckinID != first.CheckinID {
+		t.Errorf("already admitted by %s, want %s", d.CheckinID, first.CheckinID)
+	}
+	if hits := found(t, s, p, event, "ana"); len(hits) != 1 || hits[0].CheckinID != first.CheckinID {
+		t.Errorf("a search shows %+v, want the guest admitted by %s", hits, first.CheckinID)
+	}
+	patched(t, s, record.Event, event, `{"list_rule":"reentry"}`)
+	scanned(t, s, p, in, outcome.Admitted)
+	patched(t, s, record.Event, event, `{"list_rule":"once"}`)
+
+	for i, hlc := range []int{stampOf2035, lastStamp} {
+		code := fmt.Sprint("E", i)
+		ticket := newTicket(t, s, event, code, "")
+		f := drawnFact{kind: record.Checkin, id: drawnID(uint64(i + 1)), ticket: int(ticket), code: 2 + i, direction: "out", hlc: hlc}
+		f.put(t, s, event)
+		scanned(t, s, p, door.Attempt{Event: event, Code: code}, outcome.Admitted)
+		for range 2 {
+			clock.Move(time.Minute)
+			scanned(t, s, p, door.Attempt{Event: event, Code: code}, outcome.AlreadyAdmitted)
+		}
+	}
+	sound(t, s)
+}
+
 // stampOf is the hybrid time of a check-in.
 func stampOf(t *testing.T, s *kv.Store, checkin string) (hlc uint64) {
 	t.Helper()

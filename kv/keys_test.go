@@ -10,18 +10,24 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"doorward/kv"
 	"doorward/kv/auth"
 	"doorward/kv/desk"
 	"doorward/kv/docs"
+	"doorward/kv/door"
+	"doorward/kv/entry"
 	"doorward/kv/keys"
 	"doorward/kv/kvtest"
+	"doorward/kv/kvtest/proof"
 	"doorward/kv/merge"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/rev"
 	"doorward/kv/table"
+	"doorward/kv/value"
 )
 
 // within tells whether a level lies within a caller's: an event without a church is nobody's but the denomination's.
@@ -309,4 +315,143 @@ func TestARevisionOnThePresentOneKeepsItsBody(t *testing.T) {
 		}
 	}
 	healthy(t, s)
+}
+
+// revokedFirst revokes a key, and runs a function that hands one operation to the writer: both are in one commit, in this order.
+func revokedFirst(t *testing.T, s *kv.Store, key int64, then func() error) error {
+	t.Helper()
+	started, end, revoked, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1), make(chan error, 1)
+	steps := []table.Step{{Run: func(o *table.Tx) error {
+		st, err := o.Load(record.APIKey, record.Int(key))
+		if err == nil {
+			_, err = entry.Amend(o, auth.Operator(), record.APIKey, st, func(d *record.Doc) { d.Set("revoked_at", value.Time(o.Now)) })
+		}
+		return err
+	}}, {Run: func(*table.Tx) error {
+		close(started)
+		<-end
+		return nil
+	}}}
+	groups := kv.Groups(s)
+	go func() { revoked <- s.Tables.DoEach(steps) }()
+	<-started
+	go func() { ended <- then() }()
+	waiting(s, 1)
+	close(end)
+	if err := <-revoked; err != nil {
+		t.Fatal(err)
+	}
+	err := <-ended
+	if n := kv.Groups(s) - groups; n != 1 {
+		t.Errorf("%d commits, want one", n)
+	}
+	return err
+}
+
+// TestARevokedKeyWritesNothingInTheSameCommit: a request that had logged in before its key was revoked is refused as a whole, if the writer comes
+// to it after the revocation.
+func TestARevokedKeyWritesNothingInTheSameCommit(t *testing.T) {
+	s, _ := opened(t)
+	newNotes(t, s)
+	event := newEvent(t, s, "")
+	newTicket(t, s, event, "K1", "")
+	newTicket(t, s, event, "K2", "")
+	person := kvtest.Create(t, s, record.Person, `{"full_name":"Ana"}`)
+	in := scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "K1"}, outcome.Admitted)
+	for name, write := range map[string]func(p auth.Principal) error{
+		"a check-in": func(p auth.Principal) error {
+			_, err := s.Door.CheckIn(p, door.Attempt{Event: event, Code: "K2"})
+			return err
+		},
+		"scans": func(p auth.Principal) error {
+			_, err := s.Door.CheckInAll(p, []door.Attempt{{Event: event, Code: "K2", LetIn: true}, {Event: event, Code: "K1", LetIn: true}})
+			return err
+		},
+		"an undo": func(p auth.Principal) error {
+			_, err := s.Door.Undo(p, door.Undoing{Event: event, CheckinID: in.CheckinID})
+			return err
+		},
+		"a create": func(p auth.Principal) error {
+			_, err := s.Desk.Create(p, target(record.Person, 0), kvtest.Parse(t, record.Person, `{"full_name":"Bia"}`, true))
+			return err
+		},
+		"a change": func(p auth.Principal) error {
+			_, err := s.Desk.Update(p, target(record.Person, person), kvtest.Parse(t, record.Person, `{"full_name":"Bia"}`, false))
+			return err
+		},
+		"a deletion": func(p auth.Principal) error { return s.Desk.Delete(p, target(record.Person, person)) },
+		"an import": func(p auth.Principal) error {
+			_, err := s.Desk.Upsert(p, []entry.Row{row(t, record.Person, 0, `{"full_name":"Bia"}`)}, false)
+			return err
+		},
+		"a key": func(p auth.Principal) error {
+			_, _, err := s.Keys.AddKey(p, keys.KeySpec{Name: "door", Level: auth.Level{Name: auth.EventOf, IDs: []int64{event}}})
+			return err
+		},
+		"a revocation": func(p auth.Principal) error { return s.Keys.RevokeKey(p, p.Key()+1) },
+		"a document": func(p auth.Principal) error {
+			_, err := by(s, p, "notes").Write([]merge.DocWrite{{ID: "late", Body: []byte(`{}`)}})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, other := kvtest.Login(t, s, "denomination", "*:*"), kvtest.Login(t, s, "denomination", "*:*")
+			records := func() []string {
+				return slices.DeleteFunc(exported(t, s), func(line string) bool { return strings.HasPrefix(line, record.APIKey.Name) })
+			}
+			before := records()
+			if err := revokedFirst(t, s, p.Key(), func() error { return write(p) }); !errors.Is(err, table.ErrRevoked) {
+				t.Errorf("%v, want ErrRevoked", err)
+			}
+			if _, err := of(s).Read("late", docs.Ask{}); !errors.Is(err, table.ErrNotFound) {
+				t.Errorf("the document: %v, want none", err)
+			}
+			if diff := cmp.Diff(before, records()); diff != "" {
+				t.Errorf("the records have changed:\n%s", diff)
+			}
+			if _, err := s.Keys.Standing(other); err != nil {
+				t.Errorf("another key: %v", err)
+			}
+		})
+	}
+	healthy(t, s)
+}
+
+// TestARevokedKeyIsShownNothingOfTheSameCommit: the keys in memory are read again only after the commit is shown, which takes long where there are
+// many. What comes with the revocation is not for the key.
+func TestARevokedKeyIsShownNothingOfTheSameCommit(t *testing.T) {
+	s := withNotes(t)
+	for range 300 {
+		kvtest.Key(t, s, "denomination")
+	}
+	for i := range proof.Count(20, 200) {
+		p, late := kvtest.Login(t, s, "denomination", "sync:*"), fmt.Sprintf("late%d", i)
+		info, err := infoOf(s, p, "notes")
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown, db := make(chan error), by(s, p, "notes")
+		go func() {
+			for {
+				page, _, err := db.Changes(docs.Feed{Since: info.Seq, Limit: 10})
+				if len(page) > 0 {
+					err = fmt.Errorf("the feed shows %v", page)
+				}
+				if err != nil {
+					shown <- err
+					return
+				}
+			}
+		}()
+		err = revokedFirst(t, s, p.Key(), func() error {
+			_, err := of(s).Write([]merge.DocWrite{{ID: late, Body: []byte(`{}`)}})
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := <-shown; !errors.Is(err, table.ErrRevoked) {
+			t.Fatalf("a feed after the revocation: %v", err)
+		}
+	}
 }

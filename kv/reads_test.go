@@ -13,6 +13,7 @@ import (
 	"doorward/kv/desk"
 	"doorward/kv/docs"
 	"doorward/kv/kvtest"
+	"doorward/kv/kvtest/proof"
 	"doorward/kv/record"
 	"doorward/kv/table"
 	"doorward/kv/upkeep"
@@ -138,6 +139,69 @@ func TestCountsOfReadsDoNotPileUp(t *testing.T) {
 		if got := kv.Rows(t, s, "reads"); got <= kv.ReadsHeld {
 			t.Errorf("%d counts are on disk, want more than %d", got, kv.ReadsHeld)
 		}
+	})
+}
+
+// TestNoCountOfReadsIsMissedDuringACommit: a count is listed once at each moment, also while it goes from the memory into the file.
+func TestNoCountOfReadsIsMissedDuringACommit(t *testing.T) {
+	world := func(t *testing.T) (s *kv.Store, clock *kvtest.Clock, show func()) {
+		clock = kvtest.NewClock(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
+		s = kvtest.OpenConfig(t, kv.Config{Clock: clock.Now})
+		kvtest.Create(t, s, record.Church, `{"name":"Church"}`)
+		ana := kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)
+		staff := kvtest.Login(t, s, "denomination", "people:*")
+		return s, clock, func() {
+			t.Helper()
+			if _, err := s.Desk.Retrieve(staff, desk.Target{Kind: record.Person, ID: record.Int(ana)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	listed := func(t *testing.T, s *kv.Store, want int) {
+		t.Helper()
+		page, err := s.Figures.Reads(auth.Operator(), upkeep.ReadsQuery{Limit: kv.ReadsHeld + 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := uint64(0)
+		for _, r := range page.Reads {
+			sum += r.Records
+		}
+		if page.Count != want || sum != uint64(want) {
+			t.Fatalf("%d records in %d minutes are listed, want one in each of %d", sum, page.Count, want)
+		}
+	}
+	t.Run("a minute that has ended", func(t *testing.T) {
+		s, clock, show := world(t)
+		for n := 1; n <= proof.Count(50, 500); n++ {
+			show()
+			clock.Move(time.Minute)
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				_ = kv.Force(s, kvtest.Parse(t, record.Role, `{"name":"Role"}`, true), int64(n))
+			}()
+			for more := true; more; {
+				select {
+				case <-ended:
+					more = false
+				default:
+				}
+				listed(t, s, n)
+			}
+		}
+	})
+	t.Run("many minutes", func(t *testing.T) {
+		s, clock, show := world(t)
+		release := kv.Hold(s)
+		for range kv.ReadsHeld + 1 {
+			show()
+			clock.Move(time.Minute)
+		}
+		waiting(s, 1)
+		listed(t, s, kv.ReadsHeld+1)
+		release()
+		listed(t, s, kv.ReadsHeld+1)
 	})
 }
 

@@ -6,12 +6,16 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/xuri/excelize/v2"
 
 	"doorward/api/load"
 	"doorward/api/load/columns"
 	"doorward/kv/auth"
+	"doorward/kv/door"
+	"doorward/kv/kvtest"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 )
 
@@ -169,6 +173,60 @@ func TestWhenSomebodyCameInHasOneReading(t *testing.T) {
 	src.Reader, src.Dates = strings.NewReader(file), "mdy"
 	if rep := mustImport(t, s, src); rep.Admitted != 1 {
 		t.Errorf("%+v, want one checked in", rep)
+	}
+}
+
+// TestAnUndoStandsAgainstTheFile: a file that tells again, by whatever key, what staff have undone since checks no guest in. What it tells of a
+// moment after the undo is another check-in.
+func TestAnUndoStandsAgainstTheFile(t *testing.T) {
+	s := congregation(t)
+	admin := kvtest.Login(t, s, "denomination", "*:*")
+	told := func(p auth.Principal, at string) load.Report {
+		t.Helper()
+		src := load.Source{Kind: "ticket", Event: 7, Checkins: true, Reader: strings.NewReader("Code;Checked in\nKX7A;" + at + "\nKX7B;" + at + "\n")}
+		rep, err := load.Import(context.Background(), s, p, src, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rep
+	}
+	admitted := func() map[outcome.Outcome]int {
+		t.Helper()
+		st, err := s.Door.Status(auth.Operator(), 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return st.Outcomes
+	}
+	const before = "2025-12-11 19:30"
+	if rep := told(auth.Operator(), before); rep.Admitted != 2 {
+		t.Fatalf("%+v, want two checked in", rep)
+	}
+	st, err := s.Door.Status(auth.Operator(), 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Door.Undo(auth.Operator(), door.Undoing{Event: 7, CheckinID: st.Recent[0].ID}); err != nil {
+		t.Fatal(err)
+	}
+	for name, p := range map[string]auth.Principal{"the same key": auth.Operator(), "another key": admin} {
+		for _, at := range []string{before, "2025-12-11 19:45", "yes"} {
+			rep := told(p, at)
+			said := strings.Join(rep.Warnings, "\n")
+			if rep.Admitted != 0 || rep.Unchanged != 2 || !strings.Contains(said, "1 ticket was used already, as the file says; the check-in was imported before and is undone here") {
+				t.Errorf("%s, %s: %+v, want none checked in, and one that stays undone", name, at, rep)
+			}
+			if got := admitted(); got[outcome.Admitted] != 1 || got[outcome.Undone] != 1 || got[outcome.AlreadyAdmitted] != 0 {
+				t.Errorf("%s, %s: %v, want one admitted and one undone", name, at, got)
+			}
+		}
+	}
+	after := time.Now().Add(time.Hour).UTC().Format("2006-01-02 15:04")
+	if rep := told(admin, after); rep.Admitted != 1 || admitted()[outcome.Admitted] != 2 {
+		t.Errorf("%+v, want the one checked in that came after the undo", rep)
+	}
+	if rep := told(admin, before); rep.Admitted != 0 || strings.Contains(strings.Join(rep.Warnings, "\n"), "undone") {
+		t.Errorf("%+v, want the answers of before", rep)
 	}
 }
 

@@ -228,12 +228,17 @@ type tally struct {
 	issued     int // valid or unpaid before; 0 = not counted
 	stood      int // of these, in a row that was taken
 	readmitted int // were kept out here, and the file makes them valid
+	undone     int // were used, and the check-in of the file was undone here
 }
 
 // notes says what the counts of rows do not show. If no ticket of the event is in the file, the file is a further list, and leaves out all.
 func (t tally) notes() (out []string) {
 	if n := t.readmitted; n > 0 {
 		out = append(out, counted(n, "ticket was", "tickets were")+" blocked, refunded or cancelled here, and valid by the file, which counts")
+	}
+	if n := t.undone; n > 0 {
+		out = append(out, counted(n, "ticket was", "tickets were")+
+			" used already, as the file says; the check-in was imported before and is undone here: it stays undone")
 	}
 	if n := t.issued - t.stood; n > 0 && t.stood > 0 {
 		out = append(out, counted(n, "ticket of the event is", "tickets of the event are")+
@@ -384,7 +389,8 @@ func (w *writer) write(b *batch) error {
 	return err
 }
 
-// admit checks in a ticket that was used before, as the file says. The same file again repeats the first answer.
+// admit checks in a ticket that was used before, as the file says. The same file again repeats the first answer. A check-in that was undone
+// here since stays undone.
 func (w *writer) admit(it *item) error {
 	code, state := text(it.row.Patch, kinds.Code), text(it.row.Patch, kinds.State)
 	event, _ := it.row.Patch.Value(kinds.Event)
@@ -392,8 +398,10 @@ func (w *writer) admit(it *item) error {
 	if !ok || code == "" || state != "" && state != words.Severity[0] {
 		return nil
 	}
-	d, err := w.door.CheckIn(w.who, door.Attempt{Event: id, Code: code, Door: "import", Nonce: "import " + string(event) + " " + code, At: it.at})
-	it.admitted = err == nil && d.Outcome == outcome.Admitted && !d.Replayed
+	d, err := w.door.CheckIn(w.who, door.Attempt{Event: id, Code: code, Door: "import", Nonce: "import " + string(event) + " " + code, At: it.at, Told: true})
+	if d.Outcome == outcome.Undone || d.Outcome == outcome.Admitted && !d.Replayed {
+		it.checkin = d.Outcome
+	}
 	return err
 }
 
@@ -441,6 +449,9 @@ func (im *importer) count(b *batch) {
 			}
 			if it.stood {
 				im.tally.stood++
+			}
+			if it.checkin == outcome.Undone {
+				im.tally.undone++
 			}
 			if im.alike != nil && it.fate == desk.Created {
 				im.alike.find(it, &im.report)

@@ -12,6 +12,7 @@ import (
 	"doorward/kv/desk"
 	"doorward/kv/entry"
 	"doorward/kv/fault"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/value"
 )
@@ -28,9 +29,9 @@ type item struct {
 
 	entered  bool // the file says that the ticket was used
 	at       time.Time
-	admitted bool // it was checked in
-	readmits bool // it makes a ticket valid that was blocked, refunded or cancelled
-	stood    bool // its ticket was there, valid or unpaid
+	checkin  outcome.Outcome // Admitted if it was checked in, Undone if that was undone here before; "" = neither
+	readmits bool            // it makes a ticket valid that was blocked, refunded or cancelled
+	stood    bool            // its ticket was there, valid or unpaid
 }
 
 // draft is a row as its file gives it: a JSON object under the kind's own names.

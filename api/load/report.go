@@ -15,6 +15,7 @@ import (
 	"doorward/api/load/words"
 	"doorward/kv/desk"
 	"doorward/kv/fault"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/table"
 )
@@ -151,7 +152,7 @@ func (r *Report) note(it *item) {
 	if it.entered {
 		r.Entered++
 	}
-	if it.admitted {
+	if it.checkin == outcome.Admitted {
 		r.Admitted++
 	}
 }

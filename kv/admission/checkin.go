@@ -3,6 +3,7 @@ package admission
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"math"
 
 	"doorward/kv/record"
 	"doorward/kv/table"
@@ -25,8 +26,12 @@ type Checkin struct {
 	CodeHash      table.CodeHash
 	List          string
 	Out           bool
-	unknown       bool // this version does not know its list or its direction
+	unknown       bool // this version does not know its list or its direction, or nothing can come after it
 }
+
+// lastStamp is the last hybrid time that there is. A check-in out that has it does not count, because no check-in in comes after it: the
+// guest would be let in without end.
+const lastStamp = math.MaxUint64
 
 // Of reads a stored check-in.
 func Of(st *table.Stored) Checkin {
@@ -39,7 +44,8 @@ func Of(st *table.Stored) Checkin {
 	}
 	c.Hlc = binary.BigEndian.Uint64(hlc[:])
 	direction := Direction(value.Unquote(b.Member("direction")))
-	c.Out, c.unknown = direction == Out, !known(c.List, direction)
+	c.Out = direction == Out
+	c.unknown = !known(c.List, direction) || c.Out && c.Hlc == lastStamp
 	return c
 }
 
@@ -72,7 +78,7 @@ func (c *Checkin) rows(out bool) (rows [][]byte) {
 func (c *Checkin) doubleKey() []byte { return c.appendTo(Doubles(c.Event)) }
 
 // Keys are the rows of a stored record that lead to it in the order of check-ins. A record of another kind has none, and neither has
-// a check-in with a list or a direction that this version does not know.
+// a check-in with a list or a direction that this version does not know, or a check-in out with the last stamp.
 func Keys(k *record.Kind, st *table.Stored) (keys [][]byte) {
 	if k != record.Checkin {
 		return nil

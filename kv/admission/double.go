@@ -156,7 +156,7 @@ func (c *Checkin) Listed(v *table.View) (outcome.Outcome, error) {
 }
 
 // Outcome returns what a stored check-in counts as: Admitted, AlreadyAdmitted, Undone, Left, NotInside, or "" if this version does not
-// know its list or its direction.
+// know its list or its direction, or if it is a check-in out with the last stamp.
 func (c *Checkin) Outcome(v *table.View) (outcome.Outcome, error) {
 	if c.unknown {
 		return "", nil

@@ -35,10 +35,13 @@ func inside(v *table.View, c *Checkin, before *Place) (*table.Stored, error) {
 	return v.Load(record.Checkin, first.ID)
 }
 
-// WasInside reports whether the holder of a code or its ticket has ever been inside, on a list.
-func WasInside(v *table.View, c *Checkin) (bool, error) {
+// Came returns the first check-in by which the holder of a code or its ticket has ever come in, on a list; nil for a holder that never has.
+func Came(v *table.View, c *Checkin) (*table.Stored, error) {
 	first, err := c.firstIn(v, nil, nil)
-	return first != nil, err
+	if err != nil || first == nil {
+		return nil, err
+	}
+	return v.Load(record.Checkin, first.ID)
 }
 
 // firstIn is the earliest check-in in between two places in the order that no undo names; nil for none.
@@ -123,34 +126,43 @@ func (c *Checkin) Next(v *table.View, clock uint64) (hlc uint64, err error) {
 	for _, prefix := range slices.Concat(c.rows(false), c.rows(true)) {
 		err := v.Scan(table.AdmissionBucket, prefix, binary.BigEndian.AppendUint64(slices.Clone(prefix), clock+1), func(key, _ []byte) (bool, error) {
 			at, err := placeIn(prefix, key)
-			hlc = max(hlc, at.Hlc+1)
+			hlc = max(hlc, at.Hlc+1) // after the last stamp there is none: 0
 			return err == nil, err
 		})
 		if err != nil {
 			return 0, err
 		}
 	}
+	if c.Out && hlc == lastStamp {
+		hlc-- // it would not count
+	}
 	return hlc, nil
 }
 
 // Undone reports whether an undo of its own event names a check-in.
 func Undone(v *table.View, checkin record.ID) (bool, error) {
+	undo, err := UndoOf(v, checkin)
+	return undo != nil, err
+}
+
+// UndoOf returns the undo of its own event that names a check-in, the one with the lowest id; nil for none.
+func UndoOf(v *table.View, checkin record.ID) (*table.Stored, error) {
 	undos, err := v.Lookup(record.Undo, "checkin_id", record.Checkin.FormatID(checkin))
 	if err != nil || len(undos) == 0 {
-		return false, err
+		return nil, err
 	}
 	st, err := v.Load(record.Checkin, checkin)
 	if err != nil || st == nil {
-		return false, err
+		return nil, err
 	}
 	for _, id := range undos {
 		undo, err := v.Load(record.Undo, id)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		if undo != nil && bytes.Equal(undo.Body.Member("event_id"), st.Body.Member("event_id")) {
-			return true, nil
+			return undo, nil
 		}
 	}
-	return false, nil
+	return nil, nil
 }

@@ -49,11 +49,23 @@ func (dk *Desk) Upsert(p auth.Principal, rows []entry.Row, dryRun bool) ([]RowRe
 		return nil, err
 	}
 	author := p.Unsigned() // imports have no author (contract.md §9)
-	return EachAlone(dk.tables, rows, dryRun, func(row entry.Row) func(*table.Tx) (RowResult, error) {
+	results, err := EachAlone(dk.tables, rows, dryRun, func(row entry.Row) func(*table.Tx) (RowResult, error) {
 		in := entry.PrepareNew(dk.tables, author, row.Patch)
 		in.Imported = true
-		return func(o *table.Tx) (RowResult, error) { return upsert(o, author, row, in) }
+		return func(o *table.Tx) (r RowResult, err error) {
+			err = dk.standing.By(p, func(o *table.Tx) (err error) {
+				r, err = upsert(o, author, row, in)
+				return err
+			})(o)
+			return r, err
+		}
 	})
+	for i := range results {
+		if errors.Is(results[i].Err, table.ErrBadLogin) {
+			return nil, results[i].Err // the key has ended in between: that is no row's fault
+		}
+	}
+	return results, err
 }
 
 // EachAlone writes up to MaxRows rows in one operation, each on its own. prepare does what a row needs and the writer need not do.

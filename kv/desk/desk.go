@@ -16,12 +16,15 @@ import (
 
 // Desk serves the records of the congregation to a principal.
 type Desk struct {
-	tables *table.Set
-	Search *Searching
+	tables   *table.Set
+	standing table.Standing
+	Search   *Searching
 }
 
 // New makes the desk over a store's tables.
-func New(t *table.Set, s *Searching) *Desk { return &Desk{tables: t, Search: s} }
+func New(t *table.Set, s *Searching, standing table.Standing) *Desk {
+	return &Desk{tables: t, standing: standing, Search: s}
+}
 
 // Target names what an operation is about.
 type Target struct {
@@ -86,7 +89,7 @@ func (dk *Desk) Create(p auth.Principal, t Target, patch *record.Patch) (r entry
 		return entry.Reply{}, err
 	}
 	in := entry.PrepareNew(dk.tables, p, patch)
-	err = dk.tables.Do(func(o *table.Tx) error {
+	err = dk.tables.Do(dk.standing.By(p, func(o *table.Tx) error {
 		o.Reader = p
 		r, err = idempotency.Once(o, t.Once, func() (entry.Reply, error) {
 			st, err := Create(o, p, t.Kind, record.ID{}, in)
@@ -102,7 +105,7 @@ func (dk *Desk) Create(p auth.Principal, t Target, patch *record.Patch) (r entry
 			r, err = replyAgain(o, p, t, r.ID)
 		}
 		return err
-	})
+	}))
 	return r, err
 }
 
@@ -123,7 +126,7 @@ func (dk *Desk) Update(p auth.Principal, t Target, patch *record.Patch) (r entry
 		return entry.Reply{}, err
 	}
 	in := entry.Prepare(dk.tables, patch)
-	err = dk.tables.Do(func(o *table.Tx) error {
+	err = dk.tables.Do(dk.standing.By(p, func(o *table.Tx) error {
 		o.Reader = p
 		before, err := FindForChange(o, p, t)
 		if err != nil {
@@ -138,7 +141,7 @@ func (dk *Desk) Update(p auth.Principal, t Target, patch *record.Patch) (r entry
 		}
 		r, err = entry.MakeReply(o.View, t.Surface, t.Kind, st)
 		return err
-	})
+	}))
 	if err == nil {
 		dk.tables.Reads.Note(p, t.Kind, 1)
 	}
@@ -150,13 +153,13 @@ func (dk *Desk) Delete(p auth.Principal, t Target) error {
 	if err := p.CheckKind(t.Surface, t.Kind, "DELETE"); err != nil {
 		return err
 	}
-	return dk.tables.Do(func(o *table.Tx) error {
+	return dk.tables.Do(dk.standing.By(p, func(o *table.Tx) error {
 		before, err := FindForChange(o, p, t)
 		if err != nil {
 			return err
 		}
 		return Remove(o, p, t.Kind, before)
-	})
+	}))
 }
 
 // Remove deletes a record that p may change. It returns a *Conflict if other records refer to it.

@@ -25,12 +25,12 @@ const (
 // Set opens, makes and deletes databases of documents.
 type Set struct {
 	tables   *table.Set
-	standing func(auth.Principal) (auth.Principal, error) // a principal as its key is now
-	close    context.CancelFunc                           // ends the sweep that Start has begun; nil = there is none
+	standing table.Standing
+	close    context.CancelFunc // ends the sweep that Start has begun; nil = there is none
 	sweeping sync.WaitGroup
 }
 
-func New(t *table.Set, standing func(auth.Principal) (auth.Principal, error)) *Set {
+func New(t *table.Set, standing table.Standing) *Set {
 	return &Set{tables: t, standing: standing}
 }
 
@@ -129,7 +129,7 @@ func (db *Database) judge() (p auth.Principal, err error) {
 func viewAs(db *Database, may func(documents, auth.Principal) error, fn func(*table.View, documents) error) (p auth.Principal, err error) {
 	err = db.store.tables.View(func(v *table.View) (err error) {
 		// Once the View is taken: what was written after the key had ended is not for it.
-		if p, err = db.store.standing(db.principal); err != nil {
+		if p, err = db.store.standing(v, db.principal); err != nil {
 			return err
 		}
 		docs, err := openDocuments(v, db.name)
@@ -271,7 +271,7 @@ func (db *Database) Write(writes []merge.DocWrite) ([]DocResult, error) {
 		if err == nil && table.OfRecords(db.name) {
 			err = in.OpenRecord()
 		}
-		steps[i].Run = func(o *table.Tx) error {
+		steps[i].Run = db.store.standing.By(p, func(o *table.Tx) error {
 			if err != nil {
 				return err
 			}
@@ -281,12 +281,15 @@ func (db *Database) Write(writes []merge.DocWrite) ([]DocResult, error) {
 			}
 			results[i].Revision, err = docs.write(o, p, in)
 			return err
-		}
+		})
 	}
 	if err := db.store.tables.DoAll(steps); err != nil {
 		return nil, err
 	}
 	for i := range steps {
+		if errors.Is(steps[i].Err, table.ErrBadLogin) {
+			return nil, steps[i].Err // as above
+		}
 		if steps[i].Err != nil {
 			results[i] = DocResult{Err: steps[i].Err}
 		}

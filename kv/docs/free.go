@@ -78,7 +78,7 @@ func (ds *Set) CreateDatabase(p auth.Principal, name string) error {
 	if err := ds.tables.Folder.Room.Check(disk.Creates); err != nil {
 		return err
 	}
-	return ds.tables.Do(func(o *table.Tx) error {
+	return ds.tables.Do(ds.standing.By(p, func(o *table.Tx) error {
 		row, err := o.Get(table.FreeBucket, []byte(name))
 		if err != nil {
 			return err
@@ -93,7 +93,7 @@ func (ds *Set) CreateDatabase(p auth.Principal, name string) error {
 		table.PutFreeCounters(o.Tx, seq, last+1)
 		putDatabase(o.Tx, newFreeDatabase(DatabaseInfo{Name: name, Created: time.UnixMicro(o.Stamp)}, last+1))
 		return nil
-	})
+	}))
 }
 
 // DeleteDatabase deletes a database and what it holds. It is gone with the first operation; its rows go in further ones. If these fail, the
@@ -105,7 +105,7 @@ func (ds *Set) DeleteDatabase(p auth.Principal, name string) error {
 	if err := freeName(name); err != nil {
 		return err
 	}
-	err := ds.tables.Do(func(o *table.Tx) error {
+	err := ds.tables.Do(ds.standing.By(p, func(o *table.Tx) error {
 		db, err := database(o.View.View, name)
 		if err != nil {
 			return err
@@ -114,7 +114,7 @@ func (ds *Set) DeleteDatabase(p auth.Principal, name string) error {
 		o.Put(table.FreeBucket, deadKey(db.id), nil)
 		o.Rung = append(o.Rung, table.FeedName{Free: name})
 		return nil
-	})
+	}))
 	if err != nil && !errors.Is(err, table.ErrNotFound) {
 		return err
 	}
@@ -124,7 +124,7 @@ func (ds *Set) DeleteDatabase(p auth.Principal, name string) error {
 // Databases lists the databases that p may read, in order of their names.
 func (ds *Set) Databases(p auth.Principal) (all []DatabaseInfo, err error) {
 	err = ds.tables.View(func(v *table.View) error {
-		if p, err = ds.standing(p); err != nil {
+		if p, err = ds.standing(v, p); err != nil {
 			return err
 		}
 		if err := p.Check("sync", "GET"); err != nil {

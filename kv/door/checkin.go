@@ -35,13 +35,14 @@ const (
 type Desk struct {
 	tables    *table.Set
 	search    *desk.Searching
+	standing  table.Standing
 	boards    boards
 	Decisions decisions
 }
 
 // New makes the desk of the doors over a store's tables.
-func New(t *table.Set, s *desk.Searching) *Desk {
-	return &Desk{tables: t, search: s, Decisions: newDecisions()}
+func New(t *table.Set, s *desk.Searching, standing table.Standing) *Desk {
+	return &Desk{tables: t, search: s, standing: standing, Decisions: newDecisions()}
 }
 
 // Attempt is one scan at a door.
@@ -54,6 +55,7 @@ type Attempt struct {
 	At     time.Time // when it was read, as an offline scanner says; zero = now
 	Way    Way       // "" = In
 	LetIn  bool      // the guest is inside already: a further admission is written, and listed as a double entry
+	Told   bool      // by a file of another system, at At: its nonce is of no key, and an undo of its check-in stands
 }
 
 // Decision is the store's answer to an attempt.
@@ -113,10 +115,10 @@ func (dk *Desk) Ready(p auth.Principal, a Attempt) *attempt {
 
 // Decide decides a prepared attempt in one transaction and returns after its commit.
 func (dk *Desk) Decide(a *attempt) (d Decision, err error) {
-	err = dk.tables.DoAtDoor(func(o *table.Tx) error {
+	err = dk.tables.DoAtDoor(dk.standing.By(a.p, func(o *table.Tx) error {
 		d, err = checkIn(o, a)
 		return err
-	})
+	}))
 	if err != nil {
 		return Decision{}, err
 	}
@@ -152,7 +154,7 @@ func checkIn(o *table.Tx, a *attempt) (Decision, error) {
 	if out := validity(o, event, ticket); out != outcome.Admitted {
 		return refuse(o, a, f, Decision{Outcome: out})
 	}
-	first, err := admission.First(o.View, &f.Checkin)
+	first, err := keepsOut(o.View, event, &f.Checkin)
 	if err != nil {
 		return Decision{}, err
 	}
@@ -316,8 +318,8 @@ type Judged struct {
 }
 
 // CheckInAll decides attempts in the order of arrival, each by itself as CheckIn does. It writes them in transactions of at most
-// MaxRows attempts that let doors go first, so a scanner that hands in its offline scans delays no door. The error is the store's own or
-// a *Forbidden. Attempts that were decided before the error stay decided.
+// MaxRows attempts that let doors go first, so a scanner that hands in its offline scans delays no door. The error is the store's own,
+// a *Forbidden, or that of a key which has ended in between (table.Standing). Attempts that were decided before the error stay decided.
 func (dk *Desk) CheckInAll(p auth.Principal, attempts []Attempt) ([]Judged, error) {
 	if err := p.Check(record.Checkin.Resource, "POST"); err != nil {
 		return nil, err
@@ -339,22 +341,26 @@ func (dk *Desk) checkInSome(p auth.Principal, attempts []Attempt, judged []Judge
 	for i := range attempts {
 		dk.tables.Yield()
 		at := dk.Ready(p, attempts[i])
-		steps[i].Run = func(o *table.Tx) (err error) {
+		steps[i].Run = dk.standing.By(p, func(o *table.Tx) (err error) {
 			judged[i].Decision, err = checkIn(o, at)
 			return err
-		}
+		})
 	}
 	if err := dk.tables.DoAll(steps); err != nil {
 		return err
 	}
+	var ended error
 	for i := range steps {
 		if judged[i].Err = steps[i].Err; judged[i].Err != nil {
 			judged[i].Decision = Decision{}
+			if errors.Is(judged[i].Err, table.ErrBadLogin) && !p.IsRevoked() {
+				ended = judged[i].Err // the key has ended in between: the phone hands all of them in once more, for review
+			}
 			continue
 		}
 		dk.Decisions.count(judged[i].Decision)
 	}
-	return nil
+	return ended
 }
 
 // ErrNoCheckin is the error of an undo that has nothing to take back.

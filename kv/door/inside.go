@@ -16,6 +16,16 @@ func isReentry(event *table.Stored) bool {
 	return value.Unquote(event.Body.Member("list_rule")) == reentry
 }
 
+// keepsOut is the check-in by which a guest has come in and does not come in once more, of the ticket and on the list of c; nil for none. A
+// way out leaves the guest outside where doors lead out. Where they only lead in, it is of another clock or of the event's past, and lets in
+// no guest twice.
+func keepsOut(v *table.View, event *table.Stored, c *admission.Checkin) (*table.Stored, error) {
+	if isReentry(event) {
+		return admission.First(v, c)
+	}
+	return admission.Came(v, c)
+}
+
 // errNoWay is the fault of a door that leads out, or in again, at an event that only leads in.
 var errNoWay = fault.ByField{"direction": {"The event's list_rule is not reentry: its doors lead in."}}
 
@@ -66,11 +76,11 @@ func leaving(v *table.View, mine, first *table.Stored, here string) Decision {
 
 // readmit admits a guest at a door for re-entry. It refuses a guest that was never inside.
 func readmit(o *table.Tx, a *attempt, f *fact) (Decision, error) {
-	ever, err := admission.WasInside(o.View, &f.Checkin)
+	came, err := admission.Came(o.View, &f.Checkin)
 	if err != nil {
 		return Decision{}, err
 	}
-	if !ever {
+	if came == nil {
 		return refuse(o, a, f, Decision{Outcome: outcome.NotInside})
 	}
 	return admit(o, a, f)

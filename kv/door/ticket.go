@@ -285,7 +285,7 @@ func hitOf(v *table.View, event, ticket *table.Stored) (t *TicketHit, err error)
 	if name != nil {
 		t.PhoneTail = value.Unquote(name.Body.Member("phone_tail"))
 	}
-	first, err := admission.First(v, &admission.Checkin{Event: event.ID.Int(), Ticket: ticket.ID.Int(),
+	first, err := keepsOut(v, event, &admission.Checkin{Event: event.ID.Int(), Ticket: ticket.ID.Int(),
 		CodeHash: table.HashOf(ticket.Body.Member("code_hash")), List: listOf(v, event)})
 	if err == nil && first != nil {
 		t.AdmittedAt, _ = table.TimeOf(first.Body.Member("at")) // written by admit

@@ -32,7 +32,7 @@ func (dk *Desk) Undo(p auth.Principal, u Undoing) (d Decision, err error) {
 		u.Door = p.Name()
 	}
 	id, ok := record.Checkin.ParseID(u.CheckinID)
-	err = dk.tables.DoAtDoor(func(o *table.Tx) error {
+	err = dk.tables.DoAtDoor(dk.standing.By(p, func(o *table.Tx) error {
 		if _, err := entry.Find(o.View, p, record.Event, record.Int(u.Event)); err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func (dk *Desk) Undo(p auth.Principal, u Undoing) (d Decision, err error) {
 		d = decisionOf(o.View, outcome.Undone, first, u.Door)
 		d.Replayed = r.Replayed
 		return nil
-	})
+	}))
 	if err != nil {
 		return Decision{}, err
 	}

@@ -327,7 +327,7 @@ func Unreferred(o *table.Tx, p auth.Principal, k *record.Kind, id record.ID) err
 	}
 	if k == record.Event {
 		for _, other := range ofEvents {
-			if n := leftIn(o, other, id.Int()); n > 0 {
+			if n := table.Listed(o.View, other).Home.Of(id.Int()).Len(); n > 0 {
 				counts[other.Name] = n
 			}
 		}
@@ -394,20 +394,3 @@ func Require(patch *record.Patch) {
 
 // ofEvents are the kinds that keep an event: its tickets, and what happened at its doors.
 var ofEvents = []*record.Kind{record.Ticket, record.Checkin, record.Scan, record.Undo}
-
-// leftIn counts an event's records of a kind, those of the group that is being formed too.
-func leftIn(o *table.Tx, k *record.Kind, event int64) int {
-	n := o.Lists.Kind(k).Home.Of(event).Len()
-	for _, c := range o.Group.Lists {
-		if c.Kind != k {
-			continue
-		}
-		if c.Was && c.WasHome == event {
-			n--
-		}
-		if c.Is && c.IsHome == event {
-			n++
-		}
-	}
-	return n
-}

@@ -13,10 +13,13 @@ import (
 )
 
 // Box shows staff what is to be decided, and applies what they choose.
-type Box struct{ tables *table.Set }
+type Box struct {
+	tables   *table.Set
+	standing table.Standing
+}
 
 // New makes the box of a store.
-func New(t *table.Set) *Box { return &Box{tables: t} }
+func New(t *table.Set, standing table.Standing) *Box { return &Box{tables: t, standing: standing} }
 
 // Item names one thing that staff have to decide: a conflict or a refusal (record.Conflict, record.Refusal).
 type Item struct {
@@ -105,7 +108,7 @@ func (bx *Box) Resolve(p auth.Principal, it Item, c Choice) error {
 	if err := bx.tables.Folder.Room.Check(disk.Creates); err != nil {
 		return err
 	}
-	return bx.tables.Do(func(o *table.Tx) error { return Resolve(o, p, it, c) })
+	return bx.tables.Do(bx.standing.By(p, func(o *table.Tx) error { return Resolve(o, p, it, c) }))
 }
 
 // fulfils tells whether a record holds what conditions on its texts ask for.

@@ -4,7 +4,7 @@
 // The keys themselves are records (kind api_key). A commit that changes one reloads the ring, and the next request sees the change.
 //
 //	Login                    key, secret → Principal; every wrong pair takes the same time                login.go
-//	Standing, StandingKey    the Principal as its key is now, for work that lasts longer than a request
+//	Standing, StandingKey    the Principal as its key is now, for work that lasts longer than a request; StandingIn for an operation
 //	RevokedNode, RevokedDoor what the laptop or the phone of a revoked key may still bring               login.go, steward.go
 //	AddKey, Keys, RevokeKey  make, list and end keys; a key never makes one that may more than itself    keys.go, scope.go
 //	KeyMark, AwaitKeys       tell a laptop that the keys which work there have changed                   keymark.go

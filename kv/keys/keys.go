@@ -39,8 +39,7 @@ func EachKey(v *table.View, fn func(k auth.Key, hash [sha256.Size]byte)) error {
 
 // eachKey is EachKey, and calls unread with the id of each key that this version cannot read, and with the reason.
 func eachKey(v *table.View, fn func(k auth.Key, hash [sha256.Size]byte), unread func(id record.ID, err error)) error {
-	all := v.Lists.Kind(record.APIKey).All
-	for _, id := range all.Page(nil, 0, all.Len()) {
+	for _, id := range table.IDsOf(v, record.APIKey) {
 		st, err := v.Load(record.APIKey, id)
 		if errors.Is(err, engine.ErrCorrupt) {
 			v.Store.Damage.Note(err)
@@ -129,7 +128,7 @@ func (kr *Ring) AddKey(p auth.Principal, spec KeySpec) (k auth.Key, secret strin
 	if err := kr.tables.Folder.Room.Check(disk.Creates); err != nil {
 		return auth.Key{}, "", err
 	}
-	err = kr.tables.Do(func(o *table.Tx) error {
+	err = kr.tables.Do(table.Standing(kr.StandingIn).By(p, func(o *table.Tx) error {
 		if err := within(o.View, p, k); err != nil {
 			return err
 		}
@@ -140,7 +139,7 @@ func (kr *Ring) AddKey(p auth.Principal, spec KeySpec) (k auth.Key, secret strin
 		k.ID = id.Int()
 		_, err = entry.Add(o, p, record.APIKey, entry.NewRecord{ID: id, Made: entry.Finish(p, KeyDoc(&k, sha256.Sum256([]byte(secret))), entry.Moment(o))})
 		return err
-	})
+	}))
 	if err != nil {
 		return auth.Key{}, "", err
 	}
@@ -206,7 +205,7 @@ func (kr *Ring) RevokeKey(p auth.Principal, id int64) error {
 	if err := p.Check("admin", "DELETE"); err != nil {
 		return err
 	}
-	return kr.tables.Do(func(o *table.Tx) error {
+	return kr.tables.Do(table.Standing(kr.StandingIn).By(p, func(o *table.Tx) error {
 		st, err := o.Load(record.APIKey, record.Int(id))
 		if err != nil || st == nil {
 			return table.OrNotFound(err)
@@ -226,5 +225,5 @@ func (kr *Ring) RevokeKey(p auth.Principal, id int64) error {
 		}
 		_, err = entry.Amend(o, p, record.APIKey, st, func(d *record.Doc) { d.Set("revoked_at", value.Time(o.Now)) })
 		return err
-	})
+	}))
 }

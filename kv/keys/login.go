@@ -22,6 +22,21 @@ type login struct {
 	principal auth.Principal
 }
 
+func loginOf(k auth.Key, hash [sha256.Size]byte) login {
+	return login{hash: hash, expires: k.Expires, revoked: !k.Revoked.IsZero(), principal: k.Principal()}
+}
+
+// stands returns the principal, unless the key is revoked or has expired at a moment.
+func (l *login) stands(now time.Time) (auth.Principal, error) {
+	switch {
+	case l.revoked:
+		return auth.Principal{}, table.ErrRevoked
+	case !l.expires.IsZero() && !now.Before(l.expires):
+		return auth.Principal{}, table.ErrBadLogin
+	}
+	return l.principal, nil
+}
+
 // Ring keeps the api keys that work, in memory, and makes and revokes them in the file.
 type Ring struct {
 	tables      *table.Set
@@ -48,23 +63,46 @@ func (kr *Ring) Login(key, secret string) (auth.Principal, error) {
 	if !known || !right {
 		return auth.Principal{}, table.ErrBadLogin
 	}
-	return kr.stand(l)
+	return l.stands(kr.tables.Clock.Now())
 }
 
 // Standing returns a principal as its key is now, for work that lasts longer than a request. It returns ErrBadLogin if the key
 // is gone or expired, and ErrRevoked if it is revoked.
-func (kr *Ring) Standing(p auth.Principal) (auth.Principal, error) {
+func (kr *Ring) Standing(p auth.Principal) (now auth.Principal, err error) {
+	err = kr.tables.View(func(v *table.View) error {
+		now, err = kr.StandingIn(v, p)
+		return err
+	})
+	return now, err
+}
+
+// StandingIn is Standing in a View, for what the View shows, and in an operation, for what it writes (table.Standing).
+func (kr *Ring) StandingIn(v *table.View, p auth.Principal) (auth.Principal, error) {
 	if p.Public() == "" {
 		return p, nil // the operator has no key; any other principal without a key has no rights
 	}
+	rekeying := v.Rekeying() // before a look at the logins, which a commit reloads before it ends
 	l, known := (*kr.logins.Load())[p.Public()]
+	if known && rekeying {
+		st, err := v.Load(record.APIKey, record.Int(l.principal.Key()))
+		if err != nil {
+			return auth.Principal{}, err
+		}
+		if known = st != nil; known {
+			k, hash, err := ReadKey(st)
+			if err != nil {
+				return auth.Principal{}, table.ErrBadLogin // LoadLogins refuses it too
+			}
+			l = loginOf(k, hash)
+		}
+	}
 	if !known {
 		return auth.Principal{}, table.ErrBadLogin
 	}
 	if p.IsRevoked() && l.revoked {
 		return p, nil
 	}
-	return kr.stand(l)
+	return l.stands(v.Now)
 }
 
 // RevokedNode returns the principal of a laptop for which Login returned ErrRevoked. This principal reads nothing and may only
@@ -82,23 +120,12 @@ func (kr *Ring) StandingKey(key string) (auth.Principal, error) {
 	return kr.Standing(auth.Key{Key: key}.Principal())
 }
 
-// stand returns the principal of a key, unless the key is revoked or expired.
-func (kr *Ring) stand(l login) (auth.Principal, error) {
-	switch {
-	case l.revoked:
-		return auth.Principal{}, table.ErrRevoked
-	case !l.expires.IsZero() && !kr.tables.Clock.Now().Before(l.expires):
-		return auth.Principal{}, table.ErrBadLogin
-	}
-	return l.principal, nil
-}
-
 // LoadLogins reads the table that Login looks into from the committed keys. A key that this version cannot read is refused.
 func (kr *Ring) LoadLogins() error {
 	logins := make(map[string]login)
 	err := kr.tables.View(func(v *table.View) error {
 		return eachKey(v, func(k auth.Key, hash [sha256.Size]byte) {
-			logins[k.Key] = login{hash: hash, expires: k.Expires, revoked: !k.Revoked.IsZero(), principal: k.Principal()}
+			logins[k.Key] = loginOf(k, hash)
 		}, func(id record.ID, err error) {
 			kr.tables.Log.Warn("an api key cannot be read by this version; it logs nobody in", slog.Int64("key", id.Int()), slog.Any("cause", err))
 		})

@@ -54,7 +54,7 @@ func (of *Desk) Enrol(p auth.Principal, e Enrolment) (id int64, code string, end
 	}
 	e = e.settled()
 	code = codes.Draw()
-	err = of.tables.Do(func(o *table.Tx) error {
+	err = of.tables.Do(of.standing.By(p, func(o *table.Tx) error {
 		if err := of.mayEnrol(); err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (of *Desk) Enrol(p auth.Principal, e Enrolment) (id int64, code string, end
 		d.Set("code_expires_at", value.Time(ends))
 		_, err = entry.Add(o, p, record.Node, entry.NewRecord{ID: at, Made: entry.Finish(p, d, entry.Moment(o))})
 		return err
-	})
+	}))
 	return id, code, ends, err
 }
 
@@ -135,7 +135,7 @@ func (e *Enrolment) checkGrants(wrong func(field, text string)) {
 
 // isThere reports whether a record exists, and adds a fault if it does not.
 func isThere(o *table.Tx, k *record.Kind, id int64, wrong func(field, text string)) bool {
-	ok := o.Lists.Kind(k).All.Contains(record.Int(id))
+	ok := table.Listed(o.View, k).All.Contains(record.Int(id))
 	if !ok {
 		wrong(k.Name, fault.InvalidID(id))
 	}

@@ -20,17 +20,18 @@ type Lease struct {
 // *Forbidden if the key does not make this kind, or has asked for too many ranges; *Conflict if a store with a centre has too few ids left;
 // ErrNotFound if count is less than 1 or more than LeaseSize.
 func (of *Desk) Lease(p auth.Principal, k *record.Kind, count int64, epoch string) (l Lease, err error) {
-	if p, err = of.standing(p); err != nil {
-		return l, err
-	}
-	if err := mayLease(p, k); err != nil {
-		return l, err
-	}
-	if count < 1 || count > table.LeaseSize(k) {
-		return l, table.ErrNotFound
-	}
 	l.Kind = k
 	err = of.tables.Do(func(o *table.Tx) error {
+		p, err := of.standing(o.View, p)
+		if err == nil {
+			err = mayLease(p, k)
+		}
+		if err != nil {
+			return err
+		}
+		if count < 1 || count > table.LeaseSize(k) {
+			return table.ErrNotFound
+		}
 		ok, _, err := table.Spend(o, p.Key(), of.tables.Rules.Limits.Leases, 0)
 		if err == nil && !ok {
 			err = table.Refused("the key has asked for too many ranges of ids")

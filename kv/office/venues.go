@@ -20,11 +20,11 @@ import (
 // Desk is the centre's side of its laptops.
 type Desk struct {
 	tables   *table.Set
-	standing func(auth.Principal) (auth.Principal, error) // a principal as its key is now
+	standing table.Standing
 }
 
-// New makes the desk of a store. standing returns a principal as its key is now.
-func New(t *table.Set, standing func(auth.Principal) (auth.Principal, error)) *Desk {
+// New makes the desk of a store.
+func New(t *table.Set, standing table.Standing) *Desk {
 	return &Desk{tables: t, standing: standing}
 }
 
@@ -202,7 +202,7 @@ func (of *Desk) changeVenue(p auth.Principal, id int64, change func(*table.Tx, *
 	if err := p.CheckRule(); err != nil {
 		return err
 	}
-	return of.tables.Do(func(o *table.Tx) error {
+	return of.tables.Do(of.standing.By(p, func(o *table.Tx) error {
 		st, err := o.Load(record.Node, record.Int(id))
 		if err != nil || st == nil {
 			return table.OrNotFound(err)
@@ -212,7 +212,7 @@ func (of *Desk) changeVenue(p auth.Principal, id int64, change func(*table.Tx, *
 			return err
 		}
 		return change(o, st, d)
-	})
+	}))
 }
 
 // endVenue revokes a laptop and its key, unless they are revoked already.

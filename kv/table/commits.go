@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"doorward/kv/engine"
+	"doorward/kv/record"
 )
 
 // Commits runs the operations of each group that the engine commits, and tells callers of the changes.
@@ -18,8 +19,9 @@ type Commits struct {
 	followed func([]ListChange) // is told of each committed group
 	seq      atomic.Uint64      // of the latest change that is committed
 	releases atomic.Uint64
-	Bell     Bell  // rings when seq or releases has grown
-	Bells    bells // of the single databases
+	rekeying atomic.Bool // a commit that holds api keys is under way: followed was not told yet
+	Bell     Bell        // rings when seq or releases has grown
+	Bells    bells       // of the single databases
 	Edits    uint64
 	LastEdit int // version of the latest commit that held more than facts
 }
@@ -42,6 +44,7 @@ type group struct {
 	Lists   []ListChange
 	rung    []FeedName // the feeds that have grown
 	Edited  bool       // it holds more than facts
+	rekeyed bool       // it holds api keys
 }
 
 // read reads the state that the last commit has written.
@@ -94,17 +97,23 @@ func (c *Commits) begin() {
 func (c *Commits) seal(tx *engine.Tx, version int) {
 	s, g := c.tables, &c.writing.group
 	g.state.stamp = g.stamp
-	s.Reads.ended(minuteOf(g.now)).write(tx, !g.doubted)
+	s.Reads.ended(minuteOf(g.now), version).write(tx, !g.doubted)
 	tx.Put(MetaBucket, StateKey, g.state.Encode())
 	if g.Edited {
 		c.LastEdit = version
+	}
+	if g.rekeyed {
+		c.rekeying.Store(true)
 	}
 	c.Edits++
 	s.Lists.publish(s.Lists.Current().with(version, c.Edits, g.Lists))
 }
 
 // refused forgets what the operations of a group have remembered that was not kept.
-func (c *Commits) refused() { c.writing.doors = doorMemory{} }
+func (c *Commits) refused() {
+	c.writing.doors = doorMemory{}
+	c.tables.Reads.refused(c.tables.Lists.Current().Tx)
+}
 
 // committed publishes a durable group and wakes the callers that wait for its changes.
 func (c *Commits) committed() {
@@ -117,6 +126,7 @@ func (c *Commits) committed() {
 	if c.followed != nil {
 		c.followed(g.Lists)
 	}
+	c.rekeying.Store(false)
 }
 
 // run runs one operation of the group.
@@ -127,10 +137,10 @@ func (c *Commits) run(tx *engine.Tx, fn func(*Tx) error) error {
 	if tx.Full() != nil {
 		doors = &doorMemory{} // nothing will be written, so nothing is remembered
 	}
-	w.sight = View{View: &tx.View, Store: c.tables, Now: g.now, Lists: c.tables.Lists.Current()}
+	w.sight = View{View: &tx.View, Store: c.tables, Now: g.now, Lists: c.tables.Lists.Current(), Group: g}
 	o := &w.op // the one before has ended
 	*o = Tx{
-		View: &w.sight, Tx: tx, State: g.state, Stamp: g.stamp, Doubted: g.doubted, Doors: doors, Group: g,
+		View: &w.sight, Tx: tx, State: g.state, Stamp: g.stamp, Doubted: g.doubted, Doors: doors,
 		Changed: o.Changed[:0], Rung: o.Rung[:0], Scratch: o.Scratch,
 	}
 	if err := fn(o); err != nil {
@@ -150,6 +160,7 @@ func (c *Commits) keep() {
 	g.Lists = append(g.Lists, o.Changed...)
 	g.ring(o.Rung)
 	g.Edited = g.Edited || slices.ContainsFunc(o.Changed, func(c ListChange) bool { return c.Kind == nil || !c.Kind.Fact })
+	g.rekeyed = g.rekeyed || slices.ContainsFunc(o.Changed, func(c ListChange) bool { return c.Kind == record.APIKey })
 }
 
 // ring notes the feeds that an operation has added to. Their bells ring after the commit.

@@ -114,9 +114,29 @@ func (h homeLists) Of(home int64) *IdList {
 	return nil
 }
 
-// IDsOf are the live records of a kind.
+// Listed are the lists of a kind. In an operation they show what the operations before it in its group have left, but not its own writes.
+func Listed(v *View, k *record.Kind) *KindLists {
+	kl := v.Lists.Kind(k)
+	if v.Group == nil {
+		return kl
+	}
+	edit := v.Store.Commits.Edits + 1 // no published list is of it
+	for i := range v.Group.Lists {
+		c := &v.Group.Lists[i]
+		if c.Kind != k {
+			continue
+		}
+		if kl.edit != edit {
+			kl = kl.clone(edit)
+		}
+		kl.apply(c)
+	}
+	return kl
+}
+
+// IDsOf are the live records of a kind (Listed).
 func IDsOf(v *View, k *record.Kind) []record.ID {
-	all := v.Lists.Kind(k).All
+	all := Listed(v, k).All
 	return all.Page(nil, 0, all.Len())
 }
 

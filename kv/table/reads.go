@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -39,13 +40,19 @@ type readsOf struct {
 
 type readCounts map[readsOf]uint64
 
-// readCounter counts in memory. A later commit writes the minutes that have ended.
+// readCounter counts in memory. A later commit writes the minutes that have ended. What the latest of these commits has written stays in
+// memory, for the Views that do not show it.
 type readCounter struct {
 	tables  *Set
 	mu      sync.Mutex
 	counts  readCounts
 	oldest  atomic.Int64 // minute in counts; 0 = counts is empty
 	keeping sync.WaitGroup
+	busy    atomic.Bool // keep is on its way
+
+	taken   readCounts // by the commit of version
+	version int
+	before  int // version of the commit that took counts before that one
 }
 
 func minuteOf(t time.Time) int64 { return t.Unix() / 60 }
@@ -55,8 +62,11 @@ func (r *readCounter) Note(p auth.Principal, k *record.Kind, n int) {
 	if p.Key() == 0 || n == 0 || !k.OfPeople() {
 		return
 	}
-	if r.add(readsOf{minuteOf(r.tables.Clock.Now()), p.Key(), k.Number}, uint64(n)) > ReadsHeld {
-		r.keeping.Go(r.keep) // a reader must not wait for the writer
+	if r.add(readsOf{minuteOf(r.tables.Clock.Now()), p.Key(), k.Number}, uint64(n)) > ReadsHeld && r.busy.CompareAndSwap(false, true) {
+		r.keeping.Go(func() { // a reader must not wait for the writer
+			defer r.busy.Store(false)
+			r.keep()
+		})
 	}
 }
 
@@ -64,6 +74,12 @@ func (r *readCounter) Note(p auth.Principal, k *record.Kind, n int) {
 func (r *readCounter) add(of readsOf, n uint64) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.put(of, n)
+	return len(r.counts)
+}
+
+// put is add for a caller that holds mu.
+func (r *readCounter) put(of readsOf, n uint64) {
 	if r.counts == nil {
 		r.counts = readCounts{}
 	}
@@ -71,20 +87,23 @@ func (r *readCounter) add(of readsOf, n uint64) int {
 	if oldest := r.oldest.Load(); oldest == 0 || of.minute < oldest {
 		r.oldest.Store(of.minute)
 	}
-	return len(r.counts)
 }
 
-// ended takes the counts of the minutes before one.
-func (r *readCounter) ended(minute int64) readCounts {
+// ended takes the counts of the minutes before one, for the commit of a version, which writes them.
+func (r *readCounter) ended(minute int64, version int) readCounts {
 	if oldest := r.oldest.Load(); oldest == 0 || oldest >= minute {
 		return nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.version != version {
+		r.taken, r.version, r.before = readCounts{}, version, r.version
+	}
 	taken, oldest := readCounts{}, int64(0)
 	for of, n := range r.counts {
 		if of.minute < minute {
 			taken[of] = n
+			r.taken[of] += n
 			delete(r.counts, of)
 		} else if oldest == 0 || of.minute < oldest {
 			oldest = of.minute
@@ -94,17 +113,46 @@ func (r *readCounter) ended(minute int64) readCounts {
 	return taken
 }
 
+// everMinute is after all minutes.
+const everMinute = 1 << 62
+
 // keep writes all counts, in a commit of their own if nothing else is written. Counts that cannot be written are dropped.
 func (r *readCounter) keep() {
-	if taken := r.ended(1 << 62); len(taken) > 0 {
-		err := r.tables.Do(func(o *Tx) error {
-			taken.write(o.Tx, !o.Doubted)
-			return nil
-		})
-		if err != nil {
-			r.tables.Log.Warn("counts of reads are lost", slog.Any("cause", err))
-		}
+	if r.oldest.Load() == 0 {
+		return
 	}
+	err := r.tables.Do(func(o *Tx) error {
+		if err := o.Tx.Full(); err != nil {
+			return err
+		}
+		r.ended(everMinute, o.Version()+1).write(o.Tx, !o.Doubted)
+		return nil
+	})
+	if err != nil {
+		r.drop()
+		r.tables.Log.Warn("counts of reads are lost", slog.Any("cause", err))
+	}
+}
+
+// drop forgets the counts that no commit has taken.
+func (r *readCounter) drop() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	clear(r.counts)
+	r.oldest.Store(0)
+}
+
+// refused takes back the counts that the commit after a version has taken and not written.
+func (r *readCounter) refused(version int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.version <= version {
+		return
+	}
+	for of, n := range r.taken {
+		r.put(of, n)
+	}
+	clear(r.taken)
 }
 
 // write adds the counts to those in the file. With purge, it also deletes some that are too old; purge is false if the clock is
@@ -150,16 +198,27 @@ func (of readsOf) reads(n uint64) (Reads, bool) {
 	return Reads{time.Unix(of.minute*60, 0).UTC(), of.key, k, n}, ok
 }
 
-// Held are the counts that are not written yet, the latest first.
-func (r *readCounter) Held() (all []Reads) {
+// Held are the counts that a View does not show, the latest first. ok is false if several commits have passed since the View was opened:
+// another View is wanted.
+func (r *readCounter) Held(v *View) (all []Reads, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for of, n := range r.counts {
+	if v.Version() < r.before {
+		return nil, false
+	}
+	held := maps.Clone(r.counts)
+	if v.Version() < r.version {
+		held = maps.Clone(r.taken)
+		for of, n := range r.counts {
+			held[of] += n
+		}
+	}
+	for of, n := range held {
 		h, _ := of.reads(n) // of a kind that we know
 		all = append(all, h)
 	}
 	slices.SortFunc(all, func(a, b Reads) int { return a.Compare(&b) })
-	return all
+	return all, true
 }
 
 // Compare orders the latest first, in the reverse order of the rows.

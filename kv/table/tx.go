@@ -25,7 +25,6 @@ type Tx struct {
 	Stamp   int64 // the commit's time, microseconds
 	Doubted bool  // the clock is not believed
 	Doors   *doorMemory
-	Group   *group // the operations before this one
 	Changed []ListChange
 	Rung    []FeedName // the feeds that have grown
 	Scratch []byte     // memory for building a row

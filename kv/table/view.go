@@ -17,7 +17,8 @@ type View struct {
 	*engine.View
 	Store  *Set
 	Now    time.Time
-	Lists  *lists
+	Lists  *lists         // of the committed state; an operation asks Listed instead
+	Group  *group         // of an operation: those before it in its commit; nil = the View shows a committed state
 	Page   *record.Page   // members that the replies of a page share; nil = each reply has its own
 	Shown  record.View    // of the latest reply
 	Bare   bool           // concealed records are read too

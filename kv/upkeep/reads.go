@@ -61,7 +61,11 @@ func (fg *Figures) Reads(p auth.Principal, q ReadsQuery) (page ReadsPage, err er
 	for more := true; more && err == nil; {
 		err = fg.tables.View(func(v *table.View) (err error) {
 			if from == nil {
-				from, l.held = bytes.Repeat([]byte{0xff}, 17), fg.tables.Reads.Held() // what is written later is not in this View
+				held, ok := fg.tables.Reads.Held(v)
+				if !ok {
+					return nil // the next View is a later one
+				}
+				from, l.held = bytes.Repeat([]byte{0xff}, 17), held
 			}
 			from, more, err = l.read(v, from)
 			return err
