@@ -201,57 +201,6 @@ func TestScansOfAnOfflineDoor(t *testing.T) {
 	healthy(t, s)
 }
 
-// TestAPhoneHandsInAScanUnderItsNextKey: the answer to a scan was lost, and the phone logs in with a new key before it hands the scan in. It gets the
-// first answer. A scan of another door, another nonce or an older key is another scan.
-func TestAPhoneHandsInAScanUnderItsNextKey(t *testing.T) {
-	s, clock := opened(t)
-	event := newEvent(t, s, "")
-	for _, code := range []string{"K1", "K2"} {
-		newTicket(t, s, event, code, "")
-	}
-	beside, before := gate(t, s, event), gate(t, s, event)
-	clock.Move(time.Minute)
-	admitted := scanned(t, s, before, door.Attempt{Event: event, Code: "K1", Door: "north", Nonce: "a"}, outcome.Admitted)
-	scanned(t, s, beside, door.Attempt{Event: event, Code: "K2", Door: "south"}, outcome.Admitted)
-	double := scanned(t, s, before, door.Attempt{Event: event, Code: "K2", Door: "north", Nonce: "b", LetIn: true}, outcome.AlreadyAdmitted)
-	clock.Move(time.Minute)
-	after := gate(t, s, event)
-	doubles := func() int {
-		t.Helper()
-		page, err := s.Door.DoubleEntries(after, door.DoubleQuery{Event: event, Limit: 10})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return page.Count
-	}
-	kept := []door.Attempt{
-		{Event: event, Code: "K1", Door: "north", Nonce: "a", At: clock.Now().Add(-time.Minute), LetIn: true},
-		{Event: event, Code: "K2", Door: "north", Nonce: "b", At: clock.Now().Add(-time.Minute), LetIn: true},
-	}
-	for range 2 {
-		got, err := s.Door.CheckInAll(after, kept)
-		if err != nil || got[0].Outcome != outcome.Admitted || got[0].CheckinID != admitted.CheckinID || got[0].Double != "" || !got[0].Replayed {
-			t.Errorf("the admission again = %+v, %v, want the first answer", got, err)
-		}
-		if err != nil || got[1].Outcome != outcome.AlreadyAdmitted || got[1].Double != double.Double || !got[1].Replayed {
-			t.Errorf("the double entry again = %+v, %v, want the first answer", got, err)
-		}
-	}
-	if n := doubles(); n != 1 {
-		t.Errorf("%d double entries, want the one that is", n)
-	}
-	for i, other := range []struct {
-		p           auth.Principal
-		door, nonce string
-	}{{after, "west", "a"}, {after, "north", "c"}, {beside, "north", "a"}} {
-		a := door.Attempt{Event: event, Code: "K1", Door: other.door, Nonce: other.nonce, LetIn: true}
-		if d := scanned(t, s, other.p, a, outcome.AlreadyAdmitted); d.Replayed || doubles() != 2+i {
-			t.Errorf("%+v: %+v and %d double entries, want one more", a, d, doubles())
-		}
-	}
-	healthy(t, s)
-}
-
 // TestADayOfScansBelongsToItsDay: at a daily event an offline scan admits to the day on which it was made.
 func TestADayOfScansBelongsToItsDay(t *testing.T) {
 	s, clock := opened(t)

@@ -27,11 +27,6 @@ func nonceOf(p auth.Principal, a Attempt) string {
 	if a.Told {
 		key = 0
 	}
-	return nonceUnder(key, a)
-}
-
-// nonceUnder is the nonce that an attempt has under a key.
-func nonceUnder(key int64, a Attempt) string {
 	h := sha256.New()
 	h.Write(strconv.AppendInt(nil, key, 10))
 	h.Write([]byte{0})
@@ -41,36 +36,6 @@ func nonceUnder(key int64, a Attempt) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// underFormerKey finds the check-in that a scan has made under the key that its phone had before. A phone keeps a scan that was never answered,
-// and hands it in by the key that it has then: a second check-in would be a double entry of itself. The ticket, the door and the nonce must be the
-// same, and the present key must be younger than the check-in, so that it is no other phone's.
-func underFormerKey(o *table.Tx, a *attempt, ticket *table.Stored) (ids []record.ID, err error) {
-	if ticket == nil || a.p.Key() == 0 || a.Way == Out { // a way out is never a double entry
-		return nil, nil
-	}
-	key, err := o.Load(record.APIKey, record.Int(a.p.Key()))
-	if err != nil || key == nil {
-		return nil, err
-	}
-	made, _ := table.TimeOf(key.Body.Member("created_at")) // it has one
-	all, err := admission.OfTicket(o.View, ticket.ID)
-	if err != nil {
-		return nil, err
-	}
-	for _, id := range all {
-		st, err := o.Load(record.Checkin, id)
-		if err != nil {
-			return nil, err
-		}
-		same := st != nil && brings(a, ticket, st) && value.Unquote(st.Body.Member("door")) == a.Door &&
-			value.Unquote(st.Body.Member("nonce")) == nonceUnder(table.IntOf(st.Body.Member("key_id")), a.Attempt)
-		if same && time.UnixMilli(int64(admission.Of(st).Hlc>>16)).Before(made) {
-			ids = append(ids, id)
-		}
-	}
-	return ids, nil
-}
-
 // replayAttempt answers an attempt with a nonce that a check-in carries already. The same code gets the first answer, unless that
 // check-in is undone. Another code gets ErrKeyReused. A file that tells again what was undone since gets Undone.
 func replayAttempt(o *table.Tx, a *attempt, ticket *table.Stored) (d Decision, done bool, err error) {
@@ -78,9 +43,6 @@ func replayAttempt(o *table.Tx, a *attempt, ticket *table.Stored) (d Decision, d
 		return d, false, nil
 	}
 	ids, err := o.Lookup(record.Checkin, "nonce", a.nonce)
-	if err == nil && len(ids) == 0 && a.LetIn {
-		ids, err = underFormerKey(o, a, ticket)
-	}
 	if err != nil {
 		return d, false, err
 	}
