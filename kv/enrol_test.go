@@ -16,6 +16,7 @@ import (
 	"doorward/kv/desk"
 	"doorward/kv/docs"
 	"doorward/kv/door"
+	"doorward/kv/entry"
 	"doorward/kv/fault"
 	"doorward/kv/keys"
 	"doorward/kv/kvtest"
@@ -292,6 +293,21 @@ func TestAnOperationKnowsTheRecordsOfItsGroup(t *testing.T) {
 			healthy(t, s)
 		})
 	}
+	t.Run("an event's tickets", func(t *testing.T) {
+		s := kvtest.Open(t)
+		event := kvtest.Create(t, s, record.Event, `{"name":"Sunday","start_datetime":"2026-05-03T19:00:00Z"}`)
+		var changed entry.Reply
+		inOneGroup(t, s, func() error {
+			_, err := s.Desk.Create(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Ticket}, kvtest.Parse(t, record.TicketForm, fmt.Sprintf(`{"event_id":%d,"code":"KX7A"}`, event), true))
+			return err
+		}, func() (err error) {
+			changed, err = s.Desk.Update(auth.Operator(), desk.Target{Surface: record.V1, Kind: record.Event, ID: record.Int(event)}, kvtest.Parse(t, record.Event, `{"name":"Evening"}`, false))
+			return err
+		})
+		if !strings.Contains(string(changed.JSON), `"issued_tickets":1`) {
+			t.Errorf("the event's answer is %s, want one ticket", changed.JSON)
+		}
+	})
 	t.Run("a key", func(t *testing.T) {
 		s := kvtest.Open(t)
 		inOneGroup(t, s, func() error {

@@ -230,6 +230,62 @@ func TestAnUndoStandsAgainstTheFile(t *testing.T) {
 	}
 }
 
+// TestAnUndoStandsWhicheverCheckInItTookBack: that of a file whose moments lie ahead of the clock, or that of a door which came before the file.
+func TestAnUndoStandsWhicheverCheckInItTookBack(t *testing.T) {
+	now := time.Now().UTC()
+	for name, c := range map[string]struct {
+		at   time.Time
+		door string // where the guest came in before the file told it; "" = nowhere
+	}{
+		"a moment ahead": {now.Add(2 * time.Hour), ""},
+		"a door":         {now.Add(-time.Hour), "north"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := congregation(t)
+			src := load.Source{Kind: "ticket", Event: 7}
+			told := func(checkins bool) load.Report {
+				t.Helper()
+				src.Checkins, src.Reader = checkins, strings.NewReader("Code;Checked in\nKX7A;"+c.at.Format("2006-01-02 15:04")+"\n")
+				return mustImport(t, s, src)
+			}
+			told(false)
+			if c.door == "" {
+				told(true)
+			}
+			in, err := s.Door.CheckIn(auth.Operator(), door.Attempt{Event: 7, Code: "KX7A", Door: c.door})
+			if err != nil {
+				t.Fatal(err)
+			}
+			told(true)
+			if _, err := s.Door.Undo(auth.Operator(), door.Undoing{Event: 7, CheckinID: in.CheckinID}); err != nil {
+				t.Fatal(err)
+			}
+			if rep := told(true); rep.Admitted != 0 {
+				t.Errorf("%+v, want none checked in", rep)
+			}
+			if st, err := s.Door.Status(auth.Operator(), 7); err != nil || st.Outcomes[outcome.Admitted] != 0 {
+				t.Errorf("%v, %v, want none admitted", st.Outcomes, err)
+			}
+		})
+	}
+}
+
+// TestAFileTellsEachDayOfAnEvent: at an event that admits a ticket once each day, the next day's file checks it in for that day, and the same file again
+// for none.
+func TestAFileTellsEachDayOfAnEvent(t *testing.T) {
+	s := congregation(t)
+	mustImport(t, s, load.Source{Reader: strings.NewReader(`{"kind":"event","id":9,"name":"Retiro","start_datetime":"2025-12-11T19:30:00Z","list_rule":"daily"}` + "\n")})
+	for _, day := range []struct {
+		at   string
+		want int
+	}{{"2025-12-11 19:30", 1}, {"2025-12-12 19:40", 1}, {"2025-12-12 19:40", 0}} {
+		src := load.Source{Kind: "ticket", Event: 9, Checkins: true, Reader: strings.NewReader("Code;Checked in\nKX7A;" + day.at + "\n")}
+		if rep := mustImport(t, s, src); rep.Admitted != day.want {
+			t.Errorf("%s: %d checked in, want %d", day.at, rep.Admitted, day.want)
+		}
+	}
+}
+
 // TestAHeadingOverRowsMayDecide: where no column says a state, a line that says it of what stands below stops the import.
 func TestAHeadingOverRowsMayDecide(t *testing.T) {
 	for name, file := range map[string]string{

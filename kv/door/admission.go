@@ -37,8 +37,8 @@ func nonceOf(p auth.Principal, a Attempt) string {
 }
 
 // replayAttempt answers an attempt with a nonce that a check-in carries already. The same code gets the first answer, unless that
-// check-in is undone. Another code gets ErrKeyReused. A file that tells again what was undone since gets Undone.
-func replayAttempt(o *table.Tx, a *attempt, ticket *table.Stored) (d Decision, done bool, err error) {
+// check-in is undone. Another code gets ErrKeyReused.
+func replayAttempt(o *table.Tx, a *attempt, event, ticket *table.Stored) (d Decision, done bool, err error) {
 	if a.nonce == "" {
 		return d, false, nil
 	}
@@ -46,9 +46,8 @@ func replayAttempt(o *table.Tx, a *attempt, ticket *table.Stored) (d Decision, d
 	if err != nil {
 		return d, false, err
 	}
-	stands := false // an undo against what the file tells
 	for _, id := range ids {
-		undo, err := admission.UndoOf(o.View, id)
+		undone, err := admission.Undone(o.View, id)
 		if err != nil {
 			return d, false, err
 		}
@@ -59,12 +58,8 @@ func replayAttempt(o *table.Tx, a *attempt, ticket *table.Stored) (d Decision, d
 		if !brings(a, ticket, first) || admission.Of(first).Out != (a.Way == Out) {
 			return d, false, table.ErrKeyReused
 		}
-		if undo != nil {
-			if a.Told && !stands && precedes(a, undo) {
-				d, stands = decisionOf(o.View, outcome.Undone, first, a.Door), true
-				d.Replayed = true
-			}
-			continue
+		if undone || a.Told && !a.At.IsZero() && admission.Of(first).List != a.listOf(o, event) {
+			continue // or a file tells of another day
 		}
 		if d, err = repeated(o, first, a); err != nil {
 			return d, false, err
@@ -74,13 +69,44 @@ func replayAttempt(o *table.Tx, a *attempt, ticket *table.Stored) (d Decision, d
 		}
 		return d, true, describe(o.View, &d, a.p, ticket)
 	}
-	return d, stands, nil
+	return d, false, nil
 }
 
-// precedes tells whether a file tells a check-in of a moment before an undo. Where it gives no moment, it tells what it has told before.
-func precedes(a *attempt, undo *table.Stored) bool {
-	at, _ := table.TimeOf(undo.Body.Member("at")) // facts have one
-	return a.At.IsZero() || !a.At.After(at)
+// toldUndone finds a check-in of the ticket that was undone, if a file tells of no later moment than that check-in and its undo. A file that gives no
+// moment tells of none. The undo stands then: what is told is the same entry.
+func toldUndone(o *table.Tx, a *attempt, ticket *table.Stored) (d Decision, found bool, err error) {
+	ids, err := admission.OfTicket(o.View, ticket.ID)
+	if err != nil {
+		return d, false, err
+	}
+	for _, id := range ids {
+		undo, err := admission.UndoOf(o.View, id)
+		if err != nil {
+			return d, false, err
+		}
+		if undo == nil {
+			continue
+		}
+		undone, err := o.Load(record.Checkin, id)
+		if err != nil {
+			return d, false, err
+		}
+		if a.At.IsZero() || !a.At.After(latestOf(undo)) || !a.At.After(latestOf(undone)) {
+			d := decisionOf(o.View, outcome.Undone, undone, a.Door)
+			d.Replayed = true
+			return d, true, nil
+		}
+	}
+	return d, false, nil
+}
+
+// latestOf is the later one of the two times that a fact has: that of its node's clock, which may be slow, and the hybrid time.
+func latestOf(st *table.Stored) time.Time {
+	at, _ := table.TimeOf(st.Body.Member("at")) // facts have one
+	if hybrid := time.UnixMilli(int64(admission.Of(st).Hlc >> 16)); hybrid.After(at) {
+		return hybrid
+	}
+	return at
 }
 
 // brings tells whether an attempt brings the code of a check-in: that of its ticket, or the very code that was read then, whatever has

@@ -55,7 +55,7 @@ type Attempt struct {
 	At     time.Time // when it was read, as an offline scanner says; zero = now
 	Way    Way       // "" = In
 	LetIn  bool      // the guest is inside already: a further admission is written, and listed as a double entry
-	Told   bool      // by a file of another system, at At: its nonce is of no key, and an undo of its check-in stands
+	Told   bool      // by a file of another system, at At: its nonce is of no key, and an undo of the ticket's check-in stands
 }
 
 // Decision is the store's answer to an attempt.
@@ -138,7 +138,7 @@ func checkIn(o *table.Tx, a *attempt) (Decision, error) {
 	if err := wayAllowed(event, a.Way); err != nil {
 		return Decision{}, err
 	}
-	if d, done, err := replayAttempt(o, a, ticket); err != nil || done {
+	if d, done, err := replayAttempt(o, a, event, ticket); err != nil || done {
 		return d, err
 	}
 	if err := mayDecide(o, a.Event); err != nil {
@@ -167,6 +167,11 @@ func checkIn(o *table.Tx, a *attempt) (Decision, error) {
 	}
 	if a.Way == Reentry && !a.LetIn {
 		return readmit(o, a, f)
+	}
+	if a.Told {
+		if d, undone, err := toldUndone(o, a, ticket); err != nil || undone {
+			return d, err
+		}
 	}
 	return admit(o, a, f)
 }

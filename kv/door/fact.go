@@ -30,14 +30,9 @@ type fact struct {
 
 // newFact begins a fact about a ticket of an event.
 func newFact(o *table.Tx, a *attempt, event, ticket *table.Stored) *fact {
-	at := a.moment(o.Now)
-	day := at
-	if o.Now.Before(day) {
-		day = o.Now // a scanner with a clock ahead does not use up tomorrow's admission
-	}
 	return &fact{
-		Checkin: admission.Checkin{Event: a.Event, Ticket: ticket.ID.Int(), CodeHash: table.HashOf(ticket.Body.Member("code_hash")), List: listOn(o.View, event, day)},
-		holding: ticket.Body.Member("holding"), reentry: isReentry(event), door: a.Door, at: at, about: ticket,
+		Checkin: admission.Checkin{Event: a.Event, Ticket: ticket.ID.Int(), CodeHash: table.HashOf(ticket.Body.Member("code_hash")), List: a.listOf(o, event)},
+		holding: ticket.Body.Member("holding"), reentry: isReentry(event), door: a.Door, at: a.moment(o.Now), about: ticket,
 	}
 }
 
@@ -47,6 +42,15 @@ func (a *attempt) moment(now time.Time) time.Time {
 		return now
 	}
 	return a.At
+}
+
+// listOf is the list of the event that an attempt is about.
+func (a *attempt) listOf(o *table.Tx, event *table.Stored) string {
+	day := a.moment(o.Now)
+	if o.Now.Before(day) {
+		day = o.Now // a scanner with a clock ahead does not use up tomorrow's admission
+	}
+	return listOn(o.View, event, day)
 }
 
 // listOf is the list that an event admits to now: today for a daily event, otherwise the one list.

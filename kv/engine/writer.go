@@ -291,6 +291,7 @@ func (w *writer) commit(g *group) error {
 	}
 	w.publish(g)
 	w.metrics.committed(len(g.jobs), time.Since(start))
+	_ = g.tx.Rollback() // a View that the hook opens waits for a fold that maps a larger file, and that waits for this
 	if w.hooks.Committed != nil {
 		w.hooks.Committed()
 	}

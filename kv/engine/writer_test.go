@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"path/filepath"
 	"testing"
 )
 
@@ -18,5 +19,20 @@ func TestABulkThatIsRefusedGoesOnNoMore(t *testing.T) {
 	}
 	if err := <-j.done; !errors.Is(err, ErrBusy) || ran != 0 {
 		t.Errorf("%v, and %d operations were run", err, ran)
+	}
+}
+
+// TestNoTransactionIsOpenWhenACommitIsTold: the hook may open a View. Beside a transaction of the writer it would wait for ever for a fold that maps a
+// larger file.
+func TestNoTransactionIsOpenWhenACommitIsTold(t *testing.T) {
+	db, err := Open(Config{Path: filepath.Join(t.TempDir(), "a.db"), Schema: &Schema{1: {Name: "one"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told, open := 0, 0
+	db.Start(Hooks{Committed: func() { told, open = told+1, open+db.state.Load().file.Stats().OpenTxN }})
+	err = db.Do(true, func(tx *Tx) error { tx.Put(1, []byte("a"), nil); return nil })
+	if err := errors.Join(err, db.Close()); err != nil || told != 1 || open != 0 {
+		t.Errorf("%v, told %d times with %d transactions open", err, told, open)
 	}
 }

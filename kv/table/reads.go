@@ -3,6 +3,7 @@ package table
 import (
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -116,7 +117,7 @@ func (r *readCounter) ended(minute int64, version int) readCounts {
 // everMinute is after all minutes.
 const everMinute = 1 << 62
 
-// keep writes all counts, in a commit of their own if nothing else is written. Counts that cannot be written are dropped.
+// keep writes all counts, in a commit of their own if nothing else is written. Counts that cannot be written are dropped, unless the store is only busy.
 func (r *readCounter) keep() {
 	if r.oldest.Load() == 0 {
 		return
@@ -128,6 +129,9 @@ func (r *readCounter) keep() {
 		r.ended(everMinute, o.Version()+1).write(o.Tx, !o.Doubted)
 		return nil
 	})
+	if errors.Is(err, engine.ErrBusy) {
+		return // it is tried again
+	}
 	if err != nil {
 		r.drop()
 		r.tables.Log.Warn("counts of reads are lost", slog.Any("cause", err))
