@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -75,6 +76,7 @@ func (t *tableFile) each(fn func(row sheet.Row)) (err error) {
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for {
+		runtime.Gosched() // a door waits for no look at a whole file
 		row, err := rows.Next()
 		switch {
 		case t.ctx.Err() != nil:
