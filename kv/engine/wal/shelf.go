@@ -27,6 +27,7 @@ type shelf struct {
 	next  *segment      // open, and taken for the next rotation; nil = none is. The appender alone sets it
 	spare []*segment    // the oldest first
 	index uint64        // of the latest segment
+	cut   uint64        // index of the segment that Cut has begun: until Erase ends, one with old bytes of before is not used again. 0 = each may be
 	names atomic.Uint32 // the latest name of a file
 }
 
@@ -68,12 +69,17 @@ func (sh *shelf) takeSpare(room int64) *segment {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	for i, s := range sh.spare {
-		if s.size >= room && s.pins == 0 {
+		if sh.serves(s, room) && s.pins == 0 {
 			sh.spare = slices.Delete(sh.spare, i, i+1)
 			return s
 		}
 	}
 	return nil
+}
+
+// serves tells whether a spare segment has so much room and may be used again.
+func (sh *shelf) serves(s *segment, room int64) bool {
+	return s.size >= room && (s.zero || s.index >= sh.cut)
 }
 
 // nextSize is how large the next segment is.
@@ -99,7 +105,7 @@ func (sh *shelf) make(size int64) (*segment, error) {
 			return nil, err
 		}
 		s := &segment{path: path, size: size, file: f}
-		if err = s.zero(); err == nil {
+		if err = s.erase(); err == nil {
 			err = disk.SyncDir(sh.dir)
 		}
 		if err != nil {
@@ -133,7 +139,7 @@ func (sh *shelf) Erase() error {
 		sh.mu.Lock()
 		s.used = false // followers do not find it any more
 		sh.mu.Unlock()
-		err = errors.Join(err, s.zero())
+		err = errors.Join(err, s.erase())
 	}
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
@@ -142,7 +148,7 @@ func (sh *shelf) Erase() error {
 			err = errors.Join(err, s.close())
 		}
 	}
-	sh.spare = append(all, sh.spare...)
+	sh.spare, sh.cut = append(all, sh.spare...), 0
 	return err
 }
 
