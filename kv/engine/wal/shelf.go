@@ -128,28 +128,38 @@ func (sh *shelf) Release(sequence uint64) {
 	}
 }
 
-// Erase writes zeros over the spare segments, durably.
-func (sh *shelf) Erase() error {
-	sh.mu.Lock()
-	all := sh.spare
-	sh.spare = nil
-	sh.mu.Unlock()
-	var err error
-	for _, s := range all {
-		sh.mu.Lock()
-		s.used = false // followers do not find it any more
-		sh.mu.Unlock()
-		err = errors.Join(err, s.erase())
-	}
+// Erase writes zeros over the segments that are spare now, durably. It takes one at a time, so that the appender finds the others and makes none.
+func (sh *shelf) Erase() (err error) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	for _, s := range all {
+	upTo := sh.index
+	for err == nil {
+		s := sh.takeOld(upTo)
+		if s == nil {
+			break
+		}
+		s.used = false // followers do not find it any more
+		sh.mu.Unlock()
+		err = s.erase()
+		sh.mu.Lock()
 		if s.pins == 0 {
 			err = errors.Join(err, s.close())
 		}
+		sh.spare = slices.Insert(sh.spare, 0, s)
 	}
-	sh.spare, sh.cut = append(all, sh.spare...), 0
+	sh.cut = 0
 	return err
+}
+
+// takeOld takes a spare segment with old bytes, of an index up to this one; nil = there is none. The caller holds mu.
+func (sh *shelf) takeOld(upTo uint64) *segment {
+	i := slices.IndexFunc(sh.spare, func(s *segment) bool { return !s.zero && s.index <= upTo })
+	if i < 0 {
+		return nil
+	}
+	s := sh.spare[i]
+	sh.spare = slices.Delete(sh.spare, i, i+1)
+	return s
 }
 
 // holds is the segment that has a record of a log.

@@ -384,6 +384,34 @@ func TestNoOldBytesLieInASegmentThatIsBegunBehindACut(t *testing.T) {
 	}
 }
 
+// TestErasingLeavesTheAppenderItsSpareSegments: it does not have to make one more in each erasing.
+func TestErasingLeavesTheAppenderItsSpareSegments(t *testing.T) {
+	w, over := newLog(t), make(chan struct{})
+	var erasing sync.WaitGroup
+	erasing.Go(func() {
+		for {
+			select {
+			case <-over:
+				return
+			default:
+				if err := w.log.Erase(); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+	for range 3000 {
+		w.append(strings.Repeat("x", 100_000))
+		w.log.Release(w.log.Tail().Sequence)
+	}
+	close(over)
+	erasing.Wait()
+	if live, spare := w.log.Segments(); live+spare > 10 {
+		t.Errorf("there are %d segments, want a few", live+spare)
+	}
+	w.must(w.log.Close())
+}
+
 // TestDrawnLogs: appending, releasing, erasing, ends and crashes that tear the last record, against a list.
 func TestDrawnLogs(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
