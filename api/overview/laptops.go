@@ -70,11 +70,11 @@ func (s laptopNeeds) revokedNeed(l *laptopState) (n need, is bool) {
 	case !l.Revoked || l.Wiped || !e.Wipe.IsZero():
 		return n, false
 	case e.Contact.At.After(e.Revoked) && s.now.since(e.Contact.At) > unmetAfter:
-		n = s.need("laptop_revoked", "Laptop %s was revoked %s ago and was last met %s ago: it still holds its data. Have it clear its folder when it is met:", l.Name, s.ago(e.Revoked), s.ago(e.Contact.At))
+		n = s.need("laptop_revoked", "Laptop %s was revoked %s ago and was last met %s ago: it still holds its data. Have it clear its folder when it is met.", l.Name, s.ago(e.Revoked), s.ago(e.Contact.At))
 	case e.Contact.At.After(e.Revoked):
-		n = s.need("laptop_revoked", "Laptop %s was revoked %s ago and is still in use, met %s ago: its check-ins are kept, marked for review. Take it off the door, then have it clear its folder:", l.Name, s.ago(e.Revoked), s.ago(e.Contact.At))
+		n = s.need("laptop_revoked", "Laptop %s was revoked %s ago and is still in use, met %s ago: its check-ins are kept, marked for review. Take it off the door, then have it clear its folder.", l.Name, s.ago(e.Revoked), s.ago(e.Contact.At))
 	default:
-		n = s.need("laptop_revoked", "Laptop %s was revoked %s ago and was not met since: it still holds its data. Have it clear its folder when it is met:", l.Name, s.ago(e.Revoked))
+		n = s.need("laptop_revoked", "Laptop %s was revoked %s ago and was not met since: it still holds its data. Have it clear its folder when it is met.", l.Name, s.ago(e.Revoked))
 	}
 	return n.run("venue", "wipe", s.called(l)), true
 }
@@ -84,7 +84,7 @@ func (s laptopNeeds) clockNeed(l *laptopState) (n need, is bool) {
 	if !known || off.Abs() <= table.ClockSlack {
 		return n, false
 	}
-	return s.need("laptop_clock", "The clock of laptop %s is %s this one: it judges no ticket by its times. Set the wrong clock right; if that of %s is right, run there:", l.Name, s.aside(off), l.Name).
+	return s.need("laptop_clock", "The clock of laptop %s is %s this one: it judges no ticket by its times. Set the wrong clock right. If that of %s is right already, have the program there trust it.", l.Name, s.aside(off), l.Name).
 		run("clock", "trust").at(l.Name), true
 }
 
@@ -95,11 +95,11 @@ func (s laptopNeeds) backlogNeed(l *laptopState) (n need, is bool) {
 	case l.Revoked || c.At.IsZero():
 		return n, false
 	case c.Backlog > 0 && unmet:
-		n = s.need("laptop_backlog", "Laptop %s has %s that %s not here%s, and was not met for %s. Look at its power and network; then run there:", l.Name, s.many(c.Backlog, "change"), s.are(c.Backlog), s.oldest(c.Oldest), s.ago(c.At))
+		n = s.need("laptop_backlog", "Laptop %s has %s that %s not here%s, and was not met for %s. Look at its power and network, then at its own status.", l.Name, s.many(c.Backlog, "change"), s.are(c.Backlog), s.oldest(c.Oldest), s.ago(c.At))
 	case c.Backlog > 0 && !c.Oldest.IsZero() && s.now.since(c.Oldest) > unmetAfter:
-		n = s.need("laptop_backlog", "Laptop %s is met, but %s cannot be sent%s. The log of its serve says why; run there:", l.Name, s.many(c.Backlog, "change"), s.oldest(c.Oldest))
+		n = s.need("laptop_backlog", "Laptop %s is met, but %s cannot be sent%s. The log of its serve says why, and its own status tells more.", l.Name, s.many(c.Backlog, "change"), s.oldest(c.Oldest))
 	case unmet && s.isOn(l):
-		n = s.need("laptop_unmet", "Laptop %s was not met for %s while its event is on: its check-ins of that time are not here. Look at its power and network; then run there:", l.Name, s.ago(c.At))
+		n = s.need("laptop_unmet", "Laptop %s was not met for %s while its event is on: its check-ins of that time are not here. Look at its power and network, then at its own status.", l.Name, s.ago(c.At))
 	default:
 		return n, false
 	}

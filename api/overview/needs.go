@@ -18,7 +18,7 @@ import (
 // need is something that a person has to do.
 type need struct {
 	Code    string   `json:"code"`
-	Text    string   `json:"text"`
+	Text    string   `json:"text"`    // whole sentences: the pages for phones show no command
 	Command []string `json:"command"` // what to run, without the program and --data; empty = there is no command
 	On      *string  `json:"on"`      // where to run it: the name of a laptop, or "centre"; null = here
 	See     *string  `json:"see"`     // the path of a list that tells more
@@ -103,7 +103,7 @@ func (s needs) ofStore() (all []need) {
 		if off := s.Clock.Offset; off != nil && table.Doubt(*s.Clock.Cause) == table.OffPeer {
 			cause = s.say("it is %s that of another machine", s.aside(time.Duration(*off)*time.Millisecond))
 		}
-		all = append(all, s.need("clock_doubted", "This machine's clock is doubted: %s. Look at it and set it; if it is right:", cause).run("clock", "trust"))
+		all = append(all, s.need("clock_doubted", "This machine's clock is doubted: %s. Look at it and set it. If it is right already, have this program trust it.", cause).run("clock", "trust"))
 	}
 	if s.Erasures.Unfinished > 0 {
 		all = append(all, s.need("erasures_unfinished", "%s could not be erased; nobody is shown them, and it is tried again. The log of serve says why.", s.many(s.Erasures.Unfinished, "record")))
@@ -127,7 +127,7 @@ func (s needs) ofCentre() (all []need) {
 	}
 	switch left := s.now.until(c.of.Ends); {
 	case c.Revoked:
-		all = append(all, s.need("revoked", "This laptop is revoked at its centre: check-ins are marked for review, and nothing new comes. If it may go on, enrol it again:").run(again(c.Name)...).at("centre"))
+		all = append(all, s.need("revoked", "This laptop is revoked at its centre: check-ins are marked for review, and nothing new comes. If it may go on, enrol it again there.").run(again(c.Name)...).at("centre"))
 	case !c.of.Ends.IsZero() && left <= laptopSoon:
 		all = append(all, s.need("credential_ends", "The credential of this laptop %s: enrol it again.", s.ends(c.of.Ends)).run(again(c.Name+" 2")...).at("centre"))
 	}
@@ -234,7 +234,7 @@ func (s needs) keyNeed(k *keyState) (n need, is bool) {
 		}
 		command = append(command, "--allow", strings.Join(allow, ","))
 	}
-	return s.need("key_ends", "The key %s of %s %s. Whoever needs it longer gets another one:", k.Name, k.Level, s.ends(k.of.Expires)).
+	return s.need("key_ends", "The key %s of %s %s. Make another one if it is needed longer.", k.Name, k.Level, s.ends(k.of.Expires)).
 		run(append(command, "--expires", "48h")...), is
 }
 
@@ -286,9 +286,9 @@ func (s needs) backupNeed() (n need, is bool) {
 	case s.Centre != nil || s.Records[record.Person.Name]+s.Records[record.Event.Name]+s.Records[record.FinancialEntry.Name] == 0:
 		return n, false
 	case b == nil:
-		n = s.need("backup_due", "No backup was ever made of this store. Make one, on another disk:")
+		n = s.need("backup_due", "No backup was ever made of this store. Make one, on another disk.")
 	case s.now.since(b.of.At) > backupAfter:
-		n = s.need("backup_due", "The last backup is %s old. Make one, on another disk:", s.ago(b.of.At))
+		n = s.need("backup_due", "The last backup is %s old. Make one, on another disk.", s.ago(b.of.At))
 		name = filepath.Join(filepath.Dir(b.of.Path), name)
 	default:
 		return n, false

@@ -3,7 +3,6 @@ package phone
 import (
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"doorward/api/overview"
@@ -91,9 +90,6 @@ func needsOf(c overview.Config) (texts []string, err error) {
 		return nil, err
 	}
 	for _, n := range view.Needs {
-		if text, before := strings.CutSuffix(n.Text, ":"); before { // a command
-			n.Text = text + "."
-		}
 		texts = append(texts, n.Text)
 	}
 	return texts, nil

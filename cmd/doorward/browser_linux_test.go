@@ -142,10 +142,9 @@ type phone struct {
 type browser struct {
 	mu  sync.Mutex
 	ctx context.Context // nil = it is not open
-	end func()          // called when all tests have run
 }
 
-var chromium = browser{end: func() {}}
+var chromium browser
 
 // shared opens the browser at its first use.
 func (b *browser) shared(t testing.TB) context.Context {
@@ -154,7 +153,7 @@ func (b *browser) shared(t testing.TB) context.Context {
 	defer b.mu.Unlock()
 	if b.ctx == nil {
 		ctx, end := openBrowser(context.Background())
-		b.end = end
+		endBrowser = end
 		if err := chromedp.Run(ctx); err != nil {
 			t.Fatal(err)
 		}

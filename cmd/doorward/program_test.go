@@ -92,13 +92,16 @@ type builds struct {
 
 var programs = builds{paths: map[string]string{}}
 
+// endBrowser ends the browser that tests share, once one has opened it.
+var endBrowser = func() {}
+
 // suite are all tests, and the end of what they share.
 type suite struct{ *testing.M }
 
 // Run implements the interface of testscript.Main.
 func (s suite) Run() int {
 	code := s.M.Run()
-	chromium.end()
+	endBrowser()
 	if err := os.RemoveAll(programs.dir); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return max(code, 1)

@@ -7,8 +7,10 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"doorward/kv/auth"
@@ -74,6 +76,10 @@ func ReplaceStore(dir, file string, now time.Time, log *slog.Logger) (kept strin
 	return ReplaceSeen(dir, file, seen, now, log)
 }
 
+// openStays tells that a file which is open cannot be replaced on this system. It has no locks of disk.Lock, and needs none: another process that uses the
+// store has its file open.
+const openStays = runtime.GOOS == "windows"
+
 // ReplaceSeen puts a file in the place of a folder's store. It keeps the old store beside it and returns that file's name, ""
 // if there was none. Ids that the old store has given are not given again. At every moment the folder has a whole store. seen
 // is the store's file when the caller found that it may be replaced, nil if there was none. ReplaceSeen returns ErrInUse if the
@@ -87,14 +93,15 @@ func ReplaceSeen(dir, file string, seen fs.FileInfo, now time.Time, log *slog.Lo
 	if err != nil {
 		return "", err
 	}
-	defer func() { err = errors.Join(err, old.Close()) }() // this releases the lock
+	closeOld := sync.OnceValue(old.Close)
+	defer func() { err = errors.Join(err, closeOld()) }() // this releases the lock
 	if seen, err = foldLog(path, seen, log); err != nil {
 		return "", err
 	}
 	if err := merge.CarryMarks(path, file, now, log); err != nil {
 		return "", err
 	}
-	if err := disk.Lock(old); err != nil {
+	if err := disk.Lock(old); err != nil && !openStays {
 		return "", err
 	}
 	mine, err := old.Stat()
@@ -106,6 +113,11 @@ func ReplaceSeen(dir, file string, seen fs.FileInfo, now time.Time, log *slog.Lo
 	}
 	if err := disk.SyncDir(dir); err != nil { // a power cut may lose this name and keep the next
 		return "", err
+	}
+	if openStays {
+		if err := closeOld(); err != nil {
+			return "", err
+		}
 	}
 	crash.At(crash.BeforeReplace)
 	err = os.Rename(file, path)

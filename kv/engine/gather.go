@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"time"
 
 	"go.etcd.io/bbolt"
 
@@ -141,7 +142,7 @@ func (f *folding) spread() error {
 	if err := f.stopErr(); err != nil {
 		return err
 	}
-	rows := t.feed()
+	start, rows := time.Now(), t.feed()
 	rows.most = spreadRows
 	tx, err := f.apply(rows, nil, dropGathered)
 	f.change.Lock()
@@ -155,5 +156,6 @@ func (f *folding) spread() error {
 	s.setTables(active, frozen)
 	f.set(&s)
 	f.touch(t)
+	f.metrics.gatheredSpread(t, time.Since(start))
 	return nil
 }

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // gatheredRows is a file of which a few rows are gathered.
@@ -204,5 +206,28 @@ func TestACheckReadsGatheredRows(t *testing.T) {
 	}
 	if err := errors.Join(f.Close(), db.CheckLog()); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("the error is %v, want %v", err, ErrCorrupt)
+	}
+}
+
+// TestASpreadIsMeasured: its time and its rows are told, and those of a fold are not.
+func TestASpreadIsMeasured(t *testing.T) {
+	db, reg := gatheredRows(t), prometheus.NewRegistry()
+	reg.MustRegister(db.metrics.collectors...)
+	for _, want := range []float64{0, 1} {
+		all, err := reg.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := map[string]float64{}
+		for _, family := range all {
+			m := family.GetMetric()[0]
+			told[family.GetName()] = m.GetCounter().GetValue() + float64(m.GetHistogram().GetSampleCount())
+		}
+		if n, rows := told["doorward_store_spread_seconds"], told["doorward_store_spread_rows_total"]; n != want || rows != 100*want {
+			t.Errorf("%v spreads of %v rows are told, want %v of %v", n, rows, want, 100*want)
+		}
+		if err := db.Spread(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -210,7 +210,7 @@ func (j *journal) prepare() {
 	}
 }
 
-// cut begins a segment, so that no other is needed once all is folded.
+// cut begins a segment, so that no other is needed once all is folded. Until erase has been called no old bytes lie in what the writer begins.
 func (j *journal) cut() error {
 	j.change.Lock()
 	defer j.change.Unlock()
@@ -218,11 +218,31 @@ func (j *journal) cut() error {
 	if err := j.stopErr(); err != nil || log == nil {
 		return err
 	}
-	err := log.Rotate()
+	err := log.Cut()
 	if err != nil && j.refusal(err, 0) == nil {
 		_ = j.stop(err) // this error says why
 	}
 	return err
+}
+
+// release lets go of the segments whose records are all in the file. Where a fold finds nothing to do it lets go of none. The mark is written once more first:
+// it may be one that was read, of which the disk has nothing. The caller holds folding.mu.
+func (j *journal) release() error {
+	s := j.state.Load()
+	if err := j.stopErr(); err != nil || s.mark.log.IsZero() {
+		return err
+	}
+	err := s.file.Update(s.mark.put)
+	if err != nil {
+		if !isNoRoom(err) {
+			_ = j.stop(err) // as in cut
+		}
+		return err
+	}
+	j.change.Lock() // so that nothing is appended
+	defer j.change.Unlock()
+	j.wal.Load().Release(s.mark.Sequence)
+	return nil
 }
 
 // erase writes zeros over the segments of which nothing is needed.

@@ -20,6 +20,8 @@ type metrics struct {
 	sync       prometheus.Histogram
 	fold       prometheus.Histogram
 	foldBytes  prometheus.Counter
+	spread     prometheus.Histogram
+	spreadRows prometheus.Counter
 }
 
 func newMetrics(db *DB, reg prometheus.Registerer) *metrics {
@@ -34,7 +36,7 @@ func newMetrics(db *DB, reg prometheus.Registerer) *metrics {
 	size := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_store_file_bytes", Help: "Size of the store's file."}, func() float64 {
 		return float64(disk.Size(db.path))
 	})
-	m.collectors = append([]prometheus.Collector{m.writable, m.commits, m.group, size, m.append, m.sync, m.fold, m.foldBytes}, db.room.Collectors()...)
+	m.collectors = append([]prometheus.Collector{m.writable, m.commits, m.group, size, m.append, m.sync, m.fold, m.foldBytes, m.spread, m.spreadRows}, db.room.Collectors()...)
 	m.collectors = append(m.collectors, backlog(db)...)
 	if reg != nil {
 		reg.MustRegister(m.collectors...)
@@ -44,11 +46,13 @@ func newMetrics(db *DB, reg prometheus.Registerer) *metrics {
 
 // log makes the figures of the log and of its folds.
 func (m *metrics) log() {
-	seconds := prometheus.ExponentialBuckets(0.00005, 2.5, 12)
+	seconds, long := prometheus.ExponentialBuckets(0.00005, 2.5, 12), prometheus.ExponentialBuckets(0.001, 2.5, 12)
 	m.append = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "doorward_store_log_append_seconds", Help: "Time to write one record of the log, before its sync.", Buckets: seconds})
 	m.sync = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "doorward_store_log_sync_seconds", Help: "Time to sync one record of the log.", Buckets: seconds})
-	m.fold = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "doorward_store_fold_seconds", Help: "Time to fold what is in the log into the store's file.", Buckets: prometheus.ExponentialBuckets(0.001, 2.5, 12)})
+	m.fold = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "doorward_store_fold_seconds", Help: "Time to fold what is in the log into the store's file.", Buckets: long})
 	m.foldBytes = prometheus.NewCounter(prometheus.CounterOpts{Name: "doorward_store_fold_bytes_total", Help: "Bytes of rows that were folded into the store's file."})
+	m.spread = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "doorward_store_spread_seconds", Help: "Time to write the rows that folds have gathered to their places in the store's file.", Buckets: long})
+	m.spreadRows = prometheus.NewCounter(prometheus.CounterOpts{Name: "doorward_store_spread_rows_total", Help: "Rows that were gathered by folds, and written to their places in the store's file."})
 }
 
 // backlog are the gauges of what is in the log and not in the file.
@@ -72,6 +76,11 @@ func (m *metrics) appended(t wal.Took) {
 func (m *metrics) folded(t *table, took time.Duration) {
 	m.fold.Observe(took.Seconds())
 	m.foldBytes.Add(float64(t.bytes))
+}
+
+func (m *metrics) gatheredSpread(t *table, took time.Duration) {
+	m.spread.Observe(took.Seconds())
+	m.spreadRows.Add(float64(t.rows))
 }
 
 func (m *metrics) committed(jobs int, took time.Duration) {

@@ -90,16 +90,18 @@ func (r *rewriting) underWay(yes bool) {
 	r.copied.Store(yes)
 }
 
-// begin writes over what the log has of the time before: all of it is in the file. What is deleted from now on may be in the next file.
+// begin writes over what the log has of the time before: all of it is in the file. What is deleted from now on may be in the next file. Segments are erased
+// before the cut too, so that the cut and the writer behind it find some to begin: otherwise each rewriting would make one more.
 func (r *rewriting) begin() error {
 	r.underWay(true)
-	if err := r.journal.cut(); err != nil {
+	if err := r.journal.erase(); err != nil {
 		return err
 	}
-	if err := r.folding.fold(); err != nil {
-		return err
+	err := r.journal.cut()
+	if err == nil {
+		err = r.folding.foldThen(r.journal.release)
 	}
-	return r.journal.erase()
+	return errors.Join(err, r.journal.erase())
 }
 
 // spare is by how much the next file grows at once, and so how much of it may be of no use yet: little where the old one is small.

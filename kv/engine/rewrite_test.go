@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -141,4 +143,114 @@ func TestNoRewritingBeginsAfterTheClose(t *testing.T) {
 	if err := errors.Join(second.CheckLog(), second.Close()); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestARewritingLeavesNoDeletedBytesInTheLog, in whatever segments they were when it began, and whether the writer rests or fills others of them between
+// the cut and the fold.
+func TestARewritingLeavesNoDeletedBytesInTheLog(t *testing.T) {
+	for name, before := range map[string]func(*deletedRows){
+		"in the segment that is written to": (*deletedRows).delete,
+		"in segments that are folded":       func(d *deletedRows) { d.delete(); d.fold() },
+		"in spare segments":                 func(d *deletedRows) { d.fold(); d.rotate(); d.delete(); d.fold() },
+		"in segments after a kill":          func(d *deletedRows) { d.fold(); d.rotate(); d.delete(); d.fold(); d.killed() },
+	} {
+		for _, written := range []byte{0, 10, 30} {
+			t.Run(fmt.Sprintf("%s, %d writes", name, written), func(t *testing.T) {
+				d := &deletedRows{t, startedAt(t, Config{Path: filepath.Join(t.TempDir(), "a.db"), Schema: &Schema{1: {Name: "one"}}})}
+				defer func() { d.must(d.Close()) }()
+				for i := range byte(60) {
+					d.put(i, bytes.Repeat([]byte("erased person "), 3000))
+				}
+				before(d)
+				d.rewriteBeside(written)
+				d.put(200, []byte("after"))
+				segments, err := filepath.Glob(filepath.Join(logDir(d.path), "*"))
+				d.must(err)
+				for _, path := range append(segments, d.path) {
+					b, err := os.ReadFile(path)
+					d.must(err)
+					if n := bytes.Count(b, []byte("erased person")); n > 0 {
+						t.Errorf("%s has what was deleted %d times", filepath.Base(path), n)
+					}
+				}
+			})
+		}
+	}
+}
+
+// deletedRows is an engine with rows that are deleted before it is rewritten.
+type deletedRows struct {
+	*testing.T
+	*DB
+}
+
+func (d *deletedRows) must(err error) {
+	d.Helper()
+	if err != nil {
+		d.Fatal(err)
+	}
+}
+
+func (d *deletedRows) put(key byte, value []byte) {
+	d.Helper()
+	d.must(d.Do(true, func(tx *Tx) error { tx.Put(1, []byte{key}, value); return nil }))
+}
+
+func (d *deletedRows) delete() {
+	d.must(d.Do(false, func(tx *Tx) error {
+		for i := range byte(60) {
+			tx.Delete(1, []byte{i})
+		}
+		return nil
+	}))
+}
+
+func (d *deletedRows) fold() { d.must(d.DB.Fold()) }
+
+func (d *deletedRows) rotate() { d.must(d.journal.cut()) }
+
+// killed goes on with what a kill leaves of the folder.
+func (d *deletedRows) killed() {
+	dir := d.TempDir()
+	d.must(os.CopyFS(dir, os.DirFS(filepath.Dir(d.path))))
+	c := Config{Path: filepath.Join(dir, "a.db"), Schema: d.schema}
+	d.must(d.Close())
+	d.DB = startedAt(d.T, c)
+}
+
+// rewriteBeside rewrites the file. Between its cut and its fold some rows are written.
+func (d *deletedRows) rewriteBeside(written byte) {
+	d.folding.mu.Lock()
+	ended, log := make(chan error), d.journal.wal.Load()
+	live, _ := log.Segments()
+	go func() { ended <- d.Rewrite(d.Context(), func(*Tx) {}) }()
+	for now := live; now == live; now, _ = log.Segments() {
+		time.Sleep(time.Millisecond)
+	}
+	for i := range written {
+		d.put(100+i, make([]byte, 20_000))
+	}
+	d.folding.mu.Unlock()
+	d.must(<-ended)
+}
+
+// TestRewritingsMakeNoMoreSegments: each finds segments to begin, although all were used since the one before.
+func TestRewritingsMakeNoMoreSegments(t *testing.T) {
+	const rounds = 6
+	d, most := &deletedRows{t, startedAt(t, Config{Path: filepath.Join(t.TempDir(), "a.db"), Schema: &Schema{1: {Name: "one"}}})}, 0
+	for round := range rounds {
+		for i := range byte(12) {
+			d.put(i%4, make([]byte, 3_500_000)) // it fills a segment
+			if i%2 == 1 {
+				d.fold()
+			}
+		}
+		d.must(d.Rewrite(t.Context(), func(*Tx) {}))
+		if n := d.Figures().Segments; round < rounds/2 {
+			most = max(most, n)
+		} else if n > most {
+			t.Errorf("rewriting %d leaves %d segments, want at most the %d of those before", round, n, most)
+		}
+	}
+	d.must(d.Close())
 }

@@ -71,6 +71,23 @@ func (l *greets) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{dial.HeaderNode: {l.greeting.Node}}, Body: body}, err
 }
 
+// restless is a centre that exchanges other databases at each handshake, and says at once that it has other keys.
+type restless struct{ greets }
+
+func (l *restless) RoundTrip(r *http.Request) (*http.Response, error) {
+	time.Sleep(100 * time.Millisecond)
+	switch isHello := strings.HasSuffix(r.URL.Path, "/_hello"); {
+	case isHello && r.Method == http.MethodPost:
+		l.greeting.Databases[0].Push = !l.greeting.Databases[0].Push
+		return l.greets.RoundTrip(r)
+	case isHello:
+		body := io.NopCloser(strings.NewReader(`{"keys":"others"}`))
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{dial.HeaderNode: {l.greeting.Node}}, Body: body}, nil
+	}
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
 // triesFor is when a laptop tries its centre within five minutes, of an event that begins after a while and lasts for two hours.
 func triesFor(t *testing.T, begins time.Duration, scans bool, tried *away) (gaps []time.Duration) {
 	t.Helper()
@@ -192,4 +209,24 @@ func TestVisitsThatDoNothingGrowRarer(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestACentreThatAlwaysHasMoreIsAskedLessOften: it is asked again at once a few times, and then after longer and longer pauses.
+func TestACentreThatAlwaysHasMoreIsAskedLessOften(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		laptop := kvtest.Open(t)
+		event := kvtest.Create(t, laptop, record.Event, `{"name":"Feast","start_datetime":"2030-01-01T19:00:00Z"}`)
+		db := handshake.Database{Name: scopes.Scope{Sort: scopes.Event, ID: event}.String(), Push: true, Pull: true}
+		centre := &restless{greets{greeting: handshake.Greeting{Node: ulid.Make().String(), Epoch: ulid.Make().String(), Databases: []handshake.Database{db}, KeyMark: "some"}}}
+		joins(t, laptop, centre.greeting.Node)
+		runsOver(t, laptop, centre)
+		gaps := between(centre.times) // a visit has two handshakes
+		if len(gaps) < 40 || len(gaps) > 90 {
+			t.Errorf("%d handshakes in five minutes, want at most 90: %v", len(gaps)+1, gaps)
+		}
+		if first := slices.Max(gaps[:6]); first > time.Second {
+			t.Errorf("the first visits are up to %v apart: a centre that has more is asked at once", first)
+		}
+	})
 }

@@ -7,7 +7,7 @@
 //	 ↑        ├── drop          databases of events that are over or have left
 //	 │        ├── resync        if the centre's epoch has changed: everything, from the beginning
 //	 │        └── copies        per database a push and a pull (package replicate), live, until the link breaks
-//	 └── pause: half a second up to 15 seconds; less than a second during an event
+//	 └── pause: half a second up to 15 seconds; less than a second during an event; none where the centre has more, three times in a row
 //
 // A revoked laptop pushes its facts and nothing else. It wipes its folder only if the centre orders it, over https, and has acknowledged the last fact.
 //

@@ -44,6 +44,9 @@ const (
 	eventPause   = 900 * time.Millisecond
 )
 
+// mostAgain is how often in a row a centre that has more for a laptop is asked at once.
+const mostAgain = 3
+
 // New makes a venue, which does nothing before Run. It fails if the registry has other metrics of the same names.
 func New(c Config) (*Venue, error) {
 	if c.Logger == nil {
@@ -63,7 +66,7 @@ func (v *Venue) Wake() {
 
 // Run keeps the store in step until ctx ends or the store is to be wiped. All that it has begun has ended when it returns.
 func (v *Venue) Run(ctx context.Context) {
-	for failed := 0; ctx.Err() == nil; failed++ {
+	for failed, again := 0, 0; ctx.Err() == nil; failed++ {
 		u, ok, err := v.config.Store.Laptop.Upstream()
 		if err == nil && !ok {
 			v.wait(ctx, nil)
@@ -74,20 +77,25 @@ func (v *Venue) Run(ctx context.Context) {
 		if err == nil {
 			useful, err = v.visitCentre(ctx, u)
 		}
+		if again++; !errors.Is(err, errAgain) {
+			again = 0
+		}
 		switch {
 		case ctx.Err() != nil:
 			return
 		case errors.Is(err, errWipe):
 			v.config.Wipe()
 			return
-		case errors.Is(err, errAgain):
+		case again > 0 && again <= mostAgain:
 			failed = -1
 			continue
 		case useful:
 			failed = 0
 		}
 		v.metrics.setWaiting(copyJob{}, isDiskFull(err)) // all databases wait
-		v.logLink(err)
+		if again == 0 {
+			v.logLink(err) // otherwise the link holds
+		}
 		t := time.NewTimer(v.nextTry(failed, err))
 		v.wait(ctx, t.C)
 		t.Stop()

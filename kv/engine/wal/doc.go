@@ -28,6 +28,11 @@
 // is written behind it. A segment of which no record is needed any more (Release) becomes a spare one. The first write or sync that fails
 // ends the log for its writer. To make the next segment, or to open it, is none: where that fails (Reserve) it is tried again.
 //
+// # Erasing
+//
+// So that the bytes of some records are in no file any more, Cut begins a segment, Release lets go of those before it, and Erase writes zeros over them. From
+// Cut to the end of Erase no segment is begun that has old bytes: one that is written to is not erased.
+//
 // # Reading
 //
 // A record is good if its checksum and chain fit and its sequence is the next. Reading ends at the first bytes that are no good record. A power

@@ -12,7 +12,7 @@ import (
 	"doorward/kv/disk"
 )
 
-// Log is a log that is appended to. One goroutine appends; the other methods may be called beside it.
+// Log is a log that is appended to. One goroutine at a time appends, reserves, cuts and releases; the other methods may be called beside it.
 type Log struct {
 	shelf
 	id   ID
@@ -160,7 +160,7 @@ func (l *Log) rotate(need int) error {
 	}
 	s := l.next
 	s.header = header{id: l.id, index: l.index + 1, term: l.term, first: l.end.Sequence + 1, chain: l.end.Chain, bytes: uint64(s.size)}
-	s.used, s.bare, s.last = true, false, l.end.Sequence
+	s.used, s.bare, s.zero, s.last = true, false, false, l.end.Sequence
 	_, err := s.file.WriteAt(s.encode(), 0)
 	if err == nil {
 		err = disk.SyncData(s.file)
@@ -183,7 +183,7 @@ func (l *Log) Short() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	last := l.last()
-	return last != nil && l.at > last.size/2 && !slices.ContainsFunc(l.spare, func(s *segment) bool { return s.size >= min(size, last.size) })
+	return last != nil && l.at > last.size/2 && !slices.ContainsFunc(l.spare, func(s *segment) bool { return l.serves(s, min(size, last.size)) })
 }
 
 // Prepare makes a spare segment where the log is short of one.
@@ -216,8 +216,17 @@ func (l *Log) addSpare(size int64) error {
 	return s.close()
 }
 
-// Rotate begins a new segment, so that Release can let go of all records up to now. Where no segment can be made or opened the log is as it was.
-func (l *Log) Rotate() error { return l.rotate(0) }
+// Cut begins a segment, so that Release can let go of all records up to now, and Erase can write over them. In no segment that is begun from now on lies
+// an old byte behind the records. Where no segment can be made or opened the log is as it was, once Erase was called.
+func (l *Log) Cut() error {
+	l.mu.Lock()
+	l.cut = l.index + 1
+	if s := l.next; s != nil && !s.zero {
+		l.spare, l.next = append(l.spare, s), nil
+	}
+	l.mu.Unlock()
+	return l.rotate(0)
+}
 
 // End writes that the log ends here. Nothing may be appended any more.
 func (l *Log) End() error {

@@ -64,6 +64,7 @@ type segment struct {
 	size int64
 	used bool     // it has a header; what has none holds nothing, or is damaged
 	bare bool     // its first sector is zeros: it was made or erased, and not used since
+	zero bool     // all of it is, for certain
 	file *os.File // nil until it is written to or read by a follower
 	last uint64   // sequence of its last record; a segment without one has first-1
 	pins int      // followers that read it
@@ -92,8 +93,8 @@ func (s *segment) open() (err error) {
 // record changes a part of it.
 const zeroPiece = 4 << 10
 
-// zero writes zeros over the whole file, durably.
-func (s *segment) zero() error {
+// erase writes zeros over the whole file, durably.
+func (s *segment) erase() error {
 	if err := s.open(); err != nil {
 		return err
 	}
@@ -104,7 +105,9 @@ func (s *segment) zero() error {
 		}
 	}
 	s.header, s.used, s.bare, s.last = header{}, false, true, 0
-	return s.file.Sync()
+	err := s.file.Sync()
+	s.zero = err == nil
+	return err
 }
 
 // list looks at the segments in a folder. Those with a header come in the order of their indexes.

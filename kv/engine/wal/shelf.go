@@ -27,6 +27,7 @@ type shelf struct {
 	next  *segment      // open, and taken for the next rotation; nil = none is. The appender alone sets it
 	spare []*segment    // the oldest first
 	index uint64        // of the latest segment
+	cut   uint64        // index of the segment that Cut has begun: until Erase ends, one with old bytes of before is not used again. 0 = each may be
 	names atomic.Uint32 // the latest name of a file
 }
 
@@ -68,12 +69,17 @@ func (sh *shelf) takeSpare(room int64) *segment {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	for i, s := range sh.spare {
-		if s.size >= room && s.pins == 0 {
+		if sh.serves(s, room) && s.pins == 0 {
 			sh.spare = slices.Delete(sh.spare, i, i+1)
 			return s
 		}
 	}
 	return nil
+}
+
+// serves tells whether a spare segment has so much room and may be used again.
+func (sh *shelf) serves(s *segment, room int64) bool {
+	return s.size >= room && (s.zero || s.index >= sh.cut)
 }
 
 // nextSize is how large the next segment is.
@@ -99,7 +105,7 @@ func (sh *shelf) make(size int64) (*segment, error) {
 			return nil, err
 		}
 		s := &segment{path: path, size: size, file: f}
-		if err = s.zero(); err == nil {
+		if err = s.erase(); err == nil {
 			err = disk.SyncDir(sh.dir)
 		}
 		if err != nil {
@@ -122,28 +128,38 @@ func (sh *shelf) Release(sequence uint64) {
 	}
 }
 
-// Erase writes zeros over the spare segments, durably.
-func (sh *shelf) Erase() error {
-	sh.mu.Lock()
-	all := sh.spare
-	sh.spare = nil
-	sh.mu.Unlock()
-	var err error
-	for _, s := range all {
-		sh.mu.Lock()
-		s.used = false // followers do not find it any more
-		sh.mu.Unlock()
-		err = errors.Join(err, s.zero())
-	}
+// Erase writes zeros over the segments that are spare now, durably. It takes one at a time, so that the appender finds the others and makes none.
+func (sh *shelf) Erase() (err error) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	for _, s := range all {
+	upTo := sh.index
+	for err == nil {
+		s := sh.takeOld(upTo)
+		if s == nil {
+			break
+		}
+		s.used = false // followers do not find it any more
+		sh.mu.Unlock()
+		err = s.erase()
+		sh.mu.Lock()
 		if s.pins == 0 {
 			err = errors.Join(err, s.close())
 		}
+		sh.spare = slices.Insert(sh.spare, 0, s)
 	}
-	sh.spare = append(all, sh.spare...)
+	sh.cut = 0
 	return err
+}
+
+// takeOld takes a spare segment with old bytes, of an index up to this one; nil = there is none. The caller holds mu.
+func (sh *shelf) takeOld(upTo uint64) *segment {
+	i := slices.IndexFunc(sh.spare, func(s *segment) bool { return !s.zero && s.index <= upTo })
+	if i < 0 {
+		return nil
+	}
+	s := sh.spare[i]
+	sh.spare = slices.Delete(sh.spare, i, i+1)
+	return s
 }
 
 // holds is the segment that has a record of a log.

@@ -348,6 +348,70 @@ func TestFollowersReadAll(t *testing.T) {
 	}
 }
 
+// TestNoOldBytesLieInASegmentThatIsBegunBehindACut, whatever is reserved before it, and appended and released after it, before the erasing ends.
+func TestNoOldBytesLieInASegmentThatIsBegunBehindACut(t *testing.T) {
+	for name, reserve := range map[string]int{"nothing is reserved": 0, "an old segment is reserved": 1_000_000} {
+		t.Run(name, func(t *testing.T) {
+			w := newLog(t)
+			for round := range 12 {
+				old := fmt.Sprintf("old of round %d ", round)
+				for i := range 40 {
+					if i == 20 && round%2 == 0 {
+						w.must(w.log.Erase())
+					}
+					w.append(strings.Repeat(old, 7000))
+					w.log.Release(w.log.Tail().Sequence)
+				}
+				w.must(w.log.Reserve(reserve))
+				w.must(w.log.Cut())
+				kept := w.log.Tail()
+				for i := range 4 * (round + 1) {
+					w.append(strings.Repeat("x", 100_000))
+					if i == 2 {
+						w.log.Release(kept.Sequence)
+					}
+				}
+				w.must(w.log.Erase())
+				for _, path := range w.files() {
+					if b, err := os.ReadFile(path); err != nil || bytes.Contains(b, []byte(old)) {
+						t.Errorf("in round %d %s still has what was appended before the cut, %v", round, filepath.Base(path), err)
+					}
+				}
+				w.wants(kept)
+			}
+			w.must(w.log.Close())
+		})
+	}
+}
+
+// TestErasingLeavesTheAppenderItsSpareSegments: it does not have to make one more in each erasing.
+func TestErasingLeavesTheAppenderItsSpareSegments(t *testing.T) {
+	w, over := newLog(t), make(chan struct{})
+	var erasing sync.WaitGroup
+	erasing.Go(func() {
+		for {
+			select {
+			case <-over:
+				return
+			default:
+				if err := w.log.Erase(); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+	for range 3000 {
+		w.append(strings.Repeat("x", 100_000))
+		w.log.Release(w.log.Tail().Sequence)
+	}
+	close(over)
+	erasing.Wait()
+	if live, spare := w.log.Segments(); live+spare > 10 {
+		t.Errorf("there are %d segments, want a few", live+spare)
+	}
+	w.must(w.log.Close())
+}
+
 // TestDrawnLogs: appending, releasing, erasing, ends and crashes that tear the last record, against a list.
 func TestDrawnLogs(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
