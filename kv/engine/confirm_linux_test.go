@@ -17,11 +17,19 @@ import (
 // TestAnOpeningConfirmsWhatItReads: the last sync of a fold fails, so its mark may be in memory alone. The store is opened again, and uses the segments
 // that the mark lets go of, or erases them. Then the power is cut, and the disk has nothing that was not synced.
 func TestAnOpeningConfirmsWhatItReads(t *testing.T) {
-	ended, end := context.WithCancel(t.Context())
+	t.Parallel()
+	ended, end := context.WithCancel(context.Background())
 	end()
 	for fails := int64(1); fails <= 3; fails++ {
-		confirms(t, fails, func(_ *engine.DB, put func(string, int)) { put("third", 140) })
-		confirms(t, fails, func(db *engine.DB, _ func(string, int)) { _ = db.Rewrite(ended, func(*engine.Tx) {}) })
+		for name, next := range map[string]func(db *engine.DB, put func(string, int)){
+			"uses":   func(_ *engine.DB, put func(string, int)) { put("third", 140) },
+			"erases": func(db *engine.DB, _ func(string, int)) { _ = db.Rewrite(ended, func(*engine.Tx) {}) },
+		} {
+			t.Run(fmt.Sprintf("%s, sync %d", name, fails), func(t *testing.T) {
+				t.Parallel()
+				confirms(t, fails, next)
+			})
+		}
 	}
 }
 

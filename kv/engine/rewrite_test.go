@@ -236,7 +236,7 @@ func (d *deletedRows) rewriteBeside(written byte) {
 
 // TestRewritingsMakeNoMoreSegments: each finds segments to begin, although all were used since the one before.
 func TestRewritingsMakeNoMoreSegments(t *testing.T) {
-	const rounds = 6
+	const settled, rounds = 3, 5
 	d, most := &deletedRows{t, startedAt(t, Config{Path: filepath.Join(t.TempDir(), "a.db"), Schema: &Schema{1: {Name: "one"}}})}, 0
 	for round := range rounds {
 		for i := range byte(12) {
@@ -246,7 +246,7 @@ func TestRewritingsMakeNoMoreSegments(t *testing.T) {
 			}
 		}
 		d.must(d.Rewrite(t.Context(), func(*Tx) {}))
-		if n := d.Figures().Segments; round < rounds/2 {
+		if n := d.Figures().Segments; round < settled {
 			most = max(most, n)
 		} else if n > most {
 			t.Errorf("rewriting %d leaves %d segments, want at most the %d of those before", round, n, most)
