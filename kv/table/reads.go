@@ -45,8 +45,8 @@ type readCounts map[readsOf]uint64
 // memory, for the Views that do not show it.
 type readCounter struct {
 	tables  *Set
-	mu      sync.Mutex
-	counts  readCounts
+	mu      sync.RWMutex // a reader that adds to a count which is there holds it for reading
+	counts  map[readsOf]*atomic.Uint64
 	oldest  atomic.Int64 // minute in counts; 0 = counts is empty
 	keeping sync.WaitGroup
 	busy    atomic.Bool // keep is on its way
@@ -73,6 +73,15 @@ func (r *readCounter) Note(p auth.Principal, k *record.Kind, n int) {
 
 // add adds n to a count. It returns how many counts are in memory.
 func (r *readCounter) add(of readsOf, n uint64) int {
+	r.mu.RLock()
+	count, held := r.counts[of], len(r.counts)
+	if count != nil {
+		count.Add(n)
+	}
+	r.mu.RUnlock()
+	if count != nil {
+		return held
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.put(of, n)
@@ -82,9 +91,12 @@ func (r *readCounter) add(of readsOf, n uint64) int {
 // put is add for a caller that holds mu.
 func (r *readCounter) put(of readsOf, n uint64) {
 	if r.counts == nil {
-		r.counts = readCounts{}
+		r.counts = map[readsOf]*atomic.Uint64{}
 	}
-	r.counts[of] += n
+	if r.counts[of] == nil {
+		r.counts[of] = &atomic.Uint64{}
+	}
+	r.counts[of].Add(n)
 	if oldest := r.oldest.Load(); oldest == 0 || of.minute < oldest {
 		r.oldest.Store(of.minute)
 	}
@@ -101,8 +113,8 @@ func (r *readCounter) ended(minute int64, version int) readCounts {
 		r.taken, r.version, r.before = readCounts{}, version, r.version
 	}
 	taken, oldest := readCounts{}, int64(0)
-	for of, n := range r.counts {
-		if of.minute < minute {
+	for of, count := range r.counts {
+		if n := count.Load(); of.minute < minute {
 			taken[of] = n
 			r.taken[of] += n
 			delete(r.counts, of)
@@ -210,12 +222,12 @@ func (r *readCounter) Held(v *View) (all []Reads, ok bool) {
 	if v.Version() < r.before {
 		return nil, false
 	}
-	held := maps.Clone(r.counts)
+	held := readCounts{}
 	if v.Version() < r.version {
-		held = maps.Clone(r.taken)
-		for of, n := range r.counts {
-			held[of] += n
-		}
+		maps.Copy(held, r.taken)
+	}
+	for of, count := range r.counts {
+		held[of] += count.Load()
 	}
 	for of, n := range held {
 		h, _ := of.reads(n) // of a kind that we know
