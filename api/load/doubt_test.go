@@ -237,8 +237,8 @@ func TestAnUndoStandsWhicheverCheckInItTookBack(t *testing.T) {
 		at   time.Time
 		door string // where the guest came in before the file told it; "" = nowhere
 	}{
-		"a moment ahead": {now.Add(2 * time.Hour), ""},
-		"a door":         {now.Add(-time.Hour), "north"},
+		"a moment ahead": {at: now.Add(2 * time.Hour)},
+		"a door":         {at: now.Add(-time.Hour), door: "north"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := congregation(t)
@@ -271,10 +271,18 @@ func TestAnUndoStandsWhicheverCheckInItTookBack(t *testing.T) {
 }
 
 // TestAFileTellsEachDayOfAnEvent: at an event that admits a ticket once each day, the next day's file checks it in for that day, and the same file again
-// for none.
+// for none. An undo of today does not stand against another day.
 func TestAFileTellsEachDayOfAnEvent(t *testing.T) {
 	s := congregation(t)
 	mustImport(t, s, load.Source{Reader: strings.NewReader(`{"kind":"event","id":9,"name":"Retiro","start_datetime":"2025-12-11T19:30:00Z","list_rule":"daily"}` + "\n")})
+	mustImport(t, s, load.Source{Kind: "ticket", Event: 9, Reader: strings.NewReader("Code\nKX7A\n")})
+	today, err := s.Door.CheckIn(auth.Operator(), door.Attempt{Event: 9, Code: "KX7A", Door: "north"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Door.Undo(auth.Operator(), door.Undoing{Event: 9, CheckinID: today.CheckinID}); err != nil {
+		t.Fatal(err)
+	}
 	for _, day := range []struct {
 		at   string
 		want int

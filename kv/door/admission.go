@@ -58,8 +58,8 @@ func replayAttempt(o *table.Tx, a *attempt, event, ticket *table.Stored) (d Deci
 		if !brings(a, ticket, first) || admission.Of(first).Out != (a.Way == Out) {
 			return d, false, table.ErrKeyReused
 		}
-		if undone || a.Told && !a.At.IsZero() && admission.Of(first).List != a.listOf(o, event) {
-			continue // or a file tells of another day
+		if undone || a.Told && !tells(o, a, event, first) {
+			continue
 		}
 		if d, err = repeated(o, first, a); err != nil {
 			return d, false, err
@@ -74,12 +74,16 @@ func replayAttempt(o *table.Tx, a *attempt, event, ticket *table.Stored) (d Deci
 
 // toldUndone finds a check-in of the ticket that was undone, if a file tells of no later moment than that check-in and its undo. A file that gives no
 // moment tells of none. The undo stands then: what is told is the same entry.
-func toldUndone(o *table.Tx, a *attempt, ticket *table.Stored) (d Decision, found bool, err error) {
-	ids, err := admission.OfTicket(o.View, ticket.ID)
+func toldUndone(o *table.Tx, a *attempt, event, ticket *table.Stored) (d Decision, found bool, err error) {
+	ids, err := o.Lookup(record.Checkin, "nonce", a.nonce) // of another ticket, where that was merged into this one or imported again
 	if err != nil {
 		return d, false, err
 	}
-	for _, id := range ids {
+	all, err := admission.OfTicket(o.View, ticket.ID)
+	if err != nil {
+		return d, false, err
+	}
+	for _, id := range append(ids, all...) {
 		undo, err := admission.UndoOf(o.View, id)
 		if err != nil {
 			return d, false, err
@@ -91,6 +95,9 @@ func toldUndone(o *table.Tx, a *attempt, ticket *table.Stored) (d Decision, foun
 		if err != nil {
 			return d, false, err
 		}
+		if undone == nil || !tells(o, a, event, undone) {
+			continue
+		}
 		if a.At.IsZero() || !a.At.After(latestOf(undo)) || !a.At.After(latestOf(undone)) {
 			d := decisionOf(o.View, outcome.Undone, undone, a.Door)
 			d.Replayed = true
@@ -98,6 +105,14 @@ func toldUndone(o *table.Tx, a *attempt, ticket *table.Stored) (d Decision, foun
 		}
 	}
 	return d, false, nil
+}
+
+// tells tells whether a check-in is the entry that a file tells: it is of this event, and on the same list. It also is if it has the same moment, or if the
+// file gives none and told it before.
+func tells(o *table.Tx, a *attempt, event, checkin *table.Stored) bool {
+	c := admission.Of(checkin)
+	at, _ := table.TimeOf(checkin.Body.Member("at"))
+	return c.Event == a.Event && (c.List == a.listOf(o, event) || at.Equal(a.At) || a.At.IsZero() && value.Unquote(checkin.Body.Member("nonce")) == a.nonce)
 }
 
 // latestOf is the later one of the two times that a fact has: that of its node's clock, which may be slow, and the hybrid time.

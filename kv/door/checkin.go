@@ -169,7 +169,7 @@ func checkIn(o *table.Tx, a *attempt) (Decision, error) {
 		return readmit(o, a, f)
 	}
 	if a.Told {
-		if d, undone, err := toldUndone(o, a, ticket); err != nil || undone {
+		if d, undone, err := toldUndone(o, a, event, ticket); err != nil || undone {
 			return d, err
 		}
 	}

@@ -127,6 +127,9 @@ func (j *journal) ready(rows [][]byte) (refusal, err error) {
 		if log, err = j.begin(); err != nil {
 			err = fmt.Errorf("begin the log: %w", err)
 		}
+		if err != nil && !isNoRoom(err) && !isNoFile(err) {
+			return nil, err // a sync may have failed
+		}
 	}
 	if err == nil {
 		err = log.Reserve(need)
@@ -219,7 +222,7 @@ func (j *journal) cut() error {
 		return err
 	}
 	err := log.Cut()
-	if err != nil && j.refusal(err, 0) == nil {
+	if err != nil && !errors.Is(err, wal.ErrNoSegment) {
 		_ = j.stop(err) // this error says why
 	}
 	return err

@@ -216,8 +216,11 @@ func (l *Log) addSpare(size int64) error {
 	return s.close()
 }
 
+// ErrNoSegment is a segment that cannot be made or opened.
+var ErrNoSegment = errors.New("no segment can be made or opened")
+
 // Cut begins a segment, so that Release can let go of all records up to now, and Erase can write over them. In no segment that is begun from now on lies
-// an old byte behind the records. Where no segment can be made or opened the log is as it was, once Erase was called.
+// an old byte behind the records. It returns ErrNoSegment where none can be made or opened: the log is as it was, once Erase was called.
 func (l *Log) Cut() error {
 	l.mu.Lock()
 	l.cut = l.index + 1
@@ -225,6 +228,9 @@ func (l *Log) Cut() error {
 		l.spare, l.next = append(l.spare, s), nil
 	}
 	l.mu.Unlock()
+	if err := l.ready(firstByte); err != nil {
+		return fmt.Errorf("%w: %w", ErrNoSegment, err)
+	}
 	return l.rotate(0)
 }
 
