@@ -301,7 +301,11 @@ func TestTheManualNamesWhatThereIs(t *testing.T) {
 		flags[found[1]] = true
 	}
 	operate, _ := help.Find("operate")
-	for _, found := range regexp.MustCompile(`needOf\("([a-z_]+)"`).FindAllStringSubmatch(source, -1) {
+	needs := regexp.MustCompile(`\.need\("([a-z_]+)"`).FindAllStringSubmatch(source, -1)
+	if len(needs) == 0 {
+		t.Error("no need of a status is found")
+	}
+	for _, found := range needs {
 		if !strings.Contains(operate.Text, "`"+found[1]+"`") {
 			t.Errorf("status says %s, and the manual does not say what that is", found[1])
 		}

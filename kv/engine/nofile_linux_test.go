@@ -54,7 +54,7 @@ func TestASegmentThatCannotBeOpenedRefusesTheChange(t *testing.T) {
 		refused(err)
 		s.holds()
 	}
-	for round := range 4 {
+	for round := range 3 {
 		s.write(map[string]string{"k01": fmt.Sprintf("files can be opened in round %d", round)})
 		if round > 1 {
 			s.must(s.Fold()) // there are segments to use again
@@ -77,7 +77,7 @@ func TestASegmentThatCannotBeOpenedRefusesTheChange(t *testing.T) {
 	}
 	log := filepath.Join(filepath.Dir(s.config.Path), "log")
 	open, files := s.counted("/proc/self/fd"), s.counted(log)
-	const times = 30
+	const times = 10
 	for i := range times {
 		lift, err := s.mayOpen(1), error(nil) // a file can be made, and its folder cannot be synced
 		for try := 0; err == nil && try < 10; try++ {

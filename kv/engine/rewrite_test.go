@@ -239,7 +239,7 @@ func TestRewritingsMakeNoMoreSegments(t *testing.T) {
 	const settled, rounds = 3, 5
 	d, most := &deletedRows{t, startedAt(t, Config{Path: filepath.Join(t.TempDir(), "a.db"), Schema: &Schema{1: {Name: "one"}}})}, 0
 	for round := range rounds {
-		for i := range byte(12) {
+		for i := range byte(6) {
 			d.put(i%4, make([]byte, 3_500_000)) // it fills a segment
 			if i%2 == 1 {
 				d.fold()
