@@ -41,9 +41,7 @@ func consolePage(x *exchange) error {
 	} else if err := cmp.Or(err, x.ration()); err != nil { // without a caller there is no rate
 		return err
 	}
-	told := overviewOf(x)
-	told.Language = x.server.pages.Language(x.request).String()
-	c, err := phone.Console(told)
+	c, err := phone.Console(overviewOf(x, x.server.pages.Language(x.request).String()))
 	if err != nil {
 		return err
 	}

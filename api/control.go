@@ -89,7 +89,7 @@ func (s *Server) Control() http.Handler {
 
 // controlStatus answers the overview: what needs a person, and figures.
 func controlStatus(x *exchange, r *http.Request) error {
-	c := overviewOf(x)
+	c := overviewOf(x, "")
 	if text := r.URL.Query().Get("event"); text != "" {
 		id, err := parseID(record.Event, text)
 		if err != nil {
@@ -104,10 +104,10 @@ func controlStatus(x *exchange, r *http.Request) error {
 	return x.answer(http.StatusOK, view)
 }
 
-// overviewOf says which store the caller's overview is of.
-func overviewOf(x *exchange) overview.Config {
+// overviewOf says which store the caller's overview is of, and in which language its sentences are; "" = English.
+func overviewOf(x *exchange, language string) overview.Config {
 	c := x.server.config
-	return overview.Config{Store: x.store(), Who: x.caller, Version: c.Version, Served: c.Address != "", CertificateEnds: c.CertificateEnds, Backlog: c.Backlog}
+	return overview.Config{Store: x.store(), Who: x.caller, Version: c.Version, Served: c.Address != "", CertificateEnds: c.CertificateEnds, Backlog: c.Backlog, Language: language}
 }
 
 func controlImport(x *exchange, r *http.Request) error {

@@ -5,7 +5,7 @@
 // the same, in whatever order the facts arrived (sync.md §3):
 //
 //   - A check-in counts unless an undo of its own event names it, or its list or its direction is unknown to this version. A check-in out
-//     whose hybrid time is all ones does not count: nothing comes after it.
+//     with a hybrid time of all ones does not count: nothing comes after it.
 //   - A check-in in that counts admits, if no earlier one of its code or its ticket, on its list, has left the holder inside.
 //   - Otherwise it is a double entry. So is a check-in in of a ticket that is cancelled now. Double entries are listed for staff and stay.
 //   - A check-in out that counts leaves the holder outside. The next check-in in admits again.

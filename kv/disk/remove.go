@@ -11,7 +11,7 @@ import (
 // A file system that tells its disk which blocks are free tells it of a whole file at once, and the sync of each commit waits for that: up to 70 ms were
 // seen for a file of 700 MiB. So the blocks of a large file are freed in pieces, as RocksDB does.
 const (
-	leavingFrom  = 64 << 20 // of such a size a file is large
+	leavingFrom  = 64 << 20 // from this size on a file is large
 	leavingPiece = 16 << 20 // freed at once
 	leavingMost  = 100      // pieces of one file
 	leavingPause = 10 * time.Millisecond
@@ -57,13 +57,13 @@ func (l Leaving) shorten() {
 	}
 }
 
-// Remove removes a file that nobody needs. It is os.Remove for files of any size beside the commits of doors.
+// Remove removes a file. It is os.Remove for files of any size beside the commits of doors.
 func Remove(path string) error {
 	defer Leave(path).Free(true)
 	return os.Remove(path)
 }
 
-// RemoveAll removes a file or a folder that nobody needs. It is os.RemoveAll for files of any size beside the commits of doors.
+// RemoveAll removes a file or a folder. It is os.RemoveAll for files of any size beside the commits of doors.
 func RemoveAll(path string) error {
 	_ = filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {

@@ -103,7 +103,7 @@ func (x *copies) job(c copyJob) (replicate.Job, error) {
 	}
 	j.On.Progress = func(out replicate.Outcome) {
 		count(out)
-		x.note(out)
+		x.moved.note(out)
 		x.goesOn(c)
 		if !c.push && !x.metrics.lags() {
 			return

@@ -63,7 +63,7 @@ func (x *visit) copyFromStart(ctx context.Context, push bool) error {
 			j.Source, j.Target, j.On = unremembered{t}, own, replicate.Hooks{Gave: x.received(e.Name)}
 		}
 		out, err := replicate.Run(ctx, j)
-		x.note(out)
+		x.moved.note(out)
 		if err != nil {
 			return err
 		}

@@ -24,7 +24,7 @@ type visit struct {
 	greeting  handshake.Greeting
 	droppable []string                   // databases that may be dropped now
 	given     map[string]*replicate.Echo // what the centre has given, by database
-	moved     atomic.Bool                // something was copied
+	moved     moved
 }
 
 func (v *Venue) visit(u table.Upstream) (*visit, error) {
@@ -55,12 +55,12 @@ func (v *Venue) visitCentre(ctx context.Context, u table.Upstream) (useful bool,
 		return false, x.deliverFacts(ctx) // and again, after longer and longer pauses
 	}
 	began := time.Now()
-	err = x.exchange(ctx)
+	err = exchange(ctx, x)
 	return x.moved.Load() || time.Since(began) >= longestPause, err
 }
 
 // exchange copies until the link breaks, after the handshake.
-func (x *visit) exchange(ctx context.Context) error {
+func exchange(ctx context.Context, x *visit) error {
 	if err := newDropper(x).drop(ctx); err != nil {
 		return err
 	}
@@ -72,10 +72,13 @@ func (x *visit) exchange(ctx context.Context) error {
 	return newCopies(x).run(ctx)
 }
 
+// moved tells whether a visit has copied something.
+type moved struct{ atomic.Bool }
+
 // note notes what a replication has copied.
-func (x *visit) note(out replicate.Outcome) {
+func (m *moved) note(out replicate.Outcome) {
 	if out.History[0].Written > 0 {
-		x.moved.Store(true)
+		m.Store(true)
 	}
 }
 
