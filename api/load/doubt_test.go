@@ -12,6 +12,7 @@ import (
 
 	"doorward/api/load"
 	"doorward/api/load/columns"
+	"doorward/kv"
 	"doorward/kv/auth"
 	"doorward/kv/door"
 	"doorward/kv/kvtest"
@@ -213,7 +214,7 @@ func TestAnUndoStandsAgainstTheFile(t *testing.T) {
 		for _, at := range []string{before, "2025-12-11 19:45", "yes"} {
 			rep := told(p, at)
 			said := strings.Join(rep.Warnings, "\n")
-			if rep.Admitted != 0 || rep.Unchanged != 2 || !strings.Contains(said, "1 ticket was used already, as the file says; the check-in was imported before and is undone here") {
+			if rep.Admitted != 0 || rep.Unchanged != 2 || !strings.Contains(said, "1 ticket was used already, as the file says; what was undone here stays undone") {
 				t.Errorf("%s, %s: %+v, want none checked in, and one that stays undone", name, at, rep)
 			}
 			if got := admitted(); got[outcome.Admitted] != 1 || got[outcome.Undone] != 1 || got[outcome.AlreadyAdmitted] != 0 {
@@ -290,6 +291,39 @@ func TestAFileTellsEachDayOfAnEvent(t *testing.T) {
 		src := load.Source{Kind: "ticket", Event: 9, Checkins: true, Reader: strings.NewReader("Code;Checked in\nKX7A;" + day.at + "\n")}
 		if rep := mustImport(t, s, src); rep.Admitted != day.want {
 			t.Errorf("%s: %d checked in, want %d", day.at, rep.Admitted, day.want)
+		}
+	}
+}
+
+// TestAFileIsToldAgainOnAnotherDay: at an event that admits a ticket once each day, a line is the same entry on the next day too, where its moment lay ahead
+// of the clock over midnight, or where it has none and its check-in was undone.
+func TestAFileIsToldAgainOnAnotherDay(t *testing.T) {
+	clock := kvtest.NewClock(time.Date(2026, 5, 3, 23, 15, 0, 0, time.UTC))
+	s, err := kv.Open(kv.Config{Dir: t.TempDir(), Clock: clock.Now, Zone: time.UTC})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	mustImport(t, s, load.Source{Reader: strings.NewReader(`{"kind":"event","id":9,"name":"Retiro","start_datetime":"2026-05-03T19:30:00Z","list_rule":"daily"}` + "\n")})
+	told := func(line string) int {
+		t.Helper()
+		return mustImport(t, s, load.Source{Kind: "ticket", Event: 9, Checkins: true, Reader: strings.NewReader("Code;Checked in\n" + line + "\n")}).Admitted
+	}
+	const ahead, bare = "KX7A;2026-05-04 00:10", "KX7B;yes"
+	if n := told(ahead) + told(bare); n != 2 {
+		t.Fatalf("%d checked in, want 2", n)
+	}
+	st, err := s.Door.Status(auth.Operator(), 9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Door.Undo(auth.Operator(), door.Undoing{Event: 9, CheckinID: st.Recent[0].ID}); err != nil {
+		t.Fatal(err)
+	}
+	clock.Move(9 * time.Hour)
+	for _, line := range []string{ahead, bare} {
+		if n := told(line); n != 0 {
+			t.Errorf("%s: %d checked in on the next day, want 0", line, n)
 		}
 	}
 }

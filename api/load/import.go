@@ -238,7 +238,7 @@ func (t tally) notes() (out []string) {
 	}
 	if n := t.undone; n > 0 {
 		out = append(out, counted(n, "ticket was", "tickets were")+
-			" used already, as the file says; the check-in was imported before and is undone here: it stays undone")
+			" used already, as the file says; what was undone here stays undone")
 	}
 	if n := t.issued - t.stood; n > 0 && t.stood > 0 {
 		out = append(out, counted(n, "ticket of the event is", "tickets of the event are")+

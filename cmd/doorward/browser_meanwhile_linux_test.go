@@ -215,15 +215,20 @@ func TestAQuestionStaysUntilItIsAnswered(t *testing.T) {
 	}
 }
 
-// TestALateAnswerReplacesNoNotice: the answer to an undo of another guest waits for the tap.
-func TestALateAnswerReplacesNoNotice(t *testing.T) {
-	t.Parallel()
-	w := newFamilyTown(t)
+// anaCameIn is a helper's phone that has admitted one guest, and waits for the next.
+func anaCameIn(t *testing.T) *phone {
 	p := browse(t)
-	p.signIn(w.link(), "Bia")
+	p.signIn(newFamilyTown(t).link(), "Bia")
 	p.types("SOLO", kb.Enter)
 	p.sees("admitted", "Ana S.")
 	p.next()
+	return p
+}
+
+// TestALateAnswerReplacesNoNotice: the answer to an undo of another guest waits for the tap.
+func TestALateAnswerReplacesNoNotice(t *testing.T) {
+	t.Parallel()
+	p := anaCameIn(t)
 	p.run(lateAnswers + `; late = '/undo/'`)
 	p.do(chromedp.Click("#last button"))
 	p.until(`held`)
@@ -240,12 +245,7 @@ func TestALateAnswerReplacesNoNotice(t *testing.T) {
 // back nothing else.
 func TestAnUndoIsAskedAgainAfterALostAnswer(t *testing.T) {
 	t.Parallel()
-	w := newFamilyTown(t)
-	p := browse(t)
-	p.signIn(w.link(), "Bia")
-	p.types("SOLO", kb.Enter)
-	p.sees("admitted", "Ana S.")
-	p.next()
+	p := anaCameIn(t)
 	p.run(`(() => {
 		const real = window.fetch;
 		window.fetch = async (path, options) => {

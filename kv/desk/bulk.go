@@ -52,12 +52,11 @@ func (dk *Desk) Upsert(p auth.Principal, rows []entry.Row, dryRun bool) ([]RowRe
 	results, err := EachAlone(dk.tables, rows, dryRun, func(row entry.Row) func(*table.Tx) (RowResult, error) {
 		in := entry.PrepareNew(dk.tables, author, row.Patch)
 		in.Imported = true
-		return func(o *table.Tx) (r RowResult, err error) {
-			err = dk.standing.By(p, func(o *table.Tx) (err error) {
-				r, err = upsert(o, author, row, in)
-				return err
-			})(o)
-			return r, err
+		return func(o *table.Tx) (RowResult, error) {
+			if _, err := dk.standing(o.View, p); err != nil {
+				return RowResult{}, err
+			}
+			return upsert(o, author, row, in)
 		}
 	})
 	for i := range results {

@@ -36,6 +36,16 @@ func gatheredRows(t *testing.T) *DB {
 	return db
 }
 
+// areSpread waits until no rows are gathered.
+func areSpread(t *testing.T, db *DB) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); db.Gathered() > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("they are not spread")
+		}
+	}
+}
+
 // TestGatheredRowsAreSpreadInTime: a store that rests does not keep them in memory.
 func TestGatheredRowsAreSpreadInTime(t *testing.T) {
 	db := gatheredRows(t)
@@ -43,11 +53,7 @@ func TestGatheredRowsAreSpreadInTime(t *testing.T) {
 	db.folding.since = time.Now().Add(-foldLatest)
 	db.change.Unlock()
 	db.folding.ring()
-	for end := time.Now().Add(20 * time.Second); db.Gathered() > 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("they are not spread")
-		}
-	}
+	areSpread(t, db)
 }
 
 // TestGatheredRowsOfAKilledProcessAreRead, and a file in which they are damaged, or their bucket's name, is refused: without them a ticket would not be
@@ -177,11 +183,7 @@ func TestRowsThatAKilledProcessHasGatheredAreSpread(t *testing.T) {
 	}
 	db.folding.since = time.Now().Add(-foldLatest)
 	db.Start(Hooks{})
-	for end := time.Now().Add(20 * time.Second); db.Gathered() > 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("they are not spread")
-		}
-	}
+	areSpread(t, db)
 }
 
 // TestACheckReadsGatheredRows as the disk has them.
