@@ -238,7 +238,7 @@ func (j *journal) release() error {
 	err := s.file.Update(s.mark.put)
 	if err != nil {
 		if !isNoRoom(err) {
-			_ = j.stop(err) // as in cut
+			_ = j.stop(err) // this error says why
 		}
 		return err
 	}
