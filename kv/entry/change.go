@@ -48,7 +48,7 @@ func Add(o *table.Tx, p auth.Principal, k *record.Kind, n NewRecord) (*table.Sto
 			return nil, err
 		}
 	}
-	return fitting(o.Write(table.Edit{Kind: k, ID: n.ID, Before: n.Tombstone, Is: n.Doc, Author: p.Key(), Made: &n.Made}))
+	return write(o, table.Edit{Kind: k, ID: n.ID, Before: n.Tombstone, Is: n.Doc, Author: p.Key(), Made: &n.Made})
 }
 
 // Amend changes one record by a function. If the function changes nothing, the record stays as it is.
@@ -68,7 +68,7 @@ func Amend(o *table.Tx, p auth.Principal, k *record.Kind, before *table.Stored, 
 			return nil, err
 		}
 	}
-	next, err := fitting(o.Write(table.Edit{Kind: k, ID: before.ID, Before: before, Was: was, Is: is, Author: p.Key()}))
+	next, err := write(o, table.Edit{Kind: k, ID: before.ID, Before: before, Was: was, Is: is, Author: p.Key()})
 	if err == nil && k == record.Person && next.Home(k) != before.Home(k) {
 		err = table.Rehome(o, before.ID)
 	}
@@ -138,12 +138,12 @@ func SameBody(a, b record.Body) bool {
 // MaxRecordDoc is how many bytes a record's document may have.
 const MaxRecordDoc = 1 << 20
 
-// fitting returns ErrTooLarge for a written record that no other store would take. The operation then leaves no trace.
-func fitting(st *table.Stored, err error) (*table.Stored, error) {
-	if err == nil && len("{,}")+len(st.Body.Shown)+len(st.Body.Hidden) > MaxRecordDoc {
+// write writes a record. It returns ErrTooLarge for one that no other store would take.
+func write(o *table.Tx, e table.Edit) (*table.Stored, error) {
+	if e.Is.Size() > MaxRecordDoc {
 		return nil, ErrTooLarge
 	}
-	return st, err
+	return o.Write(e)
 }
 
 // ErrTooLarge is a document beyond MaxRecordDoc.

@@ -115,7 +115,7 @@ func AddHolding(o *table.Tx, p auth.Principal, ticket record.ID, h *madeHolding)
 			continue
 		}
 		m.Place(ticket)
-		if _, err := fitting(o.Write(table.Edit{Kind: m.Doc.Kind, ID: h.id, Is: m.Doc, Author: p.Key(), Made: m})); err != nil {
+		if _, err := write(o, table.Edit{Kind: m.Doc.Kind, ID: h.id, Is: m.Doc, Author: p.Key(), Made: m}); err != nil {
 			return err
 		}
 	}

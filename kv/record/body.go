@@ -13,7 +13,8 @@ import (
 var ErrBody = errors.New("not a record's body")
 
 // Body is a record as it lies in the store: two runs of JSON members in table order, without the braces. Shown holds the
-// members exactly as /v1 prints them; Hidden holds write-only and hidden fields, references and unknown fields.
+// members exactly as /v1 prints them. Hidden holds write-only and hidden fields, references and unknown fields; a field of these that is
+// null and has no other default is left out, unless a nested member is made of it.
 type Body struct{ Shown, Hidden []byte }
 
 // Member returns a stored member of either run without decoding the others. It is nil if there is none.

@@ -14,7 +14,7 @@ func (d *Doc) Canonical() []byte {
 	if len(d.extra) > 0 {
 		return canonicalWithExtra(d)
 	}
-	dst := append(make([]byte, 0, canonicalSize(d)), '{')
+	dst := append(make([]byte, 0, d.Size()), '{')
 	for n, i := range d.Kind.sorted {
 		if n > 0 {
 			dst = append(dst, ',')
@@ -25,11 +25,14 @@ func (d *Doc) Canonical() []byte {
 	return append(dst, '}')
 }
 
-// canonicalSize returns the length of the canonical text if all values are canonical and all fields known.
-func canonicalSize(d *Doc) int {
+// Size returns the length of the canonical text if all values are canonical, as those of a record that was made here are.
+func (d *Doc) Size() int {
 	size := len("{}") - 1 // no comma after the last
 	for _, i := range d.Kind.sorted {
 		size += len(d.Kind.labels[i]) + len(d.values[i]) + 1
+	}
+	for _, m := range d.extra {
+		size += len(m.Name) + len(":,") + len(m.Value)
 	}
 	return size
 }
@@ -39,7 +42,7 @@ func (d *Doc) IsAllOf(canonical []byte) bool {
 	if len(d.extra) > 0 {
 		return bytes.Equal(canonicalWithExtra(d), canonical)
 	}
-	return canonicalSize(d) == len(canonical) // a field that it lacks has made the document longer
+	return d.Size() == len(canonical) // a field that it lacks has made the document longer
 }
 
 // CanonicalOf returns the canonical text of a stored body.

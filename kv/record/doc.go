@@ -14,15 +14,16 @@
 // braces, white space or needless escapes:
 //
 //	Shown   "full_name":"Ana Souza","gender":null,…,"profile_change_date":"2026-05-01"
-//	Hidden  "church_id":3,"location_type":null,…,"created_by":7,"a_newer_field":{"x":1}
+//	Hidden  "church_id":3,"role_ids":[],…,"created_by":7,"a_newer_field":{"x":1}
 //
 // Shown holds the members as /v1 prints them. Hidden holds write-only and hidden fields, references, and at the end the fields that
-// this version does not know, byte for byte. A reply is
+// this version does not know, byte for byte. A null is left out of Hidden where a field's default is null and no nested member is made of
+// it. A reply is
 //
 //	{"id":12, Shown, [Hidden, on /admin/v1,] "updated_at":…,"church":{"id":3,"name":…},"roles":[…]}
 //
-// so a reply copies a run and appends the derived members. Every stored field is always there: a field that a body of an older table
-// lacks gets its default when the body is decoded. Package value draws the stored form of a value.
+// so a reply copies a run and appends the derived members. Every stored field of a decoded body is there: one that the body lacks, as
+// that of an older table does, gets its default. Package value draws the stored form of a value.
 //
 // # The way of a change
 //

@@ -61,23 +61,24 @@ func readBody(d *Doc, b Body) error {
 	return nil
 }
 
-// readRun reads a run of members. Mostly they are the expected fields, in that order.
+// readRun reads a run of members. Mostly they are the expected fields, in that order, without some that are left out.
 func readRun(d *Doc, run []byte, expected []int) bool {
-	for i := 0; i < len(run); {
-		if len(expected) > 0 {
-			field := expected[0]
-			label := d.Kind.labels[field]
-			if v, after, ok := value.ReadLabelled(run, i, label); ok {
-				d.values[field], expected, i = v, expected[1:], after
-				continue
-			}
+	next := 0
+	for _, field := range expected {
+		v, after, ok := value.ReadLabelled(run, next, d.Kind.labels[field])
+		if ok {
+			d.values[field], next = v, after
+		} else if !d.Kind.leftOut[field] {
+			break
 		}
-		name, v, after, ok := value.ReadMember(run, i)
+	}
+	for next < len(run) {
+		name, v, after, ok := value.ReadMember(run, next)
 		if !ok {
 			return false
 		}
 		readMember(d, name, v)
-		i = after
+		next = after
 	}
 	return true
 }
@@ -101,31 +102,32 @@ func (d *Doc) Encode() Body {
 	for _, m := range d.extra {
 		size += len(m.Name) + len(m.Value) + 2
 	}
-	run := appendRun(make([]byte, 0, size), d, d.Kind.shown)
+	run := make([]byte, 0, size)
+	for _, i := range d.Kind.shown {
+		run = appendNext(run, 0, d.Kind.labels[i], d.values[i])
+	}
 	cut := len(run)
 	if cut > 0 {
 		run = append(run, ',') // parts the runs in one allocation; in neither of them
 	}
 	start := len(run)
-	run = appendRun(run, d, d.Kind.hidden)
-	for _, m := range d.extra {
-		if len(run) > start {
-			run = append(run, ',')
+	for _, i := range d.Kind.hidden {
+		if !d.Kind.leftOut[i] || !value.IsNull(d.values[i]) {
+			run = appendNext(run, start, d.Kind.labels[i], d.values[i])
 		}
-		run = append(append(append(run, m.Name...), ':'), m.Value...)
+	}
+	for _, m := range d.extra {
+		run = appendNext(run, start, m.Name+":", m.Value)
 	}
 	return Body{Shown: run[:cut:cut], Hidden: run[start:len(run):len(run)]}
 }
 
-// appendRun appends fields as one run.
-func appendRun(dst []byte, d *Doc, fields []int) []byte {
-	for n, i := range fields {
-		if n > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(append(dst, d.Kind.labels[i]...), d.values[i]...)
+// appendNext appends a member to the run that begins at start.
+func appendNext(dst []byte, start int, label string, v jsontext.Value) []byte {
+	if len(dst) > start {
+		dst = append(dst, ',')
 	}
-	return dst
+	return append(append(dst, label...), v...)
 }
 
 // Clone returns a copy that shares nothing.

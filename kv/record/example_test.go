@@ -25,7 +25,7 @@ func ExampleKind_Parse() {
 	// Output:
 	// changed: [name]
 	// shown:   "name":"Youth"
-	// hidden:  "church_id":null,"external_id":null,"created_at":"2026-05-01T12:00:00Z","created_by":null
+	// hidden:  "created_at":"2026-05-01T12:00:00Z"
 	// rev:     1-1da1bc1a94e11ba6784093414a6b8ede
 }
 

@@ -169,6 +169,7 @@ type layout struct {
 	names         map[string]int
 	labels        []string // each field's name as it stands before its value: "full_name":
 	shown, hidden []int    // the first run and the second
+	leftOut       []bool   // fields that the second run leaves out when they are null
 	derived       []maker  // what is made for a reply
 	nested        int      // from which of them on each is made of one stored field
 	sorted        []int    // stored fields by the bytes of their names
@@ -185,7 +186,7 @@ type settler func(d, before *Doc, m Moment)
 
 // table completes a kind. rules are its own rules, if it has any.
 func table(k Kind, rules ...settler) *Kind {
-	k.layout = layout{names: make(map[string]int, len(k.Fields)), labels: make([]string, len(k.Fields)), rules: rules}
+	k.layout = layout{names: make(map[string]int, len(k.Fields)), labels: make([]string, len(k.Fields)), leftOut: make([]bool, len(k.Fields)), rules: rules}
 	for i := range k.Fields {
 		f := &k.Fields[i]
 		if _, twice := k.names[f.Name]; twice {
@@ -204,6 +205,9 @@ func table(k Kind, rules ...settler) *Kind {
 		}
 		place(&k, i, f)
 		k.ofPeople = k.ofPeople || f.Flags.Has(Personal) || f.Type == Ref{"person"}
+	}
+	for _, i := range k.hidden {
+		k.leftOut[i] = k.Fields[i].Default == "" && !slices.ContainsFunc(k.derived, func(m maker) bool { return m.source == k.Fields[i].Name })
 	}
 	k.ofPeople = k.ofPeople || k.Name == "person" || k.Name == "ticket" // which is shown with its holder
 	slices.SortFunc(k.sorted, func(a, b int) int { return strings.Compare(k.Fields[a].Name, k.Fields[b].Name) })

@@ -123,27 +123,27 @@ type Page struct {
 // NewPage begins a page of replies about records of a kind.
 func NewPage(k *Kind) *Page { return &Page{shown: make([]map[string][]byte, len(k.derived))} }
 
-// appendHidden appends the second run without its secrets, and without unknown members that a made one would stand beside.
+// appendHidden appends the fields of the second run but secrets, then its unknown members but one that a made one would stand beside.
 func appendHidden(dst []byte, k *Kind, run []byte) []byte {
+	for _, i := range k.hidden {
+		v, _ := value.Find(run, 0, k.Fields[i].Name)
+		if v == nil && k.leftOut[i] {
+			v = []byte("null")
+		}
+		if v != nil && !k.Fields[i].Flags.Has(Secret) {
+			dst = append(append(append(dst, ','), k.labels[i]...), v...)
+		}
+	}
 	for i := 0; i < len(run); {
-		name, _, after, ok := value.ReadMember(run, i)
+		quoted, _, after, ok := value.ReadMember(run, i)
 		if !ok {
 			return dst
 		}
-		if isShownToAdmin(k, name) {
+		name := string(quoted[1 : len(quoted)-1])
+		if _, known := k.names[name]; !known && name != "id" {
 			dst = append(append(dst, ','), run[i:after-1]...)
 		}
 		i = after
 	}
 	return dst
-}
-
-// isShownToAdmin reports whether a member of the second run may be shown to an administrator.
-func isShownToAdmin(k *Kind, quoted []byte) bool {
-	name := quoted[1 : len(quoted)-1]
-	i, known := k.names[string(name)]
-	if !known {
-		return string(name) != "id"
-	}
-	return k.Fields[i].Stored() && !k.Fields[i].Flags.Has(Secret)
 }
