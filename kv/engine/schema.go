@@ -19,7 +19,7 @@ const NumBuckets = 64
 // How full bbolt leaves the pages of a bucket that it splits. Where keys come in order, at the bucket's end or at the ends of ranges within
 // it, half-empty pages would stay half empty.
 const (
-	tailFill  = 0.95
+	tailFill  = 0.97
 	rangeFill = 0.9
 )
 
