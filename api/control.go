@@ -8,13 +8,12 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/go-json-experiment/json"
 
 	"doorward/api/load"
 	"doorward/api/load/demo"
@@ -23,10 +22,14 @@ import (
 	"doorward/api/pull"
 	"doorward/api/query"
 	"doorward/kv/backup"
+	"doorward/kv/disk"
+	"doorward/kv/fault"
 	"doorward/kv/feed"
 	"doorward/kv/office"
 	"doorward/kv/record"
 	"doorward/kv/table"
+
+	"github.com/go-json-experiment/json"
 )
 
 // Control answers the command line: what the operator does to the whole store, and all of /admin/v1, without a key. It must
@@ -311,4 +314,243 @@ func controlReindex(x *exchange, r *http.Request) error {
 			return st.end(made, err)
 		}
 	}
+}
+
+const typeNDJSON = "application/x-ndjson"
+
+// stream is an answer in lines of JSON: progress as it comes, then one result or one error.
+type stream struct {
+	x    *exchange
+	last time.Time
+}
+
+func newStream(x *exchange) *stream { return &stream{x: x, last: time.Now()} }
+
+// progressLine is one line of a stream.
+type progressLine struct {
+	Progress struct {
+		Done  int64 `json:"done"`
+		Total int64 `json:"total"`
+	} `json:"progress"`
+}
+
+// progress writes a line, unless the last is younger than a tenth of a second.
+func (s *stream) progress(done, total int64) {
+	now := time.Now()
+	if now.Sub(s.last) < progressPause {
+		return
+	}
+	s.last = now
+	var line progressLine
+	line.Progress.Done, line.Progress.Total = done, total
+	_ = s.line(line) // a client that is gone ends the work by its context
+}
+
+// end writes the last line. If no line was written yet, it returns an error of the request, which is answered by its status. A fault in the
+// content of a file is a line: the request itself was good.
+func (s *stream) end(result any, err error) error {
+	if err != nil {
+		return s.fail(err)
+	}
+	return s.line(struct {
+		Result any `json:"result"`
+	}{result})
+}
+
+func (s *stream) fail(err error) error {
+	if s.x.request.Context().Err() != nil {
+		return errGone
+	}
+	if s.x.status == 0 && !errors.Is(err, load.ErrSource) {
+		return err
+	}
+	body, err := envelope(s.x.explain(err))
+	if err != nil {
+		return err
+	}
+	return s.write(body)
+}
+
+func (s *stream) line(v any) error {
+	b, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	return s.write(b)
+}
+
+func (s *stream) write(b []byte) error {
+	if s.x.status == 0 {
+		s.x.Header().Set("Content-Type", typeNDJSON)
+	}
+	if _, err := s.x.Write(append(b, '\n')); err != nil {
+		return errGone
+	}
+	return http.NewResponseController(s.x).Flush()
+}
+
+// erasedView counts what an erasure has removed, and names the older files that still hold it.
+type erasedView struct {
+	ID          int64    `json:"id"`
+	Tickets     int      `json:"tickets"`
+	Memberships int      `json:"memberships"`
+	Conflicts   int      `json:"conflicts"`
+	Refusals    int      `json:"refusals"`
+	Answers     int      `json:"answers"`
+	MoreFree    int      `json:"free_databases_more,omitzero"`
+	Free        []string `json:"free_databases"` // the first 100; the program does not read their documents, so the operator must look for the person there
+	olderFiles  `json:",inline"`
+}
+
+type olderFiles struct {
+	Files []string `json:"older_files"`
+}
+
+// controlToErase names the person to erase, and the day of an earlier erasure.
+func controlToErase(x *exchange, r *http.Request) error {
+	id, err := parseID(record.Person, r.URL.Query().Get("id"))
+	if err != nil {
+		return err
+	}
+	who, err := x.store().Erasures.Preview(x.caller, id)
+	if err != nil {
+		return err
+	}
+	view := struct {
+		ID       int64   `json:"id"`
+		Name     string  `json:"full_name"`
+		ErasedAt *string `json:"erased_at"`
+	}{ID: id.Int(), Name: who.Name}
+	if !who.ErasedAt.IsZero() {
+		day := who.ErasedAt.In(x.store().Tables.Clock.Zone()).Format(time.DateOnly)
+		view.ErasedAt = &day
+	}
+	return x.answer(http.StatusOK, view)
+}
+
+// controlErase erases a person for good.
+func controlErase(x *exchange, r *http.Request) error {
+	id, err := parseID(record.Person, r.URL.Query().Get("id"))
+	if err != nil {
+		return err
+	}
+	e, err := x.store().Erasures.Erase(x.caller, record.Person, id)
+	if err != nil {
+		return err
+	}
+	older, err := findOlderFiles(x)
+	if err != nil {
+		return err
+	}
+	free, err := freeDatabases(x)
+	if err != nil {
+		return err
+	}
+	free, more := fault.First(free)
+	return x.answer(http.StatusOK, erasedView{id.Int(), e.Tickets, e.Memberships, e.Conflicts, e.Refusals, e.Answers, more, free, older})
+}
+
+// freeDatabases are the names of the databases that hold documents of other programs.
+func freeDatabases(x *exchange) ([]string, error) {
+	names := []string{}
+	all, err := x.store().Docs.Databases(x.caller)
+	for _, d := range all {
+		if d.Free() {
+			names = append(names, d.Name)
+		}
+	}
+	return names, err
+}
+
+// findOlderFiles names the files that hold what the store held before now.
+func findOlderFiles(x *exchange) (older olderFiles, err error) {
+	found, err := x.store().Files.OlderFiles(x.caller, x.store().Tables.Clock.Now())
+	return olderFiles{append([]string{}, found...)}, err
+}
+
+// controlOlderFiles names the files that hold what the store held before, and says how many erasures its own file holds still.
+func controlOlderFiles(x *exchange, _ *http.Request) error {
+	older, err := findOlderFiles(x)
+	if err != nil {
+		return err
+	}
+	due, _, err := x.store().Erasures.Uncompacted()
+	if err != nil {
+		return err
+	}
+	return x.answer(http.StatusOK, struct {
+		olderFiles `json:",inline"`
+		Due        int `json:"uncompacted"`
+	}{older, due})
+}
+
+// controlNoteBackup remembers where a backup was written to.
+func controlNoteBackup(x *exchange, r *http.Request) error {
+	file := r.URL.Query().Get("file")
+	if !filepath.IsAbs(file) {
+		return table.ErrNotFound
+	}
+	if err := x.store().Files.NoteBackup(x.caller, file); err != nil {
+		return err
+	}
+	return x.answer(http.StatusOK, struct{}{})
+}
+
+// copied is the wire form of a backup.Copied.
+type copied struct {
+	Realm string    `json:"realm"`
+	Node  string    `json:"node"`
+	Epoch string    `json:"epoch"`
+	Seq   uint64    `json:"seq"`
+	At    time.Time `json:"at"`
+	Bytes int64     `json:"bytes"`
+}
+
+// controlBackup copies the store into a folder within its own. The client makes the folder and removes it.
+func controlBackup(x *exchange, r *http.Request) error {
+	name := r.URL.Query().Get("folder")
+	if !disk.IsWorkFolder(name, "backup") {
+		return fmt.Errorf("%w: folder: .doorward-backup- and a number are wanted", load.ErrUsage)
+	}
+	c, err := x.store().Files.CopyTo(x.caller, table.Path(filepath.Join(x.store().Tables.Folder.Dir, name)))
+	if err != nil {
+		return err
+	}
+	return x.answer(http.StatusOK, copied(c))
+}
+
+// compacted is the wire form of a backup.Compacted.
+type compacted struct {
+	Before int64 `json:"bytes_before"`
+	Bytes  int64 `json:"bytes"`
+}
+
+// controlCompact writes the store's file again, without its free pages.
+func controlCompact(x *exchange, r *http.Request) error {
+	c, err := x.store().Files.Compact(r.Context(), x.caller)
+	if err != nil {
+		return err
+	}
+	return x.answer(http.StatusOK, compacted(c))
+}
+
+// trusted is the state of the clock after a person has trusted it.
+type trusted struct {
+	Now     time.Time `json:"now"`
+	Doubted bool      `json:"doubted"`
+	Offset  *int64    `json:"clock_offset_ms"` // how far a peer's clock was ahead when last measured; null = never
+}
+
+// controlTrust ends every doubt of the clock.
+func controlTrust(x *exchange, _ *http.Request) error {
+	c, err := x.store().Tables.Clock.Trust(x.caller)
+	if err != nil {
+		return err
+	}
+	t := trusted{Now: x.store().Tables.Clock.Now().UTC(), Doubted: c.Doubt != ""}
+	if !c.Measured.IsZero() {
+		ms := c.Offset.Milliseconds()
+		t.Offset = &ms
+	}
+	return x.answer(http.StatusOK, t)
 }

@@ -1,10 +1,10 @@
 package api
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
-
-	"github.com/go-json-experiment/json/jsontext"
+	"time"
 
 	"doorward/api/barcode"
 	"doorward/api/nullable"
@@ -12,6 +12,10 @@ import (
 	"doorward/kv/fault"
 	"doorward/kv/outcome"
 	"doorward/kv/record"
+	"doorward/kv/table"
+	"doorward/kv/value"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // directionField says which way a door leads.
@@ -166,4 +170,240 @@ func decode(x *exchange) error {
 		return err
 	}
 	return x.answer(http.StatusOK, decoded{codes})
+}
+
+// messages are what a door may read aloud. They hold no name and no code.
+var messages = map[outcome.Outcome]string{
+	outcome.Admitted:        "Admitted.",
+	outcome.AlreadyAdmitted: "This ticket was already admitted.",
+	outcome.UnknownCode:     "No ticket has this code.",
+	outcome.WrongEvent:      "This ticket is for another event.",
+	outcome.Cancelled:       "This ticket was cancelled.",
+	outcome.Refunded:        "This ticket was refunded.",
+	outcome.Unpaid:          "This ticket is not paid yet.",
+	outcome.Blocked:         "This ticket is blocked.",
+	outcome.NotYetValid:     "This ticket is not valid yet.",
+	outcome.NoLongerValid:   "This ticket is no longer valid.",
+	outcome.EventClosed:     "The event takes no check-ins.",
+	outcome.Undone:          "The check-in was undone.",
+	outcome.Left:            "Left.",
+	outcome.NotInside:       "This ticket is not inside.",
+}
+
+// checkinForm is the body of a check-in.
+var checkinForm = record.Form("checkin_form",
+	record.Field{Name: "code", Type: record.Text{Min: 1, Max: 255}, Flags: record.Required},
+)
+
+// event reads the id of the event in the path.
+func event(x *exchange) (record.ID, error) { return x.pathID(record.Event) }
+
+// attempted reads an attempt at the event in the path and has the door decide it. read is the surface's own way to read the body.
+func attempted(x *exchange, read func(*exchange) (door.Attempt, error)) (d door.Decision, err error) {
+	id, err := event(x)
+	if err != nil {
+		return d, err
+	}
+	a, err := read(x)
+	if err != nil {
+		return d, unlessMissing(x, record.Event, id, err)
+	}
+	a.Event = id.Int()
+	return x.store().Door.CheckIn(x.caller, a)
+}
+
+// checkIn answers POST /v1/event/{id}/checkin/.
+func checkIn(x *exchange) error {
+	d, err := attempted(x, readCheckIn)
+	if err != nil {
+		return err
+	}
+	markReplayed(x, d.Replayed)
+	if d.Outcome != outcome.Admitted {
+		return &notAdmitted{d}
+	}
+	h := x.Header()
+	h["X-Checkin-Id"] = []string{d.CheckinID}
+	h["X-Checkin-At"] = []string{stamp(d.AdmittedAt)}
+	return x.done()
+}
+
+// readCheckIn reads the body and headers of a check-in.
+func readCheckIn(x *exchange) (a door.Attempt, err error) {
+	form, _, err := readForm(x, checkinForm)
+	if err != nil {
+		return a, err
+	}
+	a.Code = form.Text("code")
+	a.Door = storedHeader(x, "X-Door", maxDoor, &form.Faults)
+	a.Nonce = idempotencyKey(x, &form.Faults)
+	return a, sound(form)
+}
+
+// stamp formats a time as replies print it, without quotes; "" for the zero time.
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	v := value.Time(t)
+	return string(v[1 : len(v)-1])
+}
+
+// duplicateDetails say where and when a ticket was admitted before.
+type duplicateDetails struct {
+	Outcome    outcome.Outcome `json:"outcome"`
+	CheckinID  string          `json:"checkin_id"`
+	AdmittedAt jsontext.Value  `json:"admitted_at"`
+	Door       string          `json:"door"`
+	SecondsAgo int64           `json:"seconds_ago"`
+	SameDoor   bool            `json:"same_door"`
+	Holder     *string         `json:"holder,omitzero"`
+}
+
+func duplicate(d door.Decision) duplicateDetails {
+	return duplicateDetails{d.Outcome, d.CheckinID, value.Time(d.AdmittedAt), d.Door, d.SecondsAgo, d.SameDoor, d.Holder}
+}
+
+// RevokedHeader is in every answer of a laptop that its centre has revoked.
+const RevokedHeader = "X-Laptop-Revoked"
+
+// revokedText is the notice of a revoked laptop, at the door and in /readyz.
+const revokedText = "This laptop is revoked: check-ins are recorded for review; it sells and edits nothing more."
+
+// message returns the sentence for an outcome that a door may read aloud.
+func message(x *exchange, o outcome.Outcome) string {
+	if x.store().Tables.Identity.IsRevoked() {
+		return messages[o] + " " + revokedText
+	}
+	return messages[o]
+}
+
+// maxScans is how many scans one request hands in.
+const maxScans = 1000
+
+// The body of what an offline scanner hands in, and of each of its scans.
+var (
+	offlineForm = record.Form("offline_scan",
+		record.Field{Name: "code", Type: record.Text{Min: 1, Max: 255}, Flags: record.Required},
+		record.Field{Name: "at", Type: record.DateTime{}, Flags: record.Required},
+		record.Field{Name: "nonce", Type: record.Text{Max: maxIdempotency}, Flags: record.Null},
+		record.Field{Name: "door", Type: record.Text{Max: maxDoor}, Flags: record.Null},
+		record.Field{Name: "let_in", Type: record.Bool{}, Flags: record.Null},
+		directionField,
+	)
+	scanItems = record.Items{Of: offlineForm, Max: maxScans}
+	scansForm = record.Form("scans_form", record.Field{Name: "scans", Type: scanItems, Flags: record.Required})
+)
+
+// scanned is the decision on one of several scans. At is when the scanner read it. DoubleEntryID names the second check-in of a used ticket,
+// if the door let its guest in.
+type scanned struct {
+	ruling        `json:",inline"`
+	DoubleEntryID *string        `json:"double_entry_id"`
+	Replayed      bool           `json:"replayed"`
+	At            jsontext.Value `json:"at"`
+	Nonce         *string        `json:"nonce"`
+}
+
+// refusedScan is the error of one of several scans.
+type refusedScan struct {
+	Error errorView      `json:"error"`
+	At    jsontext.Value `json:"at"`
+	Nonce *string        `json:"nonce"`
+}
+
+// offlineScan is one of several scans of a request.
+type offlineScan struct {
+	door.Attempt
+	nonce string // its own
+	err   error
+}
+
+// scans answers POST /door/v1/event/{id}/scans/. A bad scan is refused alone.
+func scans(x *exchange) error {
+	id, err := event(x)
+	if err != nil {
+		return err
+	}
+	list, err := readScans(x, id)
+	if err != nil {
+		return unlessMissing(x, record.Event, id, err)
+	}
+	if err := x.store().Desk.Sees(x.caller, record.Event, id); err != nil {
+		return err
+	}
+	var attempts []door.Attempt
+	for i := range list {
+		if list[i].err == nil {
+			attempts = append(attempts, list[i].Attempt)
+		}
+	}
+	judged, err := x.store().Door.CheckInAll(x.caller, attempts)
+	if err != nil {
+		return err
+	}
+	results := make([]any, len(list))
+	for i := range list {
+		var d door.Decision
+		if list[i].err == nil {
+			d, list[i].err = judged[0].Decision, judged[0].Err
+			judged = judged[1:]
+		}
+		results[i] = list[i].result(x, d)
+	}
+	return x.answer(http.StatusOK, struct {
+		Results []any `json:"results"`
+	}{results})
+}
+
+// readScans reads the body. A fault of one scan stays with that scan. The headers give the door and the nonce of a scan that names none.
+func readScans(x *exchange, id record.ID) ([]offlineScan, error) {
+	form, _, err := readForm(x, scansForm)
+	if err != nil {
+		return nil, err
+	}
+	door := storedHeader(x, "X-Door", maxDoor, &form.Faults)
+	key := idempotencyKey(x, &form.Faults)
+	if err := sound(form); err != nil {
+		return nil, err
+	}
+	given, _ := form.Value("scans")
+	items := scanItems.Split(given)
+	list := make([]offlineScan, len(items))
+	for i, item := range items {
+		o := &list[i]
+		*o = readScanItem(item, x.store().Tables.Clock.Zone())
+		if o.Event = id.Int(); o.Door == "" {
+			o.Door = door
+		}
+		if o.Nonce == "" && key != "" {
+			o.Nonce = key + "\x00" + strconv.Itoa(i) // no client can send a NUL
+		}
+	}
+	return list, nil
+}
+
+// readScanItem reads one scan.
+func readScanItem(item jsontext.Value, zone *time.Location) (o offlineScan) {
+	form, err := offlineForm.Parse(item, record.ParseOptions{Surface: record.Admin, Create: true, Zone: zone})
+	if err != nil {
+		o.err = err
+		return o
+	}
+	letIn, _ := form.Value("let_in")
+	o.Attempt = door.Attempt{Code: form.Text("code"), Door: form.Text("door"), Nonce: form.Text("nonce"), LetIn: string(letIn) == "true", Way: door.Way(form.Text("direction"))}
+	o.At, _ = value.ParseDateTime(form.Text("at"), zone) // its faults are the form's
+	o.nonce, o.err = o.Nonce, sound(form)
+	return o
+}
+
+// result returns the answer to a scan.
+func (o *offlineScan) result(x *exchange, d door.Decision) any {
+	if o.err == nil {
+		return scanned{rulingOf(d, message(x, d.Outcome)), nullable.Text(d.Double), d.Replayed, nullable.Time(o.At), nullable.Text(o.nonce)}
+	}
+	if errors.Is(o.err, table.ErrKeyReused) {
+		return refusedScan{errorView{"UNPROCESSABLE_ENTITY", "This nonce was used for another code.", nil}, nullable.Time(o.At), nullable.Text(o.nonce)}
+	}
+	return refusedScan{x.explain(o.err).view(), nullable.Time(o.At), nullable.Text(o.nonce)}
 }

@@ -1,21 +1,33 @@
 package api
 
 import (
+	"bytes"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/go-json-experiment/json"
+	"unicode/utf8"
 
 	"doorward/kv"
 	"doorward/kv/auth"
 	"doorward/kv/crash"
+	"doorward/kv/entry"
+	"doorward/kv/fault"
+	"doorward/kv/idempotency"
 	"doorward/kv/record"
 	"doorward/kv/table"
+
+	"github.com/go-json-experiment/json"
 )
 
 // exchange is one request being answered: the ResponseWriter that is handed down, and what the checks found out. It is
@@ -174,4 +186,231 @@ func printable(id string) bool {
 		}
 	}
 	return true
+}
+
+// maxBody is the largest body of an ordinary request.
+const maxBody = 1 << 20
+
+// roomAhead is how much memory a body gets by its Content-Length alone.
+const roomAhead = 16 << 10
+
+// readBody reads a request's JSON; an empty body is an empty object.
+func readBody(x *exchange) ([]byte, error) {
+	r := x.request
+	if r.ContentLength == 0 {
+		return []byte("{}"), nil
+	}
+	if !isJSON(r.Header) {
+		return onlyEmpty(x)
+	}
+	if r.ContentLength > maxBody {
+		return nil, errTooLarge
+	}
+	body, err := readAll(http.MaxBytesReader(x.ResponseWriter, r.Body, maxBody), r.ContentLength)
+	switch {
+	case err != nil:
+		return nil, unreadable(err)
+	case len(body) == 0:
+		return []byte("{}"), nil
+	}
+	return body, nil
+}
+
+// unreadable returns the error of a body that could not be read to its end.
+func unreadable(err error) error {
+	if errors.As(err, new(*http.MaxBytesError)) {
+		return errTooLarge
+	}
+	return errUnreadable
+}
+
+// onlyEmpty takes a body of the wrong type, or of none, if it turns out to be empty.
+func onlyEmpty(x *exchange) ([]byte, error) {
+	if x.request.ContentLength > 0 {
+		return nil, errMediaType
+	}
+	n, err := io.ReadFull(x.request.Body, make([]byte, 1))
+	if n > 0 {
+		return nil, errMediaType
+	}
+	if err != io.EOF {
+		return nil, errUnreadable
+	}
+	return []byte("{}"), nil
+}
+
+// readAll reads a body of a given length. It allocates at most roomAhead before the bytes arrive.
+func readAll(r io.Reader, length int64) ([]byte, error) {
+	if length < 0 {
+		return io.ReadAll(r)
+	}
+	body := bytes.NewBuffer(make([]byte, 0, min(length, roomAhead)+bytes.MinRead))
+	_, err := io.CopyN(body, r, length)
+	return body.Bytes(), err
+}
+
+// isJSON tells whether a request calls its body plain JSON.
+func isJSON(h http.Header) bool {
+	media, ok := mediaOf(h)
+	return ok && media == jsonMedia
+}
+
+// mediaOf returns the media type of a request's body, in lower case; "" if the request names none. ok is false if it names several, or if
+// the body is compressed.
+func mediaOf(h http.Header) (media string, ok bool) {
+	media, _, _ = strings.Cut(h.Get("Content-Type"), ";")
+	return strings.ToLower(strings.TrimSpace(media)), len(h["Content-Type"]) <= 1 && len(h["Content-Encoding"]) == 0
+}
+
+// readPatch reads a request's body as a record of a kind. Faults of single fields stay in the patch.
+func readPatch(x *exchange, k *record.Kind, o record.ParseOptions) (*record.Patch, []byte, error) {
+	body, err := readBody(x)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.Zone = x.store().Tables.Clock.Zone()
+	patch, err := k.Parse(body, o)
+	return patch, body, err
+}
+
+// readForm reads a request's body as a form: a kind that is not stored. Its faults stay in the patch, for more to be added.
+func readForm(x *exchange, k *record.Kind) (*record.Patch, []byte, error) {
+	return readPatch(x, k, record.ParseOptions{Surface: record.Admin, Create: true})
+}
+
+// sound returns the faults of a form as an error; nil if there are none.
+func sound(form *record.Patch) error {
+	if len(form.Faults) > 0 {
+		return form.Faults
+	}
+	return nil
+}
+
+// fileMedia is the media type that any file may be sent as, and the one that the OpenAPI document names first.
+const fileMedia = "application/octet-stream"
+
+// fileBody is a body that is a file.
+type fileBody struct {
+	types   []string // its media types; "" = none need be given
+	example string
+}
+
+// holds tells whether a request's body is a file of these types, not compressed. A form that contains a file is not.
+func (f *fileBody) holds(h http.Header) bool {
+	media, ok := mediaOf(h)
+	return ok && slices.Contains(f.types, media)
+}
+
+// describe returns the body for the OpenAPI document.
+func (f *fileBody) describe() map[string]any {
+	others := slices.DeleteFunc(slices.Clone(f.types), func(name string) bool { return name == "" || name == fileMedia })
+	return map[string]any{
+		"required":    true,
+		"description": "The file as it is, not as a part of a form. It may also be sent as " + strings.Join(others, ", ") + ".",
+		"content":     content(fileMedia, map[string]any{"type": "string", "format": "binary"}, f.example),
+	}
+}
+
+// castagnoli is the table of the checksum in an ETag.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// entityTag is a reply's ETag: its revision, and a checksum of its bytes, because derived members change without a revision.
+func entityTag(rep entry.Reply) string {
+	sum := crc32.Checksum(rep.JSON, castagnoli)
+	tag := make([]byte, 0, len(rep.Revision)+11)
+	tag = append(append(append(tag, '"'), rep.Revision...), '.')
+	tag = hex.AppendEncode(tag, []byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)})
+	return string(append(tag, '"'))
+}
+
+// tags lists the entity tags of If-Match or If-None-Match, weak ones with their mark.
+func tags(values []string) []string {
+	var list []string
+	for _, v := range values {
+		for tag := range strings.SplitSeq(v, ",") {
+			if tag = strings.TrimSpace(tag); tag != "" {
+				list = append(list, tag)
+			}
+		}
+	}
+	return list
+}
+
+// unchanged tells whether If-None-Match names the reply.
+func unchanged(x *exchange, tag string) bool {
+	given := x.request.Header["If-None-Match"]
+	return len(given) > 0 && slices.ContainsFunc(tags(given), func(t string) bool {
+		return t == "*" || strings.TrimPrefix(t, "W/") == tag
+	})
+}
+
+// revisionOf returns the revision in a strong entity tag; ok is false for a weak or malformed tag, which matches no revision.
+func revisionOf(tag string) (revision string, ok bool) {
+	tag, opened := strings.CutPrefix(tag, `"`)
+	tag, closed := strings.CutSuffix(tag, `"`)
+	revision, _, _ = strings.Cut(tag, ".")
+	return revision, opened && closed && revision != ""
+}
+
+// ifMatch lists the revisions that a change requires; nil = any revision. A header that is not blank and names no revision gives an empty
+// list, which no record meets.
+func ifMatch(x *exchange) []string {
+	values := x.request.Header["If-Match"]
+	given := tags(values)
+	if strings.TrimSpace(strings.Join(values, "")) == "" || slices.Contains(given, "*") {
+		return nil
+	}
+	revisions := make([]string, 0, len(given))
+	for _, tag := range given {
+		if revision, ok := revisionOf(tag); ok {
+			revisions = append(revisions, revision)
+		}
+	}
+	return revisions
+}
+
+// The longest values of the headers that the store keeps.
+const (
+	maxIdempotency = 255
+	maxDoor        = 64
+)
+
+// storedHeader reads a header of limited length; an empty one counts as absent.
+func storedHeader(x *exchange, name string, limit int, faults *fault.ByField) string {
+	v := strings.TrimSpace(x.request.Header.Get(name))
+	switch {
+	case !utf8.ValidString(v):
+		faults.Add(name, fault.NotString)
+	case utf8.RuneCountInString(v) > limit:
+		faults.Add(name, fault.TooLong(limit))
+	default:
+		return v
+	}
+	return ""
+}
+
+// idempotencyKey is the value of Idempotency-Key or its alias.
+func idempotencyKey(x *exchange, faults *fault.ByField) string {
+	if v := storedHeader(x, "Idempotency-Key", maxIdempotency, faults); v != "" {
+		return v
+	}
+	return storedHeader(x, "X-Idempotency-Key", maxIdempotency, faults)
+}
+
+// once returns what the store needs to do a request only once; nil without an Idempotency-Key. The same value belongs to another request if
+// the api key, the method or the path is another.
+func once(x *exchange, body []byte, faults *fault.ByField) *idempotency.Request {
+	value := idempotencyKey(x, faults)
+	if value == "" {
+		return nil
+	}
+	name := fmt.Sprintf("%d\x00%s\x00%s\x00%s", x.caller.Key(), x.request.Method, x.path(), value)
+	return &idempotency.Request{Key: sha256.Sum256([]byte(name)), Body: sha256.Sum256(body)}
+}
+
+// markReplayed marks an answer that was given before.
+func markReplayed(x *exchange, again bool) {
+	if again {
+		x.Header()["Idempotency-Replayed"] = yes
+	}
 }

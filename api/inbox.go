@@ -2,15 +2,21 @@ package api
 
 import (
 	"net/http"
+	"slices"
 
-	"github.com/go-json-experiment/json/jsontext"
-
+	"doorward/api/nullable"
 	"doorward/api/query"
+	"doorward/kv/door"
 	"doorward/kv/entry"
 	"doorward/kv/fault"
 	"doorward/kv/inbox"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
+	"doorward/kv/table"
+	"doorward/kv/upkeep"
 	"doorward/kv/value"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // pile is a list of items that staff decide: the conflicts or the refusals.
@@ -141,4 +147,141 @@ func refusalChoice(form *record.Patch) inbox.Choice {
 		form.Faults.Add("apply", fault.Required)
 	}
 	return inbox.Choice{Other: string(apply) == "true"}
+}
+
+// doubleView is a double entry as doors see it: a check-in beyond the first of a code or a ticket, or one of a ticket that is
+// cancelled. First is the admission that counts; null where this is it.
+type doubleView struct {
+	CheckinID  string          `json:"checkin_id"`
+	EventID    int64           `json:"event_id"`
+	TicketID   *int64          `json:"ticket_id"`
+	Label      *string         `json:"label"`
+	Type       *string         `json:"type"`
+	Order      *string         `json:"order"`
+	List       string          `json:"list"`
+	Door       *string         `json:"door"`
+	AdmittedAt jsontext.Value  `json:"admitted_at"`
+	Basis      *string         `json:"basis"`
+	Reason     outcome.Outcome `json:"reason"`
+	First      *firstView      `json:"first"`
+}
+
+type firstView struct {
+	CheckinID  string         `json:"checkin_id"`
+	AdmittedAt jsontext.Value `json:"admitted_at"`
+	Door       *string        `json:"door"`
+}
+
+// adminDoubleView is a double entry as staff see it. Holder is null where the key may not see it.
+type adminDoubleView struct {
+	doubleView `json:",inline"`
+	Holder     *string `json:"holder"`
+	Node       *string `json:"node"`
+	KeyID      *int64  `json:"key_id"`
+}
+
+// doubleFilters are what staff narrow the list by.
+var doubleFilters = query.By(query.ByID, "event_id")
+
+// listDoubles answers GET /door/v1/event/{id}/double_entries/.
+func listDoubles(x *exchange) error {
+	id, err := event(x)
+	if err != nil {
+		return err
+	}
+	return doubles(x.listing(), door.DoubleQuery{Event: id.Int()}, nil, viewDouble)
+}
+
+// listAllDoubles answers GET /admin/v1/double_entries/.
+func listAllDoubles(x *exchange) error {
+	l := x.listing()
+	where, faults := l.where(doubleFilters)
+	return doubles(l, door.DoubleQuery{Where: where}, faults, func(e *door.DoubleEntry) adminDoubleView {
+		return adminDoubleView{viewDouble(e), nullable.Text(e.Holder), nullable.Text(e.Node), nullable.ID(e.Key)}
+	})
+}
+
+// doubles answers with a page of double entries, unless the conditions have faults.
+func doubles[V any](l listing, ask door.DoubleQuery, faults fault.ByField, view func(*door.DoubleEntry) V) error {
+	ask.Offset, ask.Limit = l.Offset, l.Limit
+	page, err := l.store().Door.DoubleEntries(l.caller, ask)
+	if err = bothFaults(faults, err); err != nil {
+		return err
+	}
+	return replyEach(l, page.Entries, page.Count, view)
+}
+
+func viewDouble(e *door.DoubleEntry) doubleView {
+	v := doubleView{
+		CheckinID: e.CheckinID, EventID: e.Event, TicketID: nullable.ID(e.Ticket), Label: nullable.Text(e.Label), Type: nullable.Text(e.Type),
+		Order: nullable.Text(e.Order), List: e.List, Door: nullable.Text(e.Door), AdmittedAt: value.Time(e.At), Basis: nullable.Text(e.Basis), Reason: e.Reason,
+	}
+	if e.First != nil {
+		v.First = &firstView{e.First.CheckinID, value.Time(e.First.AdmittedAt), nullable.Text(e.First.Door)}
+	}
+	return v
+}
+
+// reviewView is the wire form of a fact that staff review: a revoked laptop has brought it, or the machine's clock was doubted.
+type reviewView struct {
+	Kind      string         `json:"kind"`
+	ID        string         `json:"id"`
+	EventID   int64          `json:"event_id"`
+	TicketID  *int64         `json:"ticket_id"`
+	Label     *string        `json:"label"`
+	Type      *string        `json:"type"`
+	Order     *string        `json:"order"`
+	Door      *string        `json:"door"`
+	At        jsontext.Value `json:"at"`
+	Offset    *int64         `json:"clock_offset_ms"`
+	Flags     []string       `json:"flags"`
+	Outcome   *string        `json:"outcome"`    // of a refused scan
+	CheckinID *string        `json:"checkin_id"` // that an undo takes back
+	Node      *string        `json:"node"`
+	KeyID     *int64         `json:"key_id"`
+}
+
+// reviewFilters are what staff narrow the list by.
+var reviewFilters = append(query.By(query.ByID, "event_id"), query.Filter{Name: "flag", Field: "flags", Sort: query.ByText})
+
+// listReviews answers GET /admin/v1/reviews/.
+func listReviews(x *exchange) error {
+	l := x.listing()
+	where, faults := l.where(reviewFilters)
+	page, err := x.store().Door.Reviews(x.caller, door.ReviewQuery{Where: where, Offset: l.Offset, Limit: l.Limit})
+	if err = bothFaults(faults, err); err != nil {
+		return err
+	}
+	return replyEach(l, page.Facts, page.Count, viewReview)
+}
+
+func viewReview(r *door.Review) reviewView {
+	return reviewView{
+		Kind: r.Kind.Name, ID: r.Kind.FormatID(r.ID), EventID: r.Event, TicketID: nullable.ID(r.Ticket), Label: nullable.Text(r.Label), Type: nullable.Text(r.Type),
+		Order: nullable.Text(r.Order), Door: nullable.Text(r.Door), At: value.Time(r.At), Offset: r.Offset, Flags: append([]string{}, r.Flags...),
+		Outcome: nullable.Text(r.Outcome), CheckinID: nullable.Text(r.Checkin), Node: nullable.Text(r.Node), KeyID: nullable.ID(r.Key),
+	}
+}
+
+// readsView is how many records of a kind a key has read within a minute.
+type readsView struct {
+	Minute  jsontext.Value `json:"minute"`
+	KeyID   int64          `json:"key_id"`
+	Kind    string         `json:"kind"`
+	Records int64          `json:"records"`
+}
+
+var readsFilters = slices.Concat(query.By(query.ByID, "key_id"), query.By(query.ByText, "kind"), query.Spans("minute", "minute"))
+
+// listReads answers GET /admin/v1/reads/: the latest first.
+func listReads(x *exchange) error {
+	l := x.listing()
+	where, faults := l.where(readsFilters)
+	page, err := x.store().Figures.Reads(x.caller, upkeep.ReadsQuery{Where: where, Offset: l.Offset, Limit: l.Limit})
+	if err = bothFaults(faults, err); err != nil {
+		return err
+	}
+	return replyEach(l, page.Reads, page.Count, func(r *table.Reads) readsView {
+		return readsView{value.Time(r.Minute), r.Key, r.Kind.Name, int64(r.Records)}
+	})
 }

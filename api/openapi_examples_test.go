@@ -113,7 +113,7 @@ func TestOpenAPIRequestExamplesNameKnownMembers(t *testing.T) {
 		body := op.RequestBody.Value.Content.Get("application/json")
 		example, _ := body.Example.(map[string]any)
 		if len(example) == 0 {
-			t.Errorf("%s: the example %v is no object with members; samples (examples.go) has one for each kind", name, body.Example)
+			t.Errorf("%s: the example %v is no object with members; samples (schema.go) has one for each kind", name, body.Example)
 		}
 		for member := range example {
 			if body.Schema.Value.Properties[member] == nil {

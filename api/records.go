@@ -1,10 +1,15 @@
 package api
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"net/http"
+	"strconv"
+	"strings"
+	"time"
 
+	"doorward/api/nullable"
 	"doorward/api/query"
 	"doorward/kv/auth"
 	"doorward/kv/desk"
@@ -12,6 +17,9 @@ import (
 	"doorward/kv/record"
 	"doorward/kv/table"
 	"doorward/kv/value"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // collection is the records of one kind behind one path.
@@ -204,4 +212,177 @@ func createMembership(x *exchange) error {
 		return table.ErrNotFound
 	}
 	return err
+}
+
+// listing is a request for a part of a list, with its query.
+type listing struct {
+	*exchange
+	query query.Query
+	query.Span
+}
+
+func (x *exchange) listing() listing {
+	q := query.Parse(x.request.URL.RawQuery)
+	return listing{x, q, query.ReadSpan(q)}
+}
+
+// replyWith answers with the views of one page of a list. count is the length of the whole list.
+func (l listing) replyWith(views any, count int) error {
+	results, err := json.Marshal(views)
+	if err != nil {
+		return err
+	}
+	return l.reply(http.StatusOK, append(append(l.appendHead(l.buffer, count), results...), '}'))
+}
+
+// where reads the conditions that the query sets by some filters.
+func (l listing) where(filters []query.Filter) ([]desk.Where, fault.ByField) {
+	return query.Conditions(filters, l.query, l.store().Tables.Clock.Zone())
+}
+
+// replyEach answers with a view of each record of one page of a list. count is the length of the whole list.
+func replyEach[T, V any](l listing, page []T, count int, view func(*T) V) error {
+	views := make([]V, len(page))
+	for i := range page {
+		views[i] = view(&page[i])
+	}
+	return l.replyWith(views, count)
+}
+
+// within returns the page of a whole list that the request asks for.
+func within[T any](l listing, all []T) []T {
+	return all[min(l.Offset, len(all)):min(l.Offset+l.Limit, len(all))]
+}
+
+// appendHead begins a list's reply: count, next, previous, and the name of the results, which the caller appends.
+func (l listing) appendHead(dst []byte, count int) []byte {
+	dst = append(dst, `{"count":`...)
+	dst = strconv.AppendInt(dst, int64(count), 10)
+	dst = append(dst, `,"next":`...)
+	if l.Offset+l.Limit < count {
+		dst = l.appendLink(dst, l.Offset+l.Limit)
+	} else {
+		dst = append(dst, "null"...)
+	}
+	dst = append(dst, `,"previous":`...)
+	if l.Offset > 0 {
+		dst = l.appendLink(dst, l.Offset-l.Limit)
+	} else {
+		dst = append(dst, "null"...)
+	}
+	return append(dst, `,"results":`...)
+}
+
+// appendLink appends the address of the list's part that begins at an offset, as a JSON string.
+func (l listing) appendLink(dst []byte, at int) []byte {
+	offset := ""
+	if at > 0 {
+		offset = strconv.Itoa(at)
+	}
+	link := append([]byte(l.address(l.path())), '?')
+	link = l.query.With("limit", strconv.Itoa(l.Limit)).With("offset", offset).AppendSorted(link)
+	dst, err := jsontext.AppendQuote(dst, link)
+	if err != nil {
+		panic(err) // a link is ASCII, and its Host was checked before
+	}
+	return dst
+}
+
+// path returns the request's path below the mount, with a slash at its end.
+func (x *exchange) path() string {
+	return strings.TrimSuffix(strings.TrimPrefix(x.request.URL.Path, x.server.Prefix()), "/") + "/"
+}
+
+// address returns the absolute URL of a path: below the public URL if there is one, else at the Host of the request.
+func (x *exchange) address(path string) string {
+	if base := x.server.base; base != nil {
+		return base.Scheme + "://" + base.Host + base.Path + path
+	}
+	return cmp.Or(x.scheme, "http") + "://" + x.request.Host + path
+}
+
+// pastView is a revision of a record, or of a part of a ticket. A member that is not known is null.
+type pastView struct {
+	Kind    string         `json:"kind"`
+	ID      string         `json:"id"` // of the record: a holding of a ticket has its own
+	Rev     string         `json:"rev"`
+	At      jsontext.Value `json:"at"`
+	Key     *int64         `json:"key"`
+	Node    *string        `json:"node"`
+	Fields  []string       `json:"fields"`
+	Deleted bool           `json:"deleted"`
+	Winner  bool           `json:"winner"`
+	Held    bool           `json:"held"`
+}
+
+// pastBody is a revision with its body.
+type pastBody struct {
+	pastView `json:",inline"`
+	Body     jsontext.Value `json:"body"`
+}
+
+// historySchema is the schema of a history.
+func historySchema(view map[string]any) map[string]any {
+	view["properties"].(map[string]any)["body"] = map[string]any{"type": []string{"object", "null"}}
+	return map[string]any{"type": "array", "items": view}
+}
+
+// bodiesParameter asks for the bodies of the revisions.
+var bodiesParameter = parameterDoc{name: "bodies", schema: map[string]any{"type": "boolean"}, text: "With the bodies that are held."}
+
+// onHistory is the route of a record's history.
+func (c *collection) onHistory() route {
+	word := nounOf(c.kind)
+	return route{http.MethodGet, c.path + "{id}/history/", c.needs(http.MethodGet), c.history, operation{
+		id: c.prefixed(identifier("list revisions of " + word.one)), tag: adminTag + word.many, summary: "List the revisions of " + word.a(),
+		text: "As far as they are known, the newest first.", status: 200, reply: "history", query: []parameterDoc{bodiesParameter}}}
+}
+
+// history answers GET of a record's history.
+func (c *collection) history(x *exchange) error {
+	t, err := c.target(x)
+	if err != nil {
+		return err
+	}
+	bodies, err := wantsBodies(x)
+	if err != nil {
+		if missing := x.store().Desk.Sees(x.caller, c.kind, t.ID); missing != nil {
+			return missing
+		}
+		return err
+	}
+	all, err := x.store().Desk.History(x.caller, t, bodies)
+	if err != nil {
+		return err
+	}
+	views := make([]any, len(all))
+	for i := range all {
+		view := viewPast(&all[i])
+		views[i] = view
+		if bodies {
+			views[i] = pastBody{view, nullable.JSON(all[i].Body)}
+		}
+	}
+	return x.answer(http.StatusOK, views)
+}
+
+func wantsBodies(x *exchange) (bool, error) {
+	text, given := query.Parse(x.request.URL.RawQuery).Text(bodiesParameter.name)
+	if !given {
+		return false, nil
+	}
+	bodies, ok := value.ParseBool(text)
+	if !ok {
+		var faults fault.ByField
+		faults.Add(bodiesParameter.name, fault.NotBool)
+		return false, faults
+	}
+	return bodies, nil
+}
+
+func viewPast(p *desk.Past) pastView {
+	return pastView{
+		Kind: p.Kind.Name, ID: p.ID, Rev: p.Revision, At: nullable.Time(p.At.Truncate(time.Microsecond)), Key: nullable.ID(p.Key), Node: nullable.Text(p.Node),
+		Fields: p.Fields, Deleted: p.Deleted, Winner: p.Winner, Held: p.Held,
+	}
 }

@@ -11,9 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-chi/cors"
-	"github.com/prometheus/client_golang/prometheus"
-
 	"doorward/api/barcode"
 	"doorward/api/phone"
 	"doorward/api/reach"
@@ -21,6 +18,9 @@ import (
 	"doorward/api/web"
 	"doorward/kv"
 	"doorward/kv/desk"
+
+	"github.com/go-chi/cors"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Config has the options of a server. Only Store is needed.
@@ -214,4 +214,17 @@ func unmistaken(h http.Handler) http.Handler {
 		}
 		h.ServeHTTP(w, r)
 	})
+}
+
+// hostless tells whether a path answers to any Host: monitors reach it by any name.
+func hostless(prefix, path string) bool {
+	path, ok := strings.CutPrefix(path, prefix)
+	if !ok {
+		return false
+	}
+	switch strings.TrimSuffix(path, "/") {
+	case "/healthz", "/readyz", "/metrics":
+		return true
+	}
+	return false
 }
