@@ -1,8 +1,8 @@
 // Package phone lets helpers' phones in at the doors of events.
 //
-//	phone.go     what a helper is at a door, and which doors are set up now
-//	ticket.go    tickets: each is good once, for a key of one event
-//	console.go   what the console shows
+//	Role      what a helper is at a door; Near: which doors are set up now
+//	Tickets   tickets: each is good once, for a key of one event
+//	Console   what the console shows
 //
 // A principal shows a ticket if it may make the key that the phone gets. That key is made in its name, when the ticket is used:
 //

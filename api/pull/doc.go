@@ -18,7 +18,7 @@
 // gone. It is not deleted here: the text does not promise that a missing record is deleted. Where only changes are read, the list's
 // count is compared with what is here; if they differ, everything is read.
 //
-// Run reads the lists in the order of run.go's table and hands each page on: list.go reads it, shape.go turns a record into a row, references.go
+// Run reads the lists in the order of run.go's table and hands each page on: list.go reads it, shape.go turns a record into a row and
 // adds the records that it names, and the mirror of kv/laptop writes up to 100 rows. What was changed or deleted here since the last pull is
 // kept and listed. What the last pull left and the source has not changed is not written again; so a pull that was cut off goes on when it is
 // run again. Report has what became of each kind.
