@@ -9,7 +9,7 @@
 //	kinds     the kinds that a file may hold, and the names of their fields
 //	words     the titles and words that people use
 //
-// This package opens a source by its content (open.go): a table (tablefile.go, table.go), pretix's JSON (pretix.go) or one JSON
+// This package opens a source by its content (open.go): a table (table.go), pretix's JSON (pretix.go) or one JSON
 // object a line (NDJSON, ndjson.go), each line with its own "kind", or all of --kind. It then writes the rows (import.go).
 //
 // A column that may decide something and is not understood is a columns.Question: its column, its values with their counts, and
@@ -22,8 +22,8 @@
 // written; the same file again finds that unchanged and goes on. A dry run decides everything and writes nothing.
 //
 // A row's record is found by the row's external_id, its id, a ticket's code or a person's CPF. A person that only looks like one in
-// the store is listed, and not merged (lookalike.go). A row that has none of these (not of tickets and memberships) is given an
-// external_id made of what it holds (seen.go), so that the same command completes an import:
+// the store is listed, and not merged (item.go). A row that has none of these (not of tickets and memberships) is given an
+// external_id made of what it holds, so that the same command completes an import:
 //
 //	file:  ++ 32 hex digits of SHA-256 over the kind, the fields in the table's order, and which row of that content it is
 //

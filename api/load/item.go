@@ -2,19 +2,32 @@ package load
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/maphash"
+	"math"
+	"strconv"
+	"strings"
+	"sync"
 	"time"
-
-	"github.com/go-json-experiment/json/jsontext"
+	"unicode"
 
 	"doorward/api/load/kinds"
+	"doorward/api/load/words"
+	"doorward/kv/auth"
 	"doorward/kv/desk"
 	"doorward/kv/entry"
 	"doorward/kv/fault"
+	"doorward/kv/feed"
+	"doorward/kv/names"
 	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/value"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // item is one row of a file on its way to the store: what to write, or why not.
@@ -138,4 +151,267 @@ func syntax(err error) string {
 		return reason(fmt.Sprintf("not a JSON object: %s at character %d", s.Reason, s.Column))
 	}
 	return "not a JSON object"
+}
+
+// seen remembers the ids, codes, external ids and CPFs of a file's rows. So it finds two rows of one record before either is written; the
+// store would take the second for a change of the first. It keeps 128-bit hashes, not the values.
+type seen struct {
+	seeds [2]maphash.Seed
+	lines map[[2]uint64]int32
+
+	mu   sync.Mutex // ids are asked for while further rows are read
+	ids  map[string]map[record.ID]bool
+	keep bool // keep ids: a dry run forgives references to rows of the same file
+
+	weak     int     // codes of under 60 bits
+	digits   [20]int // codes of digits alone that begin with no 0, by length
+	zeros    int     // codes of digits alone that begin with 0
+	nameless int     // rows that a second import would not find again
+}
+
+func newSeen(dryRun bool) *seen {
+	return &seen{
+		seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
+		lines: map[[2]uint64]int32{}, ids: map[string]map[record.ID]bool{}, keep: dryRun,
+	}
+}
+
+// before returns the line of an earlier row with the same record, and the field that shows it; 0 if there is none.
+func (s *seen) before(it *item) (field string, line int) {
+	p := it.row.Patch
+	event, _ := p.Value(kinds.Event)
+	external := text(p, kinds.ExternalID)
+	code := ""
+	if it.form.Kind == record.Ticket {
+		code = text(p, kinds.Code)
+	}
+	var keys []rowKey
+	if !it.row.ID.IsZero() {
+		keys = append(keys, rowKey{kinds.ID, s.hash(it.form.Kind.Name, kinds.ID, it.form.Kind.FormatID(it.row.ID))})
+	}
+	if external != "" {
+		keys = append(keys, rowKey{kinds.ExternalID, s.hash(it.form.Kind.Name, kinds.ExternalID, string(event)+"\x00"+external)})
+	}
+	if code != "" {
+		keys = append(keys, rowKey{kinds.Code, s.hash(it.form.Kind.Name, kinds.Code, string(event)+"\x00"+code)})
+	}
+	if cpf := text(p, kinds.CPF); it.form.Kind == record.Person && names.IsCPF(cpf) {
+		keys = append(keys, rowKey{kinds.CPF, s.hash(it.form.Kind.Name, kinds.CPF, cpf)})
+	}
+	for _, k := range keys {
+		if n, ok := s.lines[k.sum]; ok {
+			return k.field, int(n)
+		}
+	}
+	for _, k := range keys {
+		s.lines[k.sum] = int32(min(it.line, math.MaxInt32))
+	}
+	s.note(it, code, len(keys))
+	return "", 0
+}
+
+// rowKey is a field that names a row's record, and a hash of the name.
+type rowKey struct {
+	field string
+	sum   [2]uint64
+}
+
+func (s *seen) note(it *item, code string, keys int) {
+	if code != "" && bits(code) < 60 {
+		s.weak++
+	}
+	if code != "" && strings.Trim(code, "0123456789") == "" {
+		if code[0] == '0' {
+			s.zeros++
+		} else if len(code) < len(s.digits) {
+			s.digits[len(code)]++
+		}
+	}
+	if keys == 0 && it.form.Kind != record.Membership { // known by its group and person
+		s.nameless++
+	}
+	if s.keep && !it.row.ID.IsZero() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.ids[it.form.Kind.Name] == nil {
+			s.ids[it.form.Kind.Name] = map[record.ID]bool{}
+		}
+		s.ids[it.form.Kind.Name][it.row.ID] = true
+	}
+}
+
+// hasID tells whether a row of this file has an id.
+func (s *seen) hasID(kind string, id record.ID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ids[kind][id]
+}
+
+func (s *seen) hash(kind, field, value string) (sum [2]uint64) {
+	text := kind + "\x00" + field + "\x00" + value
+	for i, seed := range s.seeds {
+		sum[i] = maphash.String(seed, text)
+	}
+	return sum
+}
+
+// text returns a patch's string, decoded; "" if it is null or missing.
+func text(p *record.Patch, name string) string {
+	v, ok := p.Value(name)
+	if !ok || len(v) < 2 || v[0] != '"' {
+		return ""
+	}
+	if body := string(v[1 : len(v)-1]); !strings.Contains(body, `\`) {
+		return body
+	}
+	return string(v) // only compared with its like
+}
+
+// bits returns the most entropy that a code of these kinds of characters can have.
+func bits(code string) float64 {
+	digits, letters, lower, n := 0.0, 0.0, 0.0, 0
+	for _, r := range code {
+		switch {
+		case unicode.IsDigit(r):
+			digits = 10
+		case unicode.IsLower(r):
+			lower = 26
+		case unicode.IsLetter(r):
+			letters = 26
+		default:
+			continue
+		}
+		n++
+	}
+	return float64(n) * math.Log2(max(1, digits+letters+lower))
+}
+
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprint(n, " ", many)
+}
+
+// warnings returns the warnings about the file as a whole.
+func (s *seen) warnings() []string {
+	var out []string
+	if s.weak > 0 {
+		out = append(out, counted(s.weak, "code is", "codes are")+" short enough to be guessed (under 60 bits)")
+	}
+	if n := s.cut(); n > 0 {
+		out = append(out, counted(n, "code of digits is", "codes of digits are")+" shorter than the others: a spreadsheet may have cut zeros off at the front, and a scan would not find "+
+			map[bool]string{true: "it", false: "them"}[n == 1])
+	}
+	if s.nameless > 0 {
+		out = append(out, counted(s.nameless, "row has", "rows have")+" no external_id, id or code: importing again would add again")
+	}
+	return out
+}
+
+// contents gives a row without any id one that is made of its content, so that the same file again finds its records. It counts rows with the
+// same content: they are two records, and stay two.
+type contents map[[16]byte]int32
+
+// name gives a row an external_id made of its content, unless the row has an id, an external_id or a CPF, or is a ticket or a membership: a
+// code, or person and group, identify these.
+func (c contents) name(it *item) {
+	k, p := it.form.Kind, it.row.Patch
+	_, external := k.Field(kinds.ExternalID)
+	if names.IsCPF(text(p, kinds.CPF)) || k == record.Ticket || k == record.Membership || !external || !it.row.ID.IsZero() || text(p, kinds.ExternalID) != "" {
+		return
+	}
+	h := sha256.New()
+	write := func(s string) {
+		_, _ = h.Write([]byte(s)) // never fails
+	}
+	write(k.Name + "\n")
+	for i := range it.form.Table.Fields {
+		name := it.form.Table.Fields[i].Name
+		if v, ok := p.Value(name); ok && v.Kind() != 'n' {
+			write(name + "=" + string(v) + "\n") // JSON holds no line end of its own
+		}
+	}
+	key := [16]byte(h.Sum(nil))
+	c[key]++
+	write(strconv.Itoa(int(c[key])))
+	p.Set(kinds.ExternalID, value.Quote("file:"+hex.EncodeToString(h.Sum(nil)[:16])))
+}
+
+// cut counts codes that may have lost zeros at the front: one in ten or so is shorter than the others, and none begins with a zero. Numbers in
+// a row, 1 to 500, are shorter.
+func (s *seen) cut() (short int) {
+	all, longest := 0, 0
+	for length, n := range s.digits {
+		if all += n; n > 0 {
+			longest = length
+		}
+	}
+	short = all - s.digits[longest]
+	if s.zeros > 0 || longest < 6 || short*100 > 15*all {
+		return 0
+	}
+	return short
+}
+
+// exporter reads all records of a kind.
+type exporter interface {
+	Export(p auth.Principal, k *record.Kind, fn func(json []byte) error) error
+}
+
+// lookalikes knows the people of a store by their e-mail, and by their name and birthday. It keeps hashes, not the values.
+type lookalikes struct {
+	seed maphash.Seed
+	ids  map[uint64]string
+}
+
+func newLookalikes(s exporter, p auth.Principal) (*lookalikes, error) {
+	l := &lookalikes{seed: maphash.MakeSeed(), ids: map[uint64]string{}}
+	err := s.Export(p, record.Person, func(b []byte) error {
+		var one struct {
+			ID       int64   `json:"id"`
+			Name     string  `json:"full_name"`
+			Email    *string `json:"email"`
+			Birthday *string `json:"birthday"`
+		}
+		if err := json.Unmarshal(b, &one); err != nil {
+			return err
+		}
+		id := record.Person.FormatID(record.Int(one.ID))
+		if one.Email != nil && *one.Email != "" {
+			l.ids[l.email(*one.Email)] = id
+		}
+		if one.Birthday != nil && one.Name != "" {
+			l.ids[l.birth(one.Name, *one.Birthday)] = id
+		}
+		return nil
+	})
+	if errors.As(err, new(*feed.LeftOut)) {
+		err = nil // a damaged person is compared with no row
+	}
+	return l, err
+}
+
+func (l *lookalikes) email(email string) uint64 {
+	return maphash.String(l.seed, "e\x00"+strings.ToLower(strings.TrimSpace(email)))
+}
+
+func (l *lookalikes) birth(name, birthday string) uint64 {
+	return maphash.String(l.seed, "b\x00"+birthday+"\x00"+words.Plain(name))
+}
+
+// find compares a new person with the people of the store.
+func (l *lookalikes) find(it *item, rep *Report) {
+	p := it.row.Patch
+	if email := text(p, kinds.Email); email != "" {
+		if id, ok := l.ids[l.email(email)]; ok {
+			rep.alike(Alike{it.line, id, "e-mail"})
+			return
+		}
+	}
+	if birthday := text(p, kinds.Birthday); birthday != "" {
+		if id, ok := l.ids[l.birth(text(p, kinds.FullName), birthday)]; ok {
+			rep.alike(Alike{it.line, id, "name and birthday"})
+		}
+	}
 }

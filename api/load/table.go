@@ -1,6 +1,13 @@
 package load
 
 import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -8,14 +15,320 @@ import (
 	"doorward/api/load/cells"
 	"doorward/api/load/columns"
 	"doorward/api/load/kinds"
+	"doorward/api/load/profile"
 	"doorward/api/load/sheet"
 	"doorward/api/load/words"
+	"doorward/kv/codes"
 	"doorward/kv/fault"
 	"doorward/kv/record"
 	"doorward/kv/value"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
+
+// tableFile is a table with its layout.
+type tableFile struct {
+	ctx      context.Context
+	ly       *columns.Layout
+	src      *Source
+	types    ticketTypes
+	rows     int
+	headings []columns.Heading
+	unread   []string // sheets with rows beside the one that is read
+	cells    cells.Reader
+	twice    contradictions
+	known    *churches                                    // nil = no column names churches
+	start    func(ly *columns.Layout) (sheet.Rows, error) // opens the rows below the header
+	end      func() error
+}
+
+// newTableFile reads a table through, chooses its columns by their titles and their values, and asks about what it does not
+// understand.
+func newTableFile(ctx context.Context, src *Source, ly *columns.Layout, start func(ly *columns.Layout) (sheet.Rows, error)) (*tableFile, error) {
+	t := &tableFile{ctx: ctx, ly: ly, src: src, headings: ly.Headings, start: start, end: func() error { return nil }}
+	if len(ly.Titles) > sheet.MaxColumns {
+		return nil, tooWide(ly.Line, len(ly.Titles))
+	}
+	if ly.Lost > 0 {
+		return nil, fmt.Errorf("%w: line %d stands above the header in line %d and looks like a row of the list: move the header to the top, or take the line out", ErrSource, ly.Lost, ly.Line)
+	}
+	p := profile.NewTable(len(ly.Titles), func(i int) bool { return slices.Contains(words.Titles(kinds.Code), words.PlainTitle(ly.Titles[i])) })
+	err := t.each(func(row sheet.Row) { p.Row(row.Texts) })
+	if err != nil {
+		return nil, err
+	}
+	for i := range p.Columns {
+		t.rows = max(t.rows, p.Columns[i].Rows)
+	}
+	t.ly = columns.Lay(ly.Row, ly.Form, &src.answers, p.Columns)
+	if err := t.ly.Check(&src.answers); err != nil {
+		return nil, err
+	}
+	for _, step := range []func() error{t.checkHeadings, t.checkCodes, t.chooseTypes, t.contradict} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	t.cells = cells.Reader{Own: t.ly.Origin == columns.OwnOrigin, States: src.States, Orders: t.ly.Orders, UTC: t.ly.Origin.UTC}
+	return t, nil
+}
+
+// each calls fn with every row that holds a record.
+func (t *tableFile) each(fn func(row sheet.Row)) (err error) {
+	rows, err := t.start(t.ly)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for {
+		runtime.Gosched() // a door waits for no look at a whole file
+		row, err := rows.Next()
+		switch {
+		case t.ctx.Err() != nil:
+			return context.Cause(t.ctx)
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+		if t.ly.Turned(row.Texts) {
+			return fmt.Errorf("%w: line %d is a header again, with other titles or in another order: make a file of its own of the rows from there on", ErrSource, row.Line)
+		}
+		if h, ok := t.ly.Section(row); ok && t.ly.Profiles == nil {
+			t.headings = append(t.headings, h)
+		}
+		if row.Fault != "" {
+			continue
+		}
+		if _, fault := t.ly.Stray(row.Texts); fault == "" {
+			fn(row)
+		}
+	}
+}
+
+func (t *tableFile) drafts() (drafts, error) {
+	rows, err := t.start(t.ly)
+	if err != nil {
+		return nil, err
+	}
+	d := &tableDrafts{rows: rows, ly: t.ly, only: t.types.only, twice: t.twice, cells: t.cells, known: t.known, zone: t.src.zone}
+	d.cells.Words = map[string]string{}
+	return d, nil
+}
+
+func (t *tableFile) close() error { return t.end() }
+
+// mayBeAlike tells whether the table is a list of people with an e-mail or a birthday.
+func (t *tableFile) mayBeAlike() bool {
+	return t.ly.Form.Kind == record.Person && (t.ly.Has(kinds.Email) || t.ly.Has(kinds.Birthday))
+}
+
+// plan says how the table is read.
+func (t *tableFile) plan(rep *Report) {
+	if t.ly.Origin != columns.Unknown {
+		rep.Source = t.ly.Origin.Name
+	}
+	for _, f := range t.ly.Feeds {
+		rep.Columns = append(rep.Columns, t.column(f.Name, f.Why, f.Parts))
+	}
+	for _, d := range t.ly.Deciders {
+		why := "its words are states"
+		if d.State != "" {
+			why = "yes or no: " + d.State
+		}
+		rep.Columns = append(rep.Columns, t.column(kinds.State, why, [][]int{{d.Column}}))
+		t.unknownWords(d, rep)
+	}
+	for _, i := range t.ly.Checkins {
+		rep.Columns = append(rep.Columns, t.column(kinds.Checkin, "its title", [][]int{{i}}))
+	}
+	if _, all := t.src.States[""]; t.sells() && len(t.ly.Deciders) == 0 && !all {
+		rep.Warnings = append(rep.Warnings, "this list leaves out who has paid and who has cancelled: every ticket is taken as valid; export it again with that column, or say --states '=unpaid'")
+	}
+	t.types.report(rep)
+	if t.known != nil {
+		t.known.unknown(t, rep)
+	}
+	if t.rows == 0 {
+		rep.Warnings = append(rep.Warnings, fmt.Sprintf("below the header in line %d there is no row", t.ly.Line))
+	}
+	if len(t.unread) > 0 {
+		rep.Warnings = append(rep.Warnings, "of the workbook, other sheets with rows were not read: “"+strings.Join(t.unread, "”, “")+"”")
+	}
+	t.severalTickets(rep)
+	if n := t.types.test; n > 0 {
+		rep.Warnings = append(rep.Warnings, counted(n, "ticket of a test order was", "tickets of test orders were")+" left out")
+	}
+	if rep.Entered > 0 && !t.src.Checkins {
+		rep.Warnings = append(rep.Warnings, counted(rep.Entered, "ticket was", "tickets were")+
+			" used already, as the file says; --checkins writes that down, else they can be used once more")
+	}
+}
+
+// severalTickets adds a note on rows that are of more than one ticket, as an order is.
+func (t *tableFile) severalTickets(rep *Report) {
+	for i, title := range t.ly.Titles {
+		p := &t.ly.Profiles[i]
+		if t.ly.Form.Kind != record.Ticket || !words.HasWord(words.PlainTitle(title), words.CountTitles) || !p.All(profile.Numbers) {
+			continue
+		}
+		more := p.Share(func(v string) bool { return strings.Trim(v, "0123456789") == "" && strings.TrimLeft(v, "0") > "1" })
+		if more > 0 {
+			rep.Warnings = append(rep.Warnings, fmt.Sprintf("%s of more than one ticket by the column “%s”; each row is one ticket, which is used once", counted(more, "row is", "rows are"), t.ly.Name(i)))
+		}
+	}
+}
+
+// sells tells whether the table is a shop's list of tickets: a shop knows the payments.
+func (t *tableFile) sells() bool {
+	return t.ly.Form.Kind == record.Ticket && t.ly.Origin != columns.Unknown && t.ly.Origin != columns.OwnOrigin
+}
+
+func (t *tableFile) column(field, why string, parts [][]int) Column {
+	var titles, samples, firsts []string
+	for _, columns := range parts {
+		var either []string
+		samples = nil
+		for _, i := range columns {
+			either = append(either, t.ly.Name(i))
+			samples = append(samples, t.ly.Profiles[i].Samples...)
+		}
+		titles = append(titles, strings.Join(either, " or "))
+		if len(samples) > 0 {
+			firsts = append(firsts, samples[0])
+		}
+	}
+	if len(parts) > 1 {
+		samples = []string{strings.Join(firsts, " + ")}
+	}
+	return Column{Field: field, Column: strings.Join(titles, " + "), Why: why, Samples: samples[:min(len(samples), profile.MaxSamples)]}
+}
+
+// unknownWords adds a warning for each unknown word in a column of states: the import refuses its rows.
+func (t *tableFile) unknownWords(d columns.Decider, rep *Report) {
+	for _, v := range t.ly.Profiles[d.Column].Values() {
+		if d.Means(v.Value, t.src.States) < 0 && words.Plain(v.Value) != "" && len(rep.Warnings) < columns.MaxAsked {
+			rep.Warnings = append(rep.Warnings, fmt.Sprintf("“%s” in the column “%s” (%s) is no state that is known: --states '%s=…' says what it means",
+				profile.Sample(v.Value), t.ly.Name(d.Column), counted(v.Count, "row", "rows"), v.Value))
+		}
+	}
+}
+
+// report adds the counts of left out rows and dates.
+func (t *tableDrafts) report(rep *Report) {
+	rep.LeftOut = t.left
+	if t.cells.Yearless > 0 {
+		rep.Warnings = append(rep.Warnings, counted(t.cells.Yearless, "date has no year and was", "dates have no year and were")+" left out")
+	}
+}
+
+const faultTwoStates = "the same code stands in several lines, with different states"
+
+// Two rows may give one code different states, for example a sale and its refund. The file does not say which one counts, so
+// neither row is taken.
+
+// contradictions are the codes of different states, as hashes under one seed.
+type contradictions struct {
+	seed  maphash.Seed
+	codes map[uint64]bool
+}
+
+// contradict reads the table again to find codes with different states, if a code stands in it twice.
+func (t *tableFile) contradict() error {
+	if len(t.ly.Deciders) == 0 || !t.repeatsCodes() {
+		return nil
+	}
+	t.twice = contradictions{maphash.MakeSeed(), map[uint64]bool{}}
+	said := map[uint64]int8{}
+	return t.each(func(row sheet.Row) {
+		code := t.twice.hash(t.ly, row.Texts)
+		state := int8(t.ly.Strictest(row.Texts, t.src.States))
+		if before, ok := said[code]; ok && before != state {
+			t.twice.codes[code] = true
+		}
+		said[code] = state
+	})
+}
+
+func (t *tableFile) repeatsCodes() bool {
+	for _, f := range t.ly.Feeds {
+		if f.Name != kinds.Code {
+			continue
+		}
+		p := &t.ly.Profiles[f.Parts[0][0]]
+		return len(f.Columns()) > 1 || p.Unique == nil || len(p.Unique) < p.Filled
+	}
+	return false
+}
+
+// hash returns a hash of a row's code, and of its event if a column names one. Codes that a scan does not tell apart are one.
+func (c *contradictions) hash(ly *columns.Layout, texts []string) uint64 {
+	return maphash.String(c.seed, ly.Cell(kinds.Event, texts)+"\x00"+codes.Normal(cells.WithoutFormat(cells.Clean(ly.Cell(kinds.Code, texts)))))
+}
+
+// has tells whether a row has one of these codes.
+func (c *contradictions) has(ly *columns.Layout, texts []string) bool {
+	return len(c.codes) > 0 && c.codes[c.hash(ly, texts)]
+}
+
+// checkHeadings stops an import if a heading refuses admission to the rows below it, and the columns do not.
+func (t *tableFile) checkHeadings() error {
+	i := slices.IndexFunc(t.headings, func(h columns.Heading) bool { return h.Out })
+	if i < 0 || t.ly.Form.Kind != record.Ticket {
+		return nil
+	}
+	if len(t.ly.Deciders) > 0 {
+		return t.checkSections()
+	}
+	if _, decided := t.src.States[""]; decided {
+		return nil
+	}
+	h := t.headings[i]
+	where := fmt.Sprintf("line %d", h.Line)
+	if h.Line == 0 {
+		where = "the sheet's name"
+	}
+	return fmt.Errorf("%w: %s says “%s”, and no column says who gets in: give each row its state in a column, or take those rows out of the file, "+
+		"or say --states '=valid' to let all rows in, or '=unpaid' or '=blocked' to keep all out", ErrSource, where, profile.Sample(h.Text))
+}
+
+// checkSections stops an import if the columns let a row in that stands below a heading of rows that do not get in.
+func (t *tableFile) checkSections() error {
+	var found error
+	err := t.each(func(row sheet.Row) {
+		i := slices.IndexFunc(t.headings, func(h columns.Heading) bool { return h.Line > row.Line })
+		if i < 0 {
+			i = len(t.headings)
+		}
+		if i == 0 || found != nil || t.ly.Strictest(row.Texts, t.src.States) > 0 {
+			return
+		}
+		if h := t.headings[i-1]; h.Out && h.Line > t.ly.Line {
+			found = fmt.Errorf("%w: line %d says “%s”, and the columns of line %d below it let that row in: give each row below the heading its own state, "+
+				"or take the heading or these rows out of the file", ErrSource, h.Line, profile.Sample(h.Text), row.Line)
+		}
+	})
+	return cmp.Or(err, found)
+}
+
+// checkCodes stops an import if a row has two codes, as two lists side by side have: all but the first would be left out.
+func (t *tableFile) checkCodes() error {
+	i := slices.IndexFunc(t.ly.Feeds, func(f columns.Feed) bool { return f.Name == kinds.Code })
+	if i < 0 || len(t.ly.Feeds[i].Columns()) < 2 || len(t.ly.Feeds[i].Parts) > 1 {
+		return nil
+	}
+	var found error
+	err := t.each(func(row sheet.Row) {
+		_, code, over := t.ly.Feeds[i].Read(row.Texts)
+		for _, c := range over {
+			if other := row.Texts[c]; found == nil && codes.Normal(other) != codes.Normal(code) {
+				found = fmt.Errorf("%w: line %d has two codes, in “%s” and “%s”: make a file of each list, or say --map 'code=%s' if the other is none",
+					ErrSource, row.Line, t.ly.Name(t.ly.Feeds[i].Parts[0][0]), t.ly.Name(c), t.ly.Name(t.ly.Feeds[i].Parts[0][0]))
+			}
+		}
+	})
+	return cmp.Or(err, found)
+}
 
 // tableDrafts reads drafts from a table by its layout.
 type tableDrafts struct {
