@@ -7,7 +7,7 @@
 //	                    ErrCut     no connection, or it broke off: the same may be tried again after Pause
 //	                    ErrNoCentre, ErrRedirect, ErrNotDialed   another server than the one that was meant
 //
-// Between our own nodes these headers are added (header.go):
+// Between our own nodes these headers are added (link.go):
 //
 //	→ Doorward-Feed: 1        the client knows lines
 //	← Doorward-Feed: 1        the database gives and takes lines

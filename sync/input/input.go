@@ -1,10 +1,16 @@
 package input
 
 import (
+	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 
 	"doorward/kv/merge"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // What can be wrong with a body.
@@ -23,3 +29,254 @@ const (
 	MaxValue = merge.MaxDoc + merge.MaxDoc/2 // of one value: white space and escapes do not count for a document
 	ratioOff = MaxValue                      // up to here any ratio will do: a document may be one letter a million times
 )
+
+// Values are the JSON values of a body. Each may be as large as a document may be.
+type Values struct {
+	Large bool // the next may be as large as the whole body: it holds attachments
+
+	from io.Reader
+	dec  *jsontext.Decoder
+	read int64
+}
+
+// NewValues reads values from a body.
+func NewValues(from io.Reader) *Values {
+	v := &Values{from: from}
+	v.dec = NewDecoder(v)
+	return v
+}
+
+// Decoder decodes the values.
+func (v *Values) Decoder() *jsontext.Decoder { return v.dec }
+
+// LimitDepth replaces what lies too deep by 0, so that only its own document is refused. Nothing may be read before.
+func (v *Values) LimitDepth() { v.from = &depthLimit{from: v.from} }
+
+// Read reads for the decoder. It returns ErrTooLarge if the present value is too large.
+func (v *Values) Read(p []byte) (int, error) {
+	if !v.Large && v.read-v.dec.InputOffset() > MaxValue {
+		return 0, ErrTooLarge
+	}
+	n, err := v.from.Read(p)
+	v.read += int64(n)
+	return n, err
+}
+
+// NewDecoder makes a decoder that takes duplicate names and text that is not UTF-8, as CouchDB does.
+func NewDecoder(r io.Reader) *jsontext.Decoder {
+	return jsontext.NewDecoder(r, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+}
+
+// Wrap returns what a client is told of an error of reading: the body's size, its encoding, or ErrJSON.
+func Wrap(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrTooLarge), errors.Is(err, ErrRatio), errors.Is(err, ErrBroken):
+		return err
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return ErrBroken
+	}
+	return fmt.Errorf("%w: %w", ErrJSON, err)
+}
+
+// EachMember calls fn with each member of the object that comes next. fn reads its value.
+func EachMember(dec *jsontext.Decoder, fn func(name string) error) error {
+	if dec.PeekKind() != '{' {
+		_, err := dec.ReadToken()
+		return orShape(err)
+	}
+	_, _ = dec.ReadToken() // it has been seen
+	for {
+		t, err := dec.ReadToken()
+		if err != nil {
+			return Wrap(err)
+		}
+		if t.Kind() == '}' {
+			return nil
+		}
+		if err := fn(t.String()); err != nil {
+			return err
+		}
+	}
+}
+
+// EachItem calls fn before each item of the list that comes next. fn reads it.
+func EachItem(dec *jsontext.Decoder, fn func() error) error {
+	if dec.PeekKind() != '[' {
+		_, err := dec.ReadToken()
+		return orShape(err)
+	}
+	_, _ = dec.ReadToken() // it has been seen
+	for dec.PeekKind() != ']' {
+		if err := fn(); err != nil {
+			return err
+		}
+	}
+	_, err := dec.ReadToken()
+	return Wrap(err)
+}
+
+// orShape returns ErrShape if reading itself succeeded.
+func orShape(err error) error {
+	if err == nil {
+		return ErrShape
+	}
+	return Wrap(err)
+}
+
+// Texts reads a list of texts.
+func Texts(dec *jsontext.Decoder) (list []string, err error) {
+	list = []string{}
+	err = EachItem(dec, func() error {
+		t, err := dec.ReadToken()
+		if err != nil {
+			return Wrap(err)
+		}
+		if t.Kind() != '"' {
+			return ErrShape
+		}
+		list = append(list, t.String())
+		return nil
+	})
+	return list, err
+}
+
+// Trailing returns ErrJSON if something follows the value that was read.
+func Trailing(dec *jsontext.Decoder) error {
+	if dec.PeekKind() != 0 {
+		return ErrJSON
+	}
+	return nil
+}
+
+// Limited is a body that may hold MaxSize bytes.
+type Limited struct {
+	from io.Reader
+	read int64
+}
+
+// Limit limits a body.
+func Limit(from io.Reader) *Limited { return &Limited{from: from} }
+
+// Read returns ErrTooLarge for what is beyond the limit.
+func (r *Limited) Read(p []byte) (int, error) {
+	if r.read > MaxSize {
+		return 0, ErrTooLarge
+	}
+	n, err := r.from.Read(p[:min(int64(len(p)), MaxSize+1-r.read)])
+	if r.read += int64(n); r.read > MaxSize {
+		return 0, ErrTooLarge
+	}
+	return n, err
+}
+
+// Gzip decompresses the body. It returns ErrBroken if the body is not gzip.
+func (r *Limited) Gzip() (io.Reader, error) {
+	z, err := gzip.NewReader(r)
+	if err != nil {
+		return nil, ErrBroken
+	}
+	return r.Inflated(z), nil
+}
+
+// Inflated limits what the body says once it is decompressed, which plain reads.
+func (r *Limited) Inflated(plain io.Reader) io.Reader { return &inflated{plain: plain, raw: r} }
+
+// inflated is a decompressed body.
+type inflated struct {
+	plain io.Reader
+	raw   *Limited
+	read  int64
+}
+
+// Read returns ErrTooLarge and ErrRatio for what is beyond the limits, and ErrBroken if the body does not decompress.
+func (r *inflated) Read(p []byte) (int, error) {
+	n, err := r.plain.Read(p)
+	switch r.read += int64(n); {
+	case r.read > MaxSize:
+		return 0, ErrTooLarge
+	case r.read > ratioOff && r.read > maxRatio*r.raw.read:
+		return 0, ErrRatio
+	case err != nil && !errors.Is(err, io.EOF):
+		return n, ErrBroken
+	}
+	return n, err
+}
+
+// deepest is deeper than any document may be, with what a request has around it.
+const deepest = merge.MaxDocDepth + 10
+
+// depthLimit passes JSON on and writes 0 in the place of each value that lies too deep for a document. A decoder gives up at that depth,
+// and would lose the documents beside it.
+type depthLimit struct {
+	from    io.Reader
+	depth   int
+	text    bool // within a text
+	escaped bool // behind a backslash there
+}
+
+// Read reads some more.
+func (s *depthLimit) Read(p []byte) (int, error) {
+	n, err := s.from.Read(p)
+	for rest := p[:n]; len(rest) > 0; {
+		if s.text {
+			rest = rest[s.passText(rest):]
+		} else {
+			rest = rest[s.pass(rest):]
+		}
+	}
+	return n, err
+}
+
+// pass goes to the next text, and returns how far that is.
+func (s *depthLimit) pass(b []byte) int {
+	for i, c := range b {
+		deep := s.depth > deepest
+		switch c {
+		case '"':
+			s.text = true
+		case '{', '[':
+			s.depth++
+		case '}', ']':
+			s.depth--
+		}
+		switch {
+		case deep:
+			b[i] = ' '
+		case s.depth > deepest:
+			b[i] = '0'
+		}
+		if s.text {
+			return i + 1
+		}
+	}
+	return len(b)
+}
+
+// passText goes beyond the end of a text, and returns how far that is.
+func (s *depthLimit) passText(b []byte) (n int) {
+	for n < len(b) && s.text {
+		if s.escaped {
+			s.escaped = false
+			n++
+			continue
+		}
+		rest := b[n:]
+		if end := bytes.IndexByte(rest, '"'); end >= 0 {
+			rest = rest[:end+1]
+		}
+		if at := bytes.IndexByte(rest, '\\'); at >= 0 {
+			s.escaped = true
+			rest = rest[:at+1]
+		}
+		n += len(rest)
+		s.text = s.escaped || b[n-1] != '"'
+	}
+	if s.depth > deepest {
+		for i := range b[:n] {
+			b[i] = ' '
+		}
+	}
+	return n
+}

@@ -12,5 +12,5 @@
 //	{"last_seq":"8-…","count":2}
 //
 // author is {at,key,node,fields}: microseconds since 1970, the number of the api key at that node, the node's ULID, and names of fields. A reader ignores
-// members that it does not know. Lines of our own without attachments take a short way (fast.go); a fuzz test holds it against the long one (read.go).
+// members that it does not know. Lines of our own without attachments take a short way (scan); a fuzz test holds it against the long one (Parse).
 package line

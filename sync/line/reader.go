@@ -3,11 +3,16 @@ package line
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 
+	"doorward/kv/merge"
+	"doorward/kv/rev"
 	"doorward/sync/input"
+	"doorward/sync/transit"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -142,3 +147,272 @@ func (s *Reader) isCut(err error) bool {
 }
 
 func (s *Reader) wrong(reason string) error { return &Error{s.Line, reason} }
+
+// Parse reads the line that comes next. It returns ErrJSON if there is none.
+func Parse(dec *jsontext.Decoder) (l Line, err error) {
+	d := &transit.Parsed{}
+	var doc jsontext.Value
+	var who transit.Author
+	var scopes []string
+	err = input.EachMember(dec, func(name string) (err error) {
+		switch name {
+		case "revs":
+			d.Path, err = readPath(dec)
+			return err
+		case "author":
+			return readAuthor(dec, &who)
+		case "scopes":
+			scopes, err = input.Texts(dec)
+			return err
+		}
+		v, err := dec.ReadValue()
+		switch {
+		case err != nil:
+		case name == "doc":
+			doc = v.Clone()
+		default:
+			err = l.special(name, v)
+		}
+		return input.Wrap(err)
+	})
+	if err != nil || l.Seq == nil || l.Removed != "" || doc == nil {
+		return l, err
+	}
+	if l.Revision, err = readDocument(d, doc); l.Revision != nil {
+		l.Revision.Author, l.Revision.Scopes = who, scopes
+	}
+	return l, err
+}
+
+// readDocument reads the document of a line. A document as AppendLine writes it is split, and its body is not decoded here.
+func readDocument(d *transit.Parsed, doc jsontext.Value) (*transit.Revision, error) {
+	if x := split(d, doc); x != nil {
+		return x, nil
+	}
+	d.Body = []byte{'{'}
+	dec := input.NewDecoder(bytes.NewReader(doc))
+	err := input.EachMember(dec, func(name string) error { return d.ReadMember(dec, name) })
+	if err != nil {
+		return nil, err
+	}
+	return d.Revision(), nil
+}
+
+// split splits a document that AppendLine has written, without attachments. It returns nil for any other.
+func split(d *transit.Parsed, doc []byte) *transit.Revision {
+	rest, ok := bytes.CutPrefix(doc, []byte(`{"_id":"`))
+	end := bytes.IndexByte(rest, '"')
+	if !ok || end < 0 || len(d.Path) == 0 || bytes.IndexByte(rest[:end], '\\') >= 0 {
+		return nil
+	}
+	x := &transit.Revision{ID: string(rest[:end]), Path: d.Path}
+	if rest, ok = bytes.CutPrefix(rest[end+1:], transit.AppendRev([]byte(`,"_rev":`), x.Rev())); !ok {
+		return nil
+	}
+	if next, deleted := bytes.CutPrefix(rest, []byte(`,"_deleted":true`)); deleted {
+		x.Deleted, rest = true, next
+	}
+	switch {
+	case x.ID == "" || bytes.HasPrefix(rest, []byte(`,"_`)):
+		return nil
+	case rest[0] == ',':
+		rest[0] = '{'
+		x.Body = rest
+		return x
+	case rest[0] == '}':
+		x.Body = []byte("{}")
+		return x
+	}
+	return nil
+}
+
+// readPath reads a list of revisions. It returns nil if one of them cannot be read.
+func readPath(dec *jsontext.Decoder) (path []rev.ID, err error) {
+	bad := false
+	err = input.EachItem(dec, func() error {
+		t, err := dec.ReadToken()
+		if err != nil {
+			return input.Wrap(err)
+		}
+		revision, ok := rev.ParseFree(t.String())
+		bad = bad || !ok || revision == (rev.ID{})
+		path = append(path, revision)
+		return nil
+	})
+	if bad {
+		path = nil
+	}
+	return path, err
+}
+
+// readAuthor reads an author. It ignores members of later versions.
+func readAuthor(dec *jsontext.Decoder, a *transit.Author) error {
+	return input.EachMember(dec, func(name string) (err error) {
+		if name == "fields" {
+			a.Fields, err = input.Texts(dec)
+			return err
+		}
+		v, err := dec.ReadValue()
+		if err != nil {
+			return input.Wrap(err)
+		}
+		switch name {
+		case "at":
+			a.At, _ = strconv.ParseInt(string(v), 10, 64) // 0 = not known
+		case "key":
+			a.Key, _ = strconv.ParseInt(string(v), 10, 64) // as above
+		case "node":
+			text, _ := jsontext.AppendUnquote(nil, v) // as above
+			a.Node = string(text)
+		}
+		return nil
+	})
+}
+
+// special reads a small member.
+func (l *Line) special(name string, v jsontext.Value) error {
+	switch name {
+	case "seq":
+		l.Seq = transit.Sequence(v.Clone())
+		return nil
+	case "removed":
+		return json.Unmarshal(v, &l.Removed)
+	case "format":
+		l.Head = &Head{}
+		return json.Unmarshal(v, &l.Head.Format)
+	case "last_seq":
+		l.foot = &Foot{Last: transit.Sequence(v.Clone())}
+		return nil
+	case "upto":
+		l.Mark = &Mark{Upto: transit.Sequence(v.Clone())}
+		return nil
+	case "count":
+		return json.Unmarshal(v, &l.count)
+	}
+	if l.Head == nil {
+		return nil
+	}
+	to := map[string]any{"realm": &l.Head.Realm, "node": &l.Head.Node, "epoch": &l.Head.Epoch, "db": &l.Head.DB, "since": &l.Head.Since}[name]
+	if to == nil {
+		return nil
+	}
+	return json.Unmarshal(v, to)
+}
+
+// scan reads a line as AppendLine writes it for a document without attachments. It decodes nothing, and looks at the body once: the body
+// is canonical then. ok is false for any other line; Parse reads that.
+func scan(text []byte) (l Line, ok bool) {
+	c := scanner{rest: text}
+	c.expect(`{"seq":`)
+	l.Seq = transit.Sequence(`"` + c.text() + `"`)
+	c.expect(`,"doc":{"_id":`)
+	x := &transit.Revision{ID: c.text()}
+	c.expect(`,"_rev":`)
+	revision := c.text()
+	x.Deleted = c.skip(`,"_deleted":true`)
+	c.body(x)
+	c.expect(`,"revs":`)
+	c.list(func() {
+		revision, ok := rev.ParseFree(c.text())
+		c.bad = c.bad || !ok || revision == (rev.ID{})
+		x.Path = append(x.Path, revision)
+	})
+	if c.skip(`,"author":{"at":`) {
+		c.author(&x.Author)
+	}
+	if c.skip(`,"scopes":`) {
+		c.list(func() { x.Scopes = append(x.Scopes, c.text()) })
+	}
+	c.expect("}\n")
+	if c.bad || len(c.rest) > 0 || x.ID == "" || x.Rev().String() != revision {
+		return Line{}, false
+	}
+	l.Revision = x
+	return l, true
+}
+
+// scanner is the rest of a line. It becomes bad where the text is not as expected, and what follows means nothing.
+type scanner struct {
+	rest []byte
+	bad  bool
+}
+
+// skip passes a text, if it comes next.
+func (c *scanner) skip(text string) bool {
+	ok := len(c.rest) >= len(text) && string(c.rest[:len(text)]) == text
+	if ok {
+		c.rest = c.rest[len(text):]
+	}
+	return ok
+}
+
+// expect passes a text that must come next.
+func (c *scanner) expect(text string) {
+	if !c.skip(text) {
+		c.bad = true
+	}
+}
+
+// text reads a string of ASCII without escapes.
+func (c *scanner) text() string {
+	c.expect(`"`)
+	for i, b := range c.rest {
+		switch {
+		case b == '"':
+			text := string(c.rest[:i])
+			c.rest = c.rest[i+1:]
+			return text
+		case b < ' ' || b == '\\' || b >= 0x7f:
+			c.bad = true
+			return ""
+		}
+	}
+	c.bad = true
+	return ""
+}
+
+// number reads an integer of at most 18 digits.
+func (c *scanner) number() int64 {
+	end := bytes.IndexFunc(c.rest, func(r rune) bool { return r < '0' || r > '9' })
+	if end < 1 || end > 18 || end > 1 && c.rest[0] == '0' {
+		c.bad = true
+		return 0
+	}
+	n, _ := strconv.ParseInt(string(c.rest[:end]), 10, 64) // it is one
+	c.rest = c.rest[end:]
+	return n
+}
+
+// list reads a list that is not empty. fn reads each item.
+func (c *scanner) list(fn func()) {
+	c.expect("[")
+	for fn(); !c.bad && c.skip(","); {
+		fn()
+	}
+	c.expect("]")
+}
+
+// body reads the rest of a document.
+func (c *scanner) body(x *transit.Revision) {
+	more := c.skip(",")
+	if c.bad || len(c.rest) == 0 || more != (c.rest[0] == '"') {
+		c.bad = true
+		return
+	}
+	var ok bool
+	x.Canonical, c.rest, ok = merge.CutCanonical(c.rest)
+	x.Body, c.bad = x.Canonical.Bytes(), !ok
+}
+
+// author reads an author from the value of its first member on.
+func (c *scanner) author(a *transit.Author) {
+	a.At = c.number()
+	c.expect(`,"key":`)
+	a.Key = c.number()
+	c.expect(`,"node":`)
+	a.Node = c.text()
+	if c.skip(`,"fields":`) {
+		c.list(func() { a.Fields = append(a.Fields, c.text()) })
+	}
+	c.expect("}")
+}

@@ -8,17 +8,20 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/oklog/ulid/v2"
-
 	"doorward/kv"
 	"doorward/kv/auth"
+	"doorward/kv/desk"
 	"doorward/kv/keys"
 	"doorward/kv/kvtest"
+	"doorward/kv/record"
 	"doorward/kv/value"
 	"doorward/sync"
+
+	"github.com/oklog/ulid/v2"
 )
 
 // Site is a server over a real store on a real port, with a free database "notes" and a key that may do everything.
@@ -195,4 +198,50 @@ func Shape(t testing.TB, text string) string {
 		}
 	}
 	return Replaced(out.String())
+}
+
+// Broken is a reader that breaks off.
+type Broken struct{}
+
+// Read breaks off.
+func (Broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+// Trip is a round trip of a client.
+type Trip func(*http.Request) (*http.Response, error)
+
+// RoundTrip makes an exchange.
+func (f Trip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// Portal answers in the centre's place what is asked at some paths, as one does that says yes to everything; "" is all of them.
+func Portal(paths, answer string, header http.Header) *http.Client {
+	return &http.Client{Transport: Trip(func(r *http.Request) (*http.Response, error) {
+		if !strings.Contains(r.URL.Path, paths) {
+			return http.DefaultTransport.RoundTrip(r)
+		}
+		body := io.NopCloser(strings.NewReader(answer))
+		return &http.Response{StatusCode: http.StatusOK, Header: header.Clone(), Body: body, Request: r, ProtoMajor: 1, ProtoMinor: 1}, nil
+	})}
+}
+
+// Strange is a server that answers {} to everything.
+func Strange(t testing.TB) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") })) // the client may have left
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// FieldsOf is which fields each revision of a record has changed, by its history: the first revision first.
+func FieldsOf(t testing.TB, s *kv.Store, k *record.Kind, id int64) string {
+	t.Helper()
+	all, err := s.Desk.History(auth.Operator(), desk.Target{Surface: record.Admin, Kind: k, ID: record.Int(id)}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var words []string
+	for _, past := range slices.Backward(all) {
+		slices.Sort(past.Fields)
+		words = append(words, strings.Join(past.Fields, "+"))
+	}
+	return strings.Join(words, " | ")
 }
