@@ -2,13 +2,18 @@ package sync
 
 import (
 	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
 	"net/http"
+	"net/textproto"
 	"slices"
 	"strconv"
 	"strings"
 
 	"doorward/kv/auth"
 	"doorward/kv/disk"
+	"doorward/kv/docs"
 	"doorward/kv/engine"
 	"doorward/kv/merge"
 	"doorward/kv/rev"
@@ -141,4 +146,159 @@ func editAttachment(c *call, add func(name string, w *merge.DocWrite) error) err
 
 func isMissing(err error) bool {
 	return errors.Is(err, table.ErrNotFound) || errors.Is(err, errMissing) || errors.Is(err, errDeleted)
+}
+
+// relatedBoundary returns the boundary of a multipart/related body; "" for any other.
+func relatedBoundary(h http.Header) string {
+	media, parameters, err := mime.ParseMediaType(h.Get("Content-Type"))
+	if err != nil || media != "multipart/related" {
+		return ""
+	}
+	return parameters["boundary"]
+}
+
+// readRelated reads a document and then the attachments that follow it, in its order or by name.
+func readRelated(c *call, boundary string) (*transit.Parsed, error) {
+	body, err := c.body()
+	if err != nil {
+		return nil, err
+	}
+	parts := multipart.NewReader(body, boundary)
+	first, err := parts.NextRawPart()
+	if err != nil {
+		return nil, badPart(err)
+	}
+	dec := c.decode(first)
+	if dec.PeekKind() != '{' {
+		return nil, input.ErrShape
+	}
+	d, err := readDocument(c, dec)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		in, err := parts.NextRawPart()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, badPart(err)
+		}
+		if err := readFollowing(c, d, in); err != nil {
+			return nil, err
+		}
+	}
+	if slices.ContainsFunc(d.Parts, func(p transit.Part) bool { return p.Follows }) {
+		d.Refuse(transit.ErrStub)
+	}
+	return d, nil
+}
+
+// badPart returns what a client is told of a multipart body that cannot be read.
+func badPart(err error) error {
+	if errors.Is(err, input.ErrTooLarge) || errors.Is(err, input.ErrRatio) {
+		return err
+	}
+	return input.ErrBroken
+}
+
+// readFollowing stores one attachment that follows its document.
+func readFollowing(c *call, d *transit.Parsed, in *multipart.Part) error {
+	i := slices.IndexFunc(d.Parts, func(p transit.Part) bool { return p.Follows && p.Name == in.FileName() })
+	if i < 0 {
+		i = slices.IndexFunc(d.Parts, func(p transit.Part) bool { return p.Follows })
+	}
+	if i < 0 {
+		d.Refuse(merge.ErrDocument)
+		return nil
+	}
+	p := &d.Parts[i]
+	blob, err := c.db.PutBlob(in)
+	if err != nil {
+		return badBytes(err)
+	}
+	if p.Blob = blob; p.Packed {
+		if err := unpackPart(c, d, p); err != nil {
+			return err
+		}
+	} else if p.ClaimedDigest != "" && p.ClaimedDigest != p.Digest() {
+		d.Refuse(errDigest)
+	}
+	if p.ClaimedLength > 0 && p.ClaimedLength != p.Length {
+		d.Refuse(transit.ErrLength)
+	}
+	p.Follows = false
+	return nil
+}
+
+// parts is an answer of several parts.
+type parts struct {
+	*stream
+	mw *multipart.Writer
+}
+
+// writeRelated answers a document and then its attachments' bytes.
+func writeRelated(c *call, doc *docs.Doc, r *docs.DocRevision, w show) error {
+	p := c.beginParts("related")
+	p.related(doc, r, w)
+	return p.end()
+}
+
+// beginParts begins an answer of a multipart type.
+func (c *call) beginParts(kind string) *parts {
+	boundary := multipart.NewWriter(io.Discard).Boundary() // it draws one
+	s := c.beginAs(`multipart/`+kind+`; boundary="`+boundary+`"`, http.StatusOK, uncompressed)
+	p := &parts{stream: s, mw: multipart.NewWriter(s)}
+	_ = p.mw.SetBoundary(boundary) // a boundary of this package is valid
+	return p
+}
+
+// related writes a document and its attachments as parts.
+func (p *parts) related(doc *docs.Doc, r *docs.DocRevision, w show) {
+	w.follow = true
+	p.part("application/json")
+	p.document(doc, r, w)
+	known := w.knownGeneration(doc, r.Revision)
+	for _, a := range r.Attachments {
+		if !w.attachments || a.RevPos <= known {
+			continue
+		}
+		_, err := p.mw.CreatePart(textproto.MIMEHeader{
+			"Content-Disposition": {mime.FormatMediaType("attachment", map[string]string{"filename": a.Name})},
+			"Content-Type":        {transit.MediaType(a.Type)},
+			"Content-Length":      {strconv.FormatInt(a.Length, 10)},
+		})
+		p.keep(0, err)
+		if p.err == nil {
+			p.keep(0, p.call.db.Blob(a.SHA256, p.stream))
+		}
+	}
+	p.keep(0, p.mw.Close())
+}
+
+func (p *parts) part(media string) {
+	_, err := p.mw.CreatePart(textproto.MIMEHeader{"Content-Type": {media}})
+	p.keep(0, err)
+}
+
+// writeMixed answers revisions as parts, those that are missing last, as CouchDB's replicator needs them. One with attachments has parts of its own.
+func writeMixed(c *call, doc *docs.Doc, w show) error {
+	p := c.beginParts("mixed")
+	for i := range doc.Revisions {
+		r := &doc.Revisions[i]
+		switch {
+		case r.Body == nil:
+			p.part(`application/json; error="true"`)
+			p.missing(r.Revision.String())
+		case w.attachments && len(r.Attachments) > 0:
+			inner := &parts{stream: p.stream, mw: multipart.NewWriter(p.stream)}
+			p.part(`multipart/related; boundary="` + inner.mw.Boundary() + `"`)
+			inner.related(doc, r, w)
+		default:
+			p.part("application/json")
+			p.document(doc, r, w)
+		}
+	}
+	p.keep(0, p.mw.Close())
+	return p.end()
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"doorward/kv/auth"
+	"doorward/kv/docs"
 	"doorward/kv/table"
 	"doorward/sync/dial"
 	"doorward/sync/input"
@@ -112,4 +113,174 @@ func setRevsLimit(c *call) error {
 		return &auth.Forbidden{CurrentScopes: []string{}, Reason: fmt.Sprintf("the limit is always %d", table.RevsLimit)}
 	}
 	return c.reply(http.StatusOK, ok)
+}
+
+// listing is a request of _all_docs.
+type listing struct {
+	keys             []string // nil: a range
+	start, end       string
+	ended, inclusive bool
+	limit, skip      int
+	descending       bool
+	docs, seq        bool
+	show             show
+	lines            int
+}
+
+func allDocs(c *call) error {
+	l, err := readListing(c)
+	if err != nil {
+		return err
+	}
+	info, err := c.db.Info()
+	if err != nil {
+		return err
+	}
+	s := c.begin(compressed)
+	s.text(`{"total_rows":`)
+	s.number(int64(info.Docs))
+	if l.seq {
+		s.text(`,"update_seq":"` + c.server.config.Store.Tables.Epochs.SeqText(info.Seq) + `"`)
+	}
+	s.text(`,"offset":`)
+	if l.keys != nil || l.start != "" {
+		s.text("null")
+	} else {
+		s.number(int64(min(l.skip, info.Docs)))
+	}
+	s.text(`,"rows":[`)
+	if l.keys != nil {
+		err = l.byKeys(s)
+	} else {
+		err = l.byRange(s)
+	}
+	if err != nil {
+		return err
+	}
+	s.text("\n]}\n")
+	return s.end()
+}
+
+// readListing reads the request. One key is a range of one document, within the range that is given. A list of keys takes no range.
+func readListing(c *call) (*listing, error) {
+	q, err := c.asked()
+	if err != nil {
+		return nil, err
+	}
+	l := &listing{
+		limit: q.number("limit", unlimited), skip: q.number("skip", 0), descending: q.flag("descending"),
+		docs: q.flag("include_docs"), seq: q.flag("update_seq"), show: showOf(q), inclusive: true, keys: q.list("keys"),
+	}
+	if q.values.Has("inclusive_end") {
+		l.inclusive = q.flag("inclusive_end")
+	}
+	started := false
+	l.start, started = q.text("startkey", "start_key")
+	l.end, l.ended = q.text("endkey", "end_key")
+	key, given := q.text("key")
+	switch {
+	case l.keys != nil && (started || l.ended || given):
+		q.fail()
+	case given:
+		if started && l.before(key) || l.beyond(key) {
+			l.limit = 0
+		}
+		l.start, l.end, l.ended, l.inclusive = key, key, true, true
+	}
+	return l, q.err
+}
+
+// before tells whether an id lies before the range.
+func (l *listing) before(id string) bool { return id != l.start && (id < l.start) != l.descending }
+
+func (l *listing) byRange(s *stream) error {
+	r := docs.Range{From: l.start, Descending: l.descending, Limit: docs.DocPage}
+	for {
+		page, err := s.call.db.List(r)
+		if err != nil {
+			return err
+		}
+		for _, row := range page {
+			if l.beyond(row.ID) || l.limit == 0 {
+				return s.err
+			}
+			if l.skip > 0 {
+				l.skip--
+				continue
+			}
+			l.limit--
+			if err := l.row(s, row.ID); err != nil {
+				return err
+			}
+		}
+		if len(page) < r.Limit || s.err != nil {
+			return s.err
+		}
+		r.From, r.Past = page[len(page)-1].ID, true
+	}
+}
+
+// beyond tells whether an id lies behind the end of the range.
+func (l *listing) beyond(id string) bool {
+	switch {
+	case !l.ended:
+		return false
+	case id == l.end:
+		return !l.inclusive
+	}
+	return (id > l.end) != l.descending
+}
+
+func (l *listing) byKeys(s *stream) error {
+	for i, id := range l.keys {
+		if i < l.skip || l.limit == 0 {
+			continue
+		}
+		l.limit--
+		if err := l.row(s, id); err != nil {
+			return err
+		}
+	}
+	return s.err
+}
+
+// row writes a document's row. A document that is missing has a row if it was asked for by key.
+func (l *listing) row(s *stream, id string) error {
+	doc, err := s.call.db.Read(id, docs.Ask{})
+	gone := errors.Is(err, table.ErrNotFound)
+	if err != nil && !gone {
+		return err
+	}
+	if l.keys == nil && (gone || doc.Deleted) {
+		return nil
+	}
+	if l.lines++; l.lines > 1 {
+		s.text(",")
+	}
+	s.text("\n{")
+	if gone {
+		s.text(`"key":`)
+		s.quoted(id)
+		s.text(`,"error":"not_found"}`)
+		return s.err
+	}
+	s.text(`"id":`)
+	s.quoted(id)
+	s.text(`,"key":`)
+	s.quoted(id)
+	s.text(`,"value":{"rev":`)
+	s.revision(doc.Revisions[0].Revision)
+	if doc.Deleted {
+		s.text(`,"deleted":true`)
+	}
+	s.text("}")
+	switch {
+	case l.docs && doc.Deleted:
+		s.text(`,"doc":null`)
+	case l.docs:
+		s.text(`,"doc":`)
+		s.document(&doc, &doc.Revisions[0], l.show)
+	}
+	s.text("}")
+	return s.err
 }

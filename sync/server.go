@@ -3,28 +3,22 @@ package sync
 import (
 	"context"
 	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
-
-	"github.com/go-chi/chi/v5"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"doorward/kv"
 	"doorward/kv/auth"
 	"doorward/sync/dial"
-)
 
-// Gate is what the HTTP face around this room does for it: it slows guesses of secrets, and limits the rate of keys.
-type Gate interface {
-	// Login checks a key and its secret.
-	Login(r *http.Request, key, secret string) (auth.Principal, error)
-	// Admit counts a request of a key. It returns an error if the key makes too many.
-	Admit(w http.ResponseWriter, p auth.Principal) error
-}
+	"github.com/go-chi/chi/v5"
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 // Config says what a server answers for. Only Store is needed.
 type Config struct {
@@ -39,6 +33,14 @@ type Config struct {
 	Insecure   bool                  // replications ordered here may dial any address, also http
 }
 
+// Gate is what the HTTP face around this room does for it: it slows guesses of secrets, and limits the rate of keys.
+type Gate interface {
+	// Login checks a key and its secret.
+	Login(r *http.Request, key, secret string) (auth.Principal, error)
+	// Admit counts a request of a key. It returns an error if the key makes too many.
+	Admit(w http.ResponseWriter, p auth.Principal) error
+}
+
 // Server answers the replication protocol over one store.
 type Server struct {
 	config  Config
@@ -51,14 +53,6 @@ type Server struct {
 	packers *compressors
 	idle    time.Duration // how long a read or a write of a request may take
 }
-
-// closing tells, once, that a server ends.
-type closing struct {
-	once  sync.Once
-	ended chan struct{}
-}
-
-func (c *closing) close() { c.once.Do(func() { close(c.ended) }) }
 
 // New makes a server. It fails if the registry has other metrics of the same names.
 func New(c Config) (*Server, error) {
@@ -87,6 +81,14 @@ func New(c Config) (*Server, error) {
 	s.mux = newMux(s, c.Prefix+"/sync")
 	return s, nil
 }
+
+// closing tells, once, that a server ends.
+type closing struct {
+	once  sync.Once
+	ended chan struct{}
+}
+
+func (c *closing) close() { c.once.Do(func() { close(c.ended) }) }
 
 // Close ends open feeds, each with its last line, and replications that were ordered here. It returns once they have ended.
 func (s *Server) Close() {
@@ -124,3 +126,178 @@ func (g openGate) Login(_ *http.Request, key, secret string) (auth.Principal, er
 
 // Admit admits all.
 func (openGate) Admit(http.ResponseWriter, auth.Principal) error { return nil }
+
+// handler answers a request. Its error is not answered yet.
+type handler func(*call) error
+
+// route is one operation.
+type route struct {
+	method, path string
+	open         bool // without a login
+	do           handler
+}
+
+// routes are all operations. GET stands for HEAD too.
+func routes() []route {
+	return []route{
+		{"GET", "/", true, welcome},
+		{"GET", "/_up", true, up},
+		{"GET", "/_all_dbs", false, allDatabases},
+		{"GET", "/_uuids", false, uuids},
+		{"GET", "/_session", true, showSession},
+		{"POST", "/_session", true, beginSession},
+		{"DELETE", "/_session", true, endSession},
+		{"POST", "/_replicate", false, orderReplication},
+		{"GET", "/_active_tasks", false, activeTasks},
+		{"POST", "/_enrol", true, enrol},
+		{"POST", "/_hello", false, answerHello},
+		{"GET", "/_hello", false, awaitKeys},
+		{"POST", "/_lease", false, lease},
+		{"POST", "/_erased", false, recallErasures},
+		{"PUT", "/{db}", false, createDatabase},
+		{"DELETE", "/{db}", false, deleteDatabase},
+		{"GET", "/{db}", false, withDatabase(showDatabase)},
+		{"POST", "/{db}", false, withDatabase(postDocument)},
+		{"GET", "/{db}/_changes", false, withReadable(changes)},
+		{"POST", "/{db}/_changes", false, withReadable(changes)},
+		{"POST", "/{db}/_revs_diff", false, withDatabase(revsDiff)},
+		{"GET", "/{db}/_feed", false, withReadable(sendLines)},
+		{"POST", "/{db}/_feed", false, withDatabase(takeLines)},
+		{"POST", "/{db}/_bulk_get", false, withReadable(bulkGet)},
+		{"POST", "/{db}/_bulk_docs", false, withDatabase(bulkDocs)},
+		{"GET", "/{db}/_all_docs", false, withReadable(allDocs)},
+		{"POST", "/{db}/_all_docs", false, withReadable(allDocs)},
+		{"POST", "/{db}/_ensure_full_commit", false, withDatabase(ensureCommit)},
+		{"POST", "/{db}/_compact", false, withDatabase(compact)},
+		{"GET", "/{db}/_revs_limit", false, withDatabase(showRevsLimit)},
+		{"PUT", "/{db}/_revs_limit", false, withDatabase(setRevsLimit)},
+		{"GET", "/{db}/_local/{id}", false, withDatabase(getLocal)},
+		{"PUT", "/{db}/_local/{id}", false, withDatabase(putLocal)},
+		{"DELETE", "/{db}/_local/{id}", false, withDatabase(deleteLocal)},
+	}
+}
+
+// documentRoutes are those of documents, below one of two paths.
+func documentRoutes(path string) []route {
+	return []route{
+		{"GET", path, false, withDatabase(withDocument(getDocument, getLocal))},
+		{"PUT", path, false, withDatabase(withDocument(putDocument, putLocal))},
+		{"DELETE", path, false, withDatabase(withDocument(deleteDocument, deleteLocal))},
+		{"GET", path + "/*", false, withDatabase(getAttachment)},
+		{"PUT", path + "/*", false, withDatabase(putAttachment)},
+		{"DELETE", path + "/*", false, withDatabase(deleteAttachment)},
+	}
+}
+
+// newMux mounts everything below a path.
+func newMux(s *Server, mount string) *chi.Mux {
+	mux := chi.NewRouter()
+	all := append(routes(), documentRoutes("/{db}/{doc}")...)
+	for _, rt := range append(all, documentRoutes("/{db}/_design/{design}")...) {
+		patterns := []string{mount + rt.path}
+		switch rt.path {
+		case "/":
+			patterns = append(patterns, mount)
+		case "/{db}":
+			patterns = append(patterns, mount+"/{db}/")
+		}
+		for _, pattern := range patterns {
+			mux.Method(rt.method, pattern, s.endpoint(rt))
+			if rt.method == http.MethodGet {
+				mux.Method(http.MethodHead, pattern, s.endpoint(rt))
+			}
+		}
+	}
+	mux.NotFound(s.endpoint(route{do: func(*call) error { return errMissing }}).ServeHTTP)
+	mux.MethodNotAllowed(s.endpoint(route{do: func(*call) error { return errMethod }}).ServeHTTP)
+	return mux
+}
+
+// withDatabase opens the database of the path before the handler.
+func withDatabase(do handler) handler {
+	return func(c *call) error {
+		if err := c.openDatabase(); err != nil {
+			return err
+		}
+		return do(c)
+	}
+}
+
+// withReadable is withDatabase for an answer that begins before anything is read. A caller that may only write is refused here, and not in
+// the middle of the answer.
+func withReadable(do handler) handler {
+	return withDatabase(func(c *call) error {
+		if err := c.db.MayRead(); err != nil {
+			return err
+		}
+		return do(c)
+	})
+}
+
+// vendor is the program's name and version.
+type vendor struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+// welcome says which server this is. Its uuid is the node's: peers name their checkpoints by it. Anonymous callers get it too, but not a
+// caller with a wrong key: clients test their key here.
+func welcome(c *call) error {
+	if err := c.authenticate(); err != nil && !errors.Is(err, errAnonymous) {
+		return err
+	}
+	conf := &c.server.config
+	return c.reply(http.StatusOK, struct {
+		Welcome string `json:"couchdb"`
+		UUID    string `json:"uuid"`
+		Vendor  vendor `json:"vendor"`
+		Version string `json:"version"`
+	}{"Welcome", strings.ToLower(conf.Store.Tables.Identity.Node()), vendor{"Doorward", conf.Version}, conf.Version})
+}
+
+func up(c *call) error {
+	if err := c.server.config.Store.Tables.Engine.Writable(); err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, struct {
+		Status string `json:"status"`
+	}{"ok"})
+}
+
+func allDatabases(c *call) error {
+	all, err := c.server.config.Store.Docs.Databases(c.caller)
+	if err != nil {
+		return err
+	}
+	names := make([]string, len(all))
+	for i, db := range all {
+		names[i] = db.Name
+	}
+	return c.reply(http.StatusOK, names)
+}
+
+// maxUUIDs is how many ids _uuids gives.
+const maxUUIDs = 1000
+
+func uuids(c *call) error {
+	q := queryOf(c.query)
+	n := q.number("count", 1)
+	if q.err != nil || n > maxUUIDs {
+		return errQuery
+	}
+	ids := make([]string, n)
+	for i := range ids {
+		ids[i] = newID()
+	}
+	c.Header().Set("Cache-Control", "no-store")
+	return c.reply(http.StatusOK, struct {
+		UUIDs []string `json:"uuids"`
+	}{ids})
+}
+
+// newID draws the id of a document that has none.
+func newID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}

@@ -1,0 +1,490 @@
+package sync
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"doorward/kv/docs"
+	"doorward/kv/merge"
+	"doorward/kv/rev"
+	"doorward/kv/table"
+	"doorward/sync/input"
+	"doorward/sync/transit"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// bulkDocs stores documents, each by itself. Most clients send new_edits after the documents, so these are collected first; their
+// attachments are stored by then. In a free database one malformed document refuses all, as in CouchDB.
+func bulkDocs(c *call) error {
+	b, err := readBatch(c)
+	if err == nil && c.db.Free() {
+		err = b.malformed()
+	}
+	if err != nil {
+		return err
+	}
+	for begun := false; !begun || len(b.docs) > 0; begun = true {
+		n := min(len(b.docs), table.MaxRows)
+		results, err := b.store(c, b.docs[:n])
+		if err != nil {
+			return err
+		}
+		if !begun {
+			b.out = c.beginAs("application/json", http.StatusCreated, uncompressed)
+			b.out.text("[")
+		}
+		for i, r := range results {
+			b.writeResult(c, b.docs[i], r)
+		}
+		clear(b.docs[:n]) // free the memory
+		b.docs = b.docs[n:]
+	}
+	b.out.text("]\n")
+	return b.out.end()
+}
+
+// bulk is a request of _bulk_docs.
+type bulk struct {
+	docs       []*transit.Parsed
+	replicated bool
+	out        *stream
+	lines      int
+}
+
+func readBatch(c *call) (*bulk, error) {
+	dec, err := c.decoder()
+	if err != nil {
+		return nil, err
+	}
+	c.values.LimitDepth()
+	b, given := &bulk{}, false
+	err = input.EachMember(dec, func(name string) error {
+		switch name {
+		case "docs":
+			given = true
+			return input.EachItem(dec, func() error {
+				d, err := readDocument(c, dec)
+				b.docs = append(b.docs, d)
+				return err
+			})
+		case "new_edits":
+			t, err := dec.ReadToken()
+			b.replicated = err == nil && t.Kind() == 'f'
+			return input.Wrap(err)
+		}
+		return input.Wrap(dec.SkipValue())
+	})
+	if err == nil && !given {
+		err = input.ErrShape
+	}
+	return b, err
+}
+
+// malformed returns the error of the first malformed document.
+func (b *bulk) malformed() error {
+	for _, d := range b.docs {
+		if d.ID == "" && !b.replicated {
+			d.ID = newID()
+		}
+		if err := d.Malformed(b.replicated); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// docOutcome is what was done with one document of a batch.
+type docOutcome struct {
+	docs.DocResult
+	local string // a local document's revision
+}
+
+// store stores some documents of a batch.
+func (b *bulk) store(c *call, docs []*transit.Parsed) ([]docOutcome, error) {
+	results := make([]docOutcome, len(docs))
+	writes, places := make([]merge.DocWrite, 0, len(docs)), make([]int, 0, len(docs))
+	for i, d := range docs {
+		if d.ID == "" && !b.replicated {
+			d.ID = newID()
+		}
+		if d.IsLocal() {
+			results[i] = storeLocal(c, d)
+			continue
+		}
+		w, err := docWrite(c, d, b.replicated)
+		if err != nil {
+			return nil, err
+		}
+		writes, places = append(writes, w), append(places, i)
+	}
+	written, err := c.db.Write(writes)
+	for i, r := range written {
+		results[places[i]].DocResult = r
+	}
+	if err == nil {
+		err = b.ownFault(results)
+	}
+	return results, err
+}
+
+// ownFault returns the first error of replicated documents that is this server's own. It is the answer to the whole request: a client never
+// sends a document again that was refused alone.
+func (b *bulk) ownFault(results []docOutcome) error {
+	for _, r := range results {
+		if b.replicated && r.Err != nil && problemOf(r.Err).status >= http.StatusInternalServerError {
+			return r.Err
+		}
+	}
+	return nil
+}
+
+// writeResult writes a document's row. Replicated documents have one only if they are refused.
+func (b *bulk) writeResult(c *call, d *transit.Parsed, r docOutcome) {
+	s := b.out
+	if r.Err == nil {
+		c.server.metrics.received.Inc()
+		if b.replicated {
+			return
+		}
+	}
+	if b.lines++; b.lines > 1 {
+		s.text(",\n")
+	}
+	if r.Err == nil {
+		s.text(`{"ok":true,"id":`)
+		s.quoted(d.ID)
+		s.text(`,"rev":`)
+		if d.IsLocal() {
+			s.quoted(r.local)
+		} else {
+			s.revision(r.Revision)
+		}
+		s.text("}")
+		return
+	}
+	c.server.metrics.refuse(r.Err)
+	p := refusalOf(r.Err, b.replicated)
+	s.text(`{"id":`)
+	s.quoted(d.ID)
+	if d.Rev != (rev.ID{}) && !errors.Is(r.Err, table.ErrConflict) {
+		s.text(`,"rev":`)
+		s.revision(d.Rev)
+	}
+	s.problem(p)
+	if r.Kept && c.caller.Node() != "" {
+		s.text(`,"kept":true`)
+	}
+	s.text("}")
+}
+
+// bulkItem is an item of _bulk_get: a document, and one of its revisions or the winner.
+type bulkItem struct {
+	id     *string // nil: missing, or not a text
+	rev    *string // nil: the winner
+	broken bool    // the revision is not a text
+	since  []rev.ID
+}
+
+// bulkGet answers items in the order of the request. The request is read first and is small. The answer is never in memory as a whole.
+func bulkGet(c *call) error {
+	q := queryOf(c.query)
+	items, err := readItems(c, q)
+	if err != nil {
+		return err
+	}
+	w, latest := showOf(q), q.flag("latest")
+	if q.err != nil {
+		return q.err
+	}
+	s := c.begin(compressed)
+	s.text(`{"results":[`)
+	for i, item := range items {
+		if i > 0 {
+			s.text(",\n")
+		}
+		if err := writeItem(s, item, bulkShow{w, latest}); err != nil {
+			return err
+		}
+	}
+	s.text("]}\n")
+	return s.end()
+}
+
+// maxItems is how many items one request may have.
+const maxItems = 100_000
+
+// readItems reads the request. Members beside docs are parameters.
+func readItems(c *call, q *query) (items []bulkItem, err error) {
+	dec, err := c.decoder()
+	if err != nil {
+		return nil, err
+	}
+	given := false
+	err = input.EachMember(dec, func(name string) error {
+		if name != "docs" {
+			return q.take(dec, name)
+		}
+		given = true
+		return input.EachItem(dec, func() error {
+			item, err := readItem(dec)
+			if err == nil && len(items) == maxItems {
+				err = input.ErrTooLarge
+			}
+			items = append(items, item)
+			return err
+		})
+	})
+	if err == nil && !given {
+		err = input.ErrShape
+	}
+	return items, err
+}
+
+// readItem reads the next item. One that names nothing has an empty answer, and the items beside it are answered.
+func readItem(dec *jsontext.Decoder) (item bulkItem, err error) {
+	if dec.PeekKind() != '{' {
+		return item, input.Wrap(dec.SkipValue())
+	}
+	err = input.EachMember(dec, func(name string) error {
+		v, err := dec.ReadValue()
+		if err != nil {
+			return input.Wrap(err)
+		}
+		switch name {
+		case "id":
+			if json.Unmarshal(v, &item.id) != nil {
+				item.id = nil
+			}
+		case "rev":
+			item.broken = json.Unmarshal(v, &item.rev) != nil
+		case "atts_since":
+			var list []string
+			if json.Unmarshal(v, &list) == nil { // otherwise it gets all attachments
+				item.since = transit.ParseRevs(list)
+			}
+		}
+		return nil
+	})
+	return item, err
+}
+
+// bulkShow says what the answer to an item has.
+type bulkShow struct {
+	show
+	latest bool // leaves that follow a revision are answered in its place
+}
+
+// writeItem writes the answer to one item. A missing revision is CouchDB's error in a free database, and an empty list in a database of records:
+// PouchDB drops a whole batch on an error and asks again without end.
+func writeItem(s *stream, item bulkItem, w bulkShow) error {
+	if item.since != nil {
+		w.since = item.since
+	}
+	doc, err := readRevisions(s.call, item, w.latest)
+	if err != nil {
+		return err
+	}
+	s.text(`{"id":`)
+	writeText(s, item.id)
+	s.text(`,"docs":[`)
+	lines, free := 0, s.call.db.Free()
+	for i := range doc.Revisions {
+		r := &doc.Revisions[i]
+		if r.Body == nil && !free {
+			continue
+		}
+		if lines++; lines > 1 {
+			s.text(",")
+		}
+		if r.Body == nil {
+			writeMissing(s, item, r.Revision.String(), problemOf(errMissing))
+			continue
+		}
+		s.text(`{"ok":`)
+		s.document(&doc, r, w.show)
+		s.text("}")
+	}
+	if lines == 0 && free {
+		writeMissing(s, item, item.revText(), problemOf(item.missingError()))
+	}
+	s.text("]}")
+	return s.err
+}
+
+// writeMissing writes that a revision is missing or cannot be read.
+func writeMissing(s *stream, item bulkItem, rev string, p problem) {
+	s.text(`{"error":{"id":`)
+	writeText(s, item.id)
+	s.text(`,"rev":`)
+	s.quoted(rev)
+	s.problem(p)
+	s.text("}}")
+}
+
+// revText returns the revision that an item asks for. CouchDB calls a missing one undefined.
+func (w *bulkItem) revText() string {
+	if w.rev == nil || w.broken {
+		return "undefined"
+	}
+	return *w.rev
+}
+
+// missingError returns why nothing was found for an item.
+func (w *bulkItem) missingError() error {
+	switch {
+	case w.id == nil:
+		return docs.ErrDocumentID
+	case w.broken:
+		return transit.ErrRevision
+	case w.rev != nil:
+		if _, ok := rev.ParseFree(*w.rev); !ok {
+			return transit.ErrRevision
+		}
+	}
+	return errMissing
+}
+
+// writeText writes a text, or null.
+func writeText(s *stream, text *string) {
+	if text == nil {
+		s.text("null")
+		return
+	}
+	s.quoted(*text)
+}
+
+// readRevisions reads the revisions of an item. A missing document has none.
+func readRevisions(c *call, item bulkItem, latest bool) (doc docs.Doc, err error) {
+	if item.id == nil || item.broken {
+		return doc, nil
+	}
+	ask := docs.Ask{Latest: latest}
+	if item.rev != nil {
+		revision, good := rev.ParseFree(*item.rev)
+		if !good {
+			return doc, nil
+		}
+		ask.Revisions = []rev.ID{revision}
+	}
+	doc, err = c.db.Read(*item.id, ask)
+	if errors.Is(err, table.ErrNotFound) {
+		return docs.Doc{}, nil
+	}
+	return doc, err
+}
+
+// offered is the revisions of a document that a peer has. others are texts that are no revisions: the answer calls them missing, the peer sends
+// them, and the server refuses them.
+type offered struct {
+	merge.Revs
+	others []string
+}
+
+// revsDiff answers which of the offered revisions the database lacks. It checks offers as they come and keeps what is missing, because the
+// answer may not begin before the request ends.
+func revsDiff(c *call) error {
+	dec, err := c.decoder()
+	if err != nil {
+		return err
+	}
+	d := &difference{call: c}
+	err = input.EachMember(dec, func(id string) error {
+		o, err := readOffer(dec, id)
+		if err != nil {
+			return err
+		}
+		if d.offers = append(d.offers, o); len(d.offers) < docs.DocPage {
+			return nil
+		}
+		return d.lookUp()
+	})
+	if err == nil {
+		err = d.lookUp()
+	}
+	if err != nil {
+		return err
+	}
+	return d.answer()
+}
+
+func readOffer(dec *jsontext.Decoder, id string) (o offered, err error) {
+	list, err := input.Texts(dec)
+	if err != nil {
+		return o, err
+	}
+	o.ID = id
+	for _, text := range list {
+		if rev, ok := rev.ParseFree(text); ok && text != "" {
+			o.Revisions = append(o.Revisions, rev)
+		} else {
+			o.others = append(o.others, text)
+		}
+	}
+	return o, nil
+}
+
+// difference collects the answer.
+type difference struct {
+	call    *call
+	offers  []offered
+	missing []missingDoc
+}
+
+// missingDoc is what the database lacks of one document.
+type missingDoc struct {
+	docs.MissingRevs
+	others []string
+}
+
+// lookUp finds what is missing of the offers so far.
+func (d *difference) lookUp() error {
+	asked := make([]merge.Revs, len(d.offers))
+	for i, o := range d.offers {
+		asked[i] = o.Revs
+	}
+	missing, err := d.call.db.Missing(asked)
+	if err != nil {
+		return err
+	}
+	for i, m := range missing {
+		if others := d.offers[i].others; len(m.Missing)+len(others) > 0 {
+			d.missing = append(d.missing, missingDoc{m, others})
+		}
+	}
+	d.offers = d.offers[:0]
+	return nil
+}
+
+func (d *difference) answer() error {
+	s := d.call.begin(compressed)
+	s.text("{")
+	for i, m := range d.missing {
+		if i > 0 {
+			s.text(",")
+		}
+		s.quoted(m.ID)
+		s.text(`:{"missing":`)
+		s.list(append(transit.RevTexts(m.Missing), m.others...))
+		if len(m.PossibleAncestors) > 0 {
+			s.text(`,"possible_ancestors":`)
+			s.list(transit.RevTexts(m.PossibleAncestors))
+		}
+		s.text("}")
+	}
+	s.text("}\n")
+	return s.end()
+}
+
+// list writes a list of texts.
+func (s *stream) list(texts []string) {
+	s.text("[")
+	for i, text := range texts {
+		if i > 0 {
+			s.text(",")
+		}
+		s.quoted(text)
+	}
+	s.text("]")
+}
