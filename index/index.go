@@ -4,17 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"doorward/kv"
 	"doorward/kv/desk"
+
+	bleve "github.com/blevesearch/bleve_index_api"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // ErrClosed is what Rebuild answers when the index is closed before it is done.
@@ -161,4 +164,290 @@ func (x *Index) Rebuild(ctx context.Context, progress func(done, total int)) err
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// errAsked ends a round because a rebuild was asked for.
+var errAsked = errors.New("a rebuild was asked for")
+
+// request is a rebuild that was asked for.
+type request struct {
+	progress func(done, total int)
+	done     chan error // has room for the answer
+	answered bool
+}
+
+// rounds are the rebuilds that are asked for, and the news of an index. A request, or damage, ends the round that is under way.
+type rounds struct {
+	mu    sync.Mutex
+	asked []*request
+	stop  context.CancelCauseFunc // ends the present round
+	ended bool
+	news  chan struct{} // closed by the next news
+}
+
+// tell wakes the goroutines that wait for progress of the index.
+func (r *rounds) tell() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.news != nil {
+		close(r.news)
+		r.news = nil
+	}
+}
+
+// hear returns a channel that is closed at the next progress of the index.
+func (r *rounds) hear() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.news == nil {
+		r.news = make(chan struct{})
+	}
+	return r.news
+}
+
+// ask has the next round rebuild the index, and begin at once.
+func (r *rounds) ask(q *request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended {
+		q.done <- ErrClosed
+		return
+	}
+	r.asked = append(r.asked, q)
+	if r.stop != nil {
+		r.stop(errAsked)
+	}
+}
+
+// interrupt ends the present round.
+func (r *rounds) interrupt(cause error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stop != nil {
+		r.stop(cause)
+	}
+}
+
+// next begins a round, with the rebuilds that were asked for.
+func (r *rounds) next(ctx context.Context) (context.Context, []*request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	ctx, r.stop = context.WithCancelCause(ctx)
+	asked := r.asked
+	r.asked = nil
+	return ctx, asked
+}
+
+// close answers the requests that are still open with ErrClosed.
+func (r *rounds) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = true
+	if r.stop != nil {
+		r.stop(ErrClosed)
+	}
+	answer(r.asked, ErrClosed)
+}
+
+// answer answers the requests that have no answer yet.
+func answer(asked []*request, err error) {
+	for _, q := range asked {
+		if !q.answered {
+			q.answered = true
+			q.done <- err
+		}
+	}
+}
+
+// requeue keeps the requests that have no answer for the next round.
+func (r *rounds) requeue(asked []*request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, q := range asked {
+		if !q.answered {
+			r.asked = append(r.asked, q)
+		}
+	}
+}
+
+// pause waits, unless ctx ends first.
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// runner is the goroutine of an index. It keeps what one round leaves for the next.
+type runner struct {
+	*Index
+	open    *follower // its engine is open; nil = none
+	built   bool      // it was just built, in pieces
+	damaged bool      // what lies in the folder must be replaced, not opened
+}
+
+// keep has one round after the other until ctx ends.
+func (x *Index) keep(ctx context.Context) {
+	r := &runner{Index: x}
+	defer x.rounds.close()
+	defer func() { _ = r.stop() }() // what it has not written is in the log
+	warned := false
+	for ctx.Err() == nil {
+		round, asked := x.rounds.next(ctx)
+		err := r.round(round, asked)
+		if cause := context.Cause(round); cause != nil {
+			err = cause
+		}
+		switch ready := r.open != nil; {
+		case ctx.Err() != nil:
+			answer(asked, ErrClosed)
+		case errors.Is(err, errAsked):
+			x.rounds.requeue(asked)
+		case errors.Is(err, errBroken) && ready:
+			x.Logger.Warn("the search index is rebuilt", "reason", errors.Join(err, r.stop()))
+			r.damaged = true
+			x.rounds.requeue(asked)
+		default:
+			err = errors.Join(err, r.stop())
+			answer(asked, err)
+			if !warned || ready {
+				x.Logger.Warn("the search index cannot be used; searches look at every record", "error", err)
+			}
+			warned = true
+			pause(round, x.Retry)
+		}
+	}
+}
+
+// round makes the index usable and follows the log until ctx ends or something is wrong. An index that is open stays open.
+func (r *runner) round(ctx context.Context, asked []*request) error {
+	if r.open != nil && r.serving.Load() != r.open {
+		return errBroken // a search has failed between two rounds
+	}
+	if len(asked) > 0 || r.damaged {
+		if err := r.rebuild(ctx, asked); err != nil {
+			if r.open == nil || ctx.Err() != nil {
+				return err
+			}
+			r.Logger.Warn("the search index cannot be rebuilt; the old one stays in use", "error", err)
+			answer(asked, err)
+		}
+	}
+	if r.open == nil {
+		if err := r.start(ctx, asked); err != nil {
+			return err
+		}
+	}
+	answer(asked, nil)
+	r.rounds.tell()
+	return r.follow(ctx)
+}
+
+// start opens the index in the folder. If there is none, or it is damaged or another store's, start builds a new one first.
+func (r *runner) start(ctx context.Context, asked []*request) error {
+	switch err := r.resume(ctx); {
+	case errors.Is(err, errBroken):
+		r.Logger.Warn("the search index is rebuilt", "reason", err)
+	case errors.Is(err, errOther):
+		r.Logger.Info("the search index is built: the one before was another store's, as after a restore")
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	if err := r.rebuild(ctx, asked); err != nil {
+		return err
+	}
+	return r.resume(ctx)
+}
+
+// resume opens the index in the folder, brings it to the end of the log and lets searches use it.
+func (r *runner) resume(ctx context.Context) error {
+	e, err := r.folder.open()
+	if err != nil {
+		return err
+	}
+	f := newFollower(e, r.Store, r.from)
+	r.preparing.Store(f)
+	defer r.preparing.Store(nil)
+	if err := f.prepare(ctx); err != nil {
+		return errors.Join(err, e.close())
+	}
+	r.open = f
+	r.serving.Store(f)
+	if err := r.folder.tidy(); err != nil {
+		r.Logger.Warn("an old search index cannot be removed", "error", err)
+	}
+	return nil
+}
+
+// rebuild builds a new index beside the one in the folder and puts it in its place. Searches use the old one until the new one is built.
+func (r *runner) rebuild(ctx context.Context, asked []*request) error {
+	r.metrics.rebuilds.Inc()
+	if err := r.build(ctx, asked); err != nil {
+		return errors.Join(err, os.RemoveAll(r.folder.beside()))
+	}
+	if err := r.stop(); err != nil {
+		r.Logger.Warn("the old search index cannot be closed", "error", err)
+	}
+	if err := r.folder.swap(); err != nil {
+		return err
+	}
+	r.built, r.damaged = true, false
+	return nil
+}
+
+// build writes a whole index beside the one in the folder. When it returns nil, the new index is on disk and closed.
+func (r *runner) build(ctx context.Context, asked []*request) (err error) {
+	e, err := r.folder.begin()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.close()) }()
+	f := newFollower(e, r.Store, r.from)
+	r.preparing.Store(f)
+	defer r.preparing.Store(nil)
+	total, err := f.total()
+	if err != nil {
+		return err
+	}
+	err = f.catchUp(ctx, func() {
+		for _, q := range asked {
+			q.progress(int(f.documents.Load()), max(total, int(f.documents.Load())))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return errors.Join(e.persist(ctx, bleve.NewBatch()), ctx.Err())
+}
+
+// follow brings the changes of the log into the open index, and looks after its files, until ctx ends or something is wrong.
+func (r *runner) follow(ctx context.Context) error {
+	f := r.open
+	k := keeper{engine: f.engine, store: r.Store, after: r.Sweep, compact: r.built}
+	r.built = false
+	var helpers sync.WaitGroup
+	defer helpers.Wait()
+	within, cancel := context.WithCancel(ctx)
+	defer cancel()
+	return f.live(ctx, r.rounds.tell, func() error {
+		r.metrics.success.SetToCurrentTime()
+		forgot := false
+		if err := guarded(func() (err error) { forgot, err = f.forget(); return err }); err != nil {
+			return err
+		}
+		return k.chore(within, &helpers, forgot)
+	})
+}
+
+// stop closes the open index. Searches look at every record until another one is open.
+func (r *runner) stop() error {
+	f := r.open
+	if f == nil {
+		return nil
+	}
+	r.open = nil
+	r.serving.Store(nil)
+	return f.engine.close()
 }
