@@ -1,12 +1,22 @@
 package main
 
 import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"time"
 
+	"doorward/api"
 	"doorward/cmd/doorward/archive"
 	"doorward/cmd/doorward/console"
 	"doorward/cmd/doorward/control"
+	"doorward/cmd/doorward/folder"
+	"doorward/kv"
+	"doorward/kv/engine"
+	"doorward/kv/table"
 
 	"github.com/spf13/cobra"
 )
@@ -58,4 +68,199 @@ func printUnsent(t *tool, done *archive.Restored) {
 		fmt.Fprintf(t.Out, "the store before holds %s that never reached the centre; this takes them up, and serve sends them:\n  %s\n",
 			console.Number(int64(*done.Unsent))+console.Plural(*done.Unsent, " change", " changes"), console.Shell(t.Name, "replicate", done.Kept, t.folder.Dir))
 	}
+}
+
+func verifyCommand(t *tool) *cobra.Command {
+	cmd := &cobra.Command{Use: "verify", Short: "Check every stored value of a store", Args: cobra.NoArgs}
+	asJSON := jsonFlag(cmd)
+	here := cmd.Flags().Bool("here", false, "check in this process and print the handler's answer as it comes")
+	_ = cmd.Flags().MarkHidden("here") // the flag was made above
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		ctx, o := cmd.Context(), t.open(control.Need{Aside: true, Reads: true})
+		if *here {
+			return verifyHere(t, control.With(ctx, o, func(l *control.Line) error { return relayVerify(ctx, t.Out, l) }))
+		}
+		answer, err := archive.Verify(ctx, o)
+		if answer == nil {
+			return err
+		}
+		if err != nil && *asJSON {
+			return printUnopened(t, answer, err)
+		}
+		return cmp.Or(printVerify(t, answer, *asJSON), err)
+	}
+	return cmd
+}
+
+// relayVerify copies the handler's answer to standard output.
+func relayVerify(ctx context.Context, out io.Writer, l *control.Line) error {
+	resp, err := l.Send(ctx, control.Get("/control/verify", nil))
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, resp.Body)
+	if err != nil && ctx.Err() != nil {
+		err = console.ErrStopped
+	}
+	return errors.Join(err, resp.Body.Close())
+}
+
+// verifyHere checks the pages of a file that could not be opened, for the reason err, and prints the result as the handler would.
+func verifyHere(t *tool, err error) error {
+	if !errors.Is(err, engine.ErrCorrupt) {
+		return err
+	}
+	rep, failed := kv.Inspect(t.folder.Dir)
+	if failed != nil || rep.Rows == 0 {
+		return err // it says all that is known
+	}
+	return t.JSON(map[string]any{"result": api.Verdict(rep, err.Error())})
+}
+
+// printUnopened notes the faults of a file that cannot be opened, and prints them and the reason as one JSON object.
+func printUnopened(t *tool, answer json.RawMessage, why error) error {
+	var members map[string]any
+	var found struct{ Damaged int64 }
+	if err := errors.Join(json.Unmarshal(answer, &members), json.Unmarshal(answer, &found)); err != nil {
+		return fmt.Errorf("the child's answer: %w", err)
+	}
+	archive.NoteVerify(t.open(control.Need{}), found.Damaged)
+	delete(members, "file") // it may name a copy; why names the store
+	members["error"] = control.Problem{Message: why.Error()}
+	if err := t.JSON(members); err != nil {
+		return err
+	}
+	t.Warn("%v", why)
+	return console.ErrSaid
+}
+
+// verdict is the part of the handler's answer that is printed.
+type verdict struct {
+	Rows, Records, Damaged int64
+	Damage                 []string
+	File                   string
+}
+
+// printVerify notes and prints the result, and names the newest backup if there is damage. Damage makes the command fail.
+func printVerify(t *tool, answer json.RawMessage, asJSON bool) error {
+	var found verdict
+	if err := control.Read(answer, &found); err != nil {
+		return err
+	}
+	archive.NoteVerify(t.open(control.Need{}), found.Damaged)
+	if asJSON {
+		if err := t.JSON(answer); err != nil {
+			return err
+		}
+	} else {
+		found.print(t)
+	}
+	if found.Damaged > 0 && found.File == "" {
+		return console.ErrSaid
+	}
+	return nil // why the file cannot be opened is an error of its own
+}
+
+func (v *verdict) print(t *tool) {
+	if v.Damaged == 0 {
+		fmt.Fprintf(t.Out, "no damage: %s values, %s records\n", console.Number(v.Rows), console.Number(v.Records))
+		return
+	}
+	for _, d := range v.Damage {
+		fmt.Fprintln(t.Out, d)
+	}
+	if more := v.Damaged - int64(len(v.Damage)); more > 0 {
+		fmt.Fprintf(t.Out, "and %s more\n", console.Number(more))
+	}
+	fmt.Fprintf(t.Out, "damage found: %s faults in %s values\n", console.Number(v.Damaged), console.Number(v.Rows))
+	if backup := table.NewestBackup(t.folder.Dir, t.folder.Zone); backup != "" && v.File == "" {
+		fmt.Fprintln(t.Out, backup)
+	}
+}
+
+// compacted is the result of compacting.
+type compacted struct {
+	Before int64    `json:"bytes_before"`
+	Bytes  int64    `json:"bytes"`
+	Older  []string `json:"older_files"` // that hold what was erased
+}
+
+func compactCommand(t *tool) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "compact", Short: "Write the store's file again, without what was deleted or erased", Args: cobra.NoArgs,
+		Long: "A server that runs goes on at the same time.",
+	}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		var done compacted
+		err := t.with(cmd.Context(), control.Need{}, func(l *control.Line) (err error) { // erasures that were begun are finished by it
+			done, err = compact(cmd.Context(), l, t.folder.Dir)
+			return err
+		})
+		switch {
+		case err != nil:
+			return err
+		case *asJSON:
+			return t.JSON(done)
+		}
+		fmt.Fprintf(t.Out, "%s bytes instead of %s\n", console.Number(done.Bytes), console.Number(done.Before))
+		printOlder(t.Out, done.Older)
+		return nil
+	}
+	return cmd
+}
+
+// compact asks for the store to be compacted. Without a server it also deletes a search index that may hold erased people: no process updates
+// the index now, and the next server builds it again.
+func compact(ctx context.Context, l *control.Line, dir string) (done compacted, err error) {
+	answer, err := l.Call(ctx, control.Get("/control/olderfiles", nil))
+	if err != nil {
+		return done, err
+	}
+	var held struct {
+		Due int `json:"uncompacted"`
+	}
+	if err := errors.Join(json.Unmarshal(answer, &done), json.Unmarshal(answer, &held)); err != nil {
+		return done, err
+	}
+	if answer, err = l.Call(ctx, control.Post("/control/compact", nil)); err != nil {
+		return done, err
+	}
+	if err := json.Unmarshal(answer, &done); err != nil {
+		return done, err
+	}
+	if held.Due == 0 {
+		done.Older = []string{} // nothing was erased that they still hold
+		return done, nil
+	}
+	if l.Served {
+		return done, nil
+	}
+	return done, folder.RemoveIndex(dir)
+}
+
+// printOlder names the files that hold what was erased.
+func printOlder(w io.Writer, files []string) {
+	if len(files) > 0 {
+		fmt.Fprintln(w, "older files still hold it, and are yours to delete:")
+	}
+	for _, file := range files {
+		fmt.Fprintf(w, "  %s\n", file)
+	}
+}
+
+func reindexCommand(t *tool) *cobra.Command {
+	cmd := &cobra.Command{Use: "reindex", Short: "Build the search index again", Args: cobra.NoArgs}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return t.with(cmd.Context(), control.Need{Indexed: true}, func(l *control.Line) error {
+			answer, err := l.Follow(cmd.Context(), control.Post("/control/reindex", nil))
+			if err != nil {
+				return err
+			}
+			var made struct{ Documents int64 }
+			return t.show(answer, *asJSON, &made, func() error { return t.Printf("indexed %s records\n", console.Number(made.Documents)) })
+		})
+	}
+	return cmd
 }

@@ -15,8 +15,8 @@
 //	help         the manual
 //
 // main.go runs a command and turns its error into an exit code; root.go lists the commands; config.go reads settings: from flags, then from
-// the environment (DOORWARD_LISTEN), then from the file of --config (listen = "…"). A command is one file with its flags, the request that it
-// makes, and what it prints. A new command is a function in a file of its own, and a name in root.
+// the environment (DOORWARD_LISTEN), then from the file of --config (listen = "…"). A command is a function with its flags, the request
+// that it makes, and what it prints; commands that are read together share a file. A new command is such a function, and a name in root.
 //
 // Every command but serve and version is one request to api's control handler, as the operator of this machine. So it does the same
 // whether serve runs on the folder or not. Beside the store serve keeps the search index, in DIR/index; of the other commands only reindex

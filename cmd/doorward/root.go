@@ -6,15 +6,20 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-
+	"doorward/api/load/columns"
+	"doorward/api/load/kinds"
 	"doorward/cmd/doorward/console"
 	"doorward/cmd/doorward/control"
 	"doorward/cmd/doorward/folder"
+	"doorward/cmd/doorward/help"
 	"doorward/kv/disk"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // tool is what each command works with: the console, and the folder that the flags name.
@@ -185,3 +190,188 @@ func wantsJSON(cmd *cobra.Command) bool {
 	f := cmd.Flags().Lookup("json")
 	return f != nil && f.Value.String() == "true"
 }
+
+// helpCommand prints a page of the manual, or the usage of a command. A topic goes before a command of the same name; --help lists the flags
+// of the command. program is the name by which the reader has called this program.
+func helpCommand(program string) *cobra.Command {
+	return &cobra.Command{
+		Use: "help [TOPIC | COMMAND]", Short: "Print a page of the manual, or how a command is used",
+		Long: "Print a page of the manual, or how a command is used.\n\n" + topicList(),
+		Args: helpNamed,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if topic, found := topicNamed(args); found {
+				_, err := fmt.Fprint(cmd.OutOrStdout(), topic.Printed(program))
+				return err
+			}
+			found, _, err := cmd.Root().Find(args)
+			if err != nil {
+				return err
+			}
+			return found.Help()
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return helpWords(cmd.Root(), args), cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+}
+
+// topicNamed returns the topic that the words name, if they name one.
+func topicNamed(args []string) (help.Topic, bool) {
+	if len(args) != 1 {
+		return help.Topic{}, false
+	}
+	return help.Find(args[0])
+}
+
+// helpNamed refuses words that name neither a topic nor a command.
+func helpNamed(cmd *cobra.Command, args []string) error {
+	if _, found := topicNamed(args); found {
+		return nil
+	}
+	if _, rest, err := cmd.Root().Find(args); err != nil || len(rest) > 0 {
+		return fmt.Errorf("there is no topic and no command %q\n\n%s", strings.Join(args, " "), topicList())
+	}
+	return nil
+}
+
+// topicList lists the manual's topics, a line each.
+func topicList() string {
+	var b strings.Builder
+	b.WriteString("Topics of the manual, each printed by help TOPIC:\n")
+	for _, t := range help.Topics() {
+		fmt.Fprintf(&b, "  %-11s %s\n", t.Name, t.About)
+	}
+	return b.String()
+}
+
+// helpWords lists the words that can follow help and these words.
+func helpWords(root *cobra.Command, args []string) (words []string) {
+	if len(args) == 0 {
+		for _, t := range help.Topics() {
+			words = append(words, t.Name+"\t"+t.About)
+		}
+	}
+	found, rest, err := root.Find(args)
+	if err != nil || len(rest) > 0 {
+		return words
+	}
+	for _, c := range found.Commands() {
+		if _, topic := help.Find(c.Name()); c.IsAvailableCommand() && !(topic && len(args) == 0) {
+			words = append(words, c.Name()+"\t"+c.Short)
+		}
+	}
+	return words
+}
+
+// completeFlags tells a shell the values that flags can have. Other words are names of files.
+func completeFlags(root *cobra.Command) {
+	choices := map[string][]string{
+		"kind":  kinds.Names(),
+		"from":  columns.Origins(),
+		"dates": {"dmy", "mdy", "ymd"},
+		"size":  {"s", "m", "l", "xl"},
+		"level": {"denomination", "regional:", "church:", "event:"},
+	}
+	var complete func(cmd *cobra.Command)
+	complete = func(cmd *cobra.Command) {
+		for name, values := range choices {
+			if cmd.LocalNonPersistentFlags().Lookup(name) != nil {
+				must(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
+			}
+		}
+		for _, below := range cmd.Commands() {
+			complete(below)
+		}
+	}
+	complete(root)
+	for name, values := range map[string][]string{"log-format": logFormats, "log-level": logLevels} {
+		must(root.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
+	}
+	must(root.MarkPersistentFlagDirname("data"))
+	must(root.MarkPersistentFlagFilename("config", "toml"))
+}
+
+// must panics on an error that only a mistake in this program can cause.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// size is a flag that takes a number of bytes as people write it: 256MiB, 1GB, 4096.
+type size int64
+
+// units are what a size may end with.
+var units = []struct {
+	name  string
+	bytes int64
+}{
+	{"kib", 1 << 10}, {"mib", 1 << 20}, {"gib", 1 << 30}, {"tib", 1 << 40},
+	{"kb", 1e3}, {"mb", 1e6}, {"gb", 1e9}, {"tb", 1e12}, {"b", 1}, {"", 1},
+}
+
+// maxSize is more than any disk has.
+const maxSize = 1 << 60
+
+// Set reads a size.
+func (s *size) Set(text string) error {
+	text = strings.ToLower(strings.TrimSpace(text))
+	for _, u := range units {
+		number, ok := strings.CutSuffix(text, u.name)
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
+		if err != nil || n < 0 || n > maxSize/u.bytes {
+			break
+		}
+		*s = size(n * u.bytes)
+		return nil
+	}
+	return errors.New("a size is wanted, as 512MiB")
+}
+
+// String is the size as it can be set.
+func (s *size) String() string {
+	for _, u := range []int{2, 1, 0} {
+		if b := size(units[u].bytes); *s >= b && *s%b == 0 {
+			return strconv.FormatInt(int64(*s/b), 10) + []string{"KiB", "MiB", "GiB"}[u]
+		}
+	}
+	return strconv.FormatInt(int64(*s), 10)
+}
+
+// Type names the flag's type in --help.
+func (s *size) Type() string { return "size" }
+
+// The values of --log-format and --log-level.
+var (
+	logFormats = []string{"text", "json"}
+	logLevels  = []string{"debug", "info", "warn", "error"}
+)
+
+// choice is a flag that takes one of some words.
+type choice struct {
+	value *string
+	of    []string
+}
+
+// Set takes a word.
+func (c *choice) Set(text string) error {
+	if !slices.Contains(c.of, text) {
+		return fmt.Errorf("one of these is wanted: %s", strings.Join(c.of, ", "))
+	}
+	*c.value = text
+	return nil
+}
+
+// String is the word that was chosen.
+func (c *choice) String() string {
+	if c.value == nil { // pflag asks a zero value
+		return ""
+	}
+	return *c.value
+}
+
+// Type is how the file of --config writes it.
+func (c *choice) Type() string { return "string" }

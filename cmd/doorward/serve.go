@@ -1,9 +1,17 @@
 package main
 
 import (
+	"fmt"
+	"net/url"
+	"strconv"
 	"time"
 
 	"doorward/cmd/doorward/certificate"
+	"doorward/cmd/doorward/console"
+	"doorward/cmd/doorward/control"
+	"doorward/cmd/doorward/invite"
+	"doorward/cmd/doorward/rehearsal"
+	"doorward/cmd/doorward/screen"
 	"doorward/cmd/doorward/serve"
 
 	"github.com/spf13/cobra"
@@ -27,5 +35,138 @@ func serveCommand(t *tool, m *Main) *cobra.Command {
 	f.IntVar(&c.API.AuthFailures, "auth-failures", 20, "failed logins a minute and address before it has to wait; 0 = no limit")
 	f.DurationVar(&c.Delay, "shutdown-delay", 0, "how long after a signal requests are answered still while /readyz fails, so that a proxy takes the server out of service")
 	f.DurationVar(&c.DropAfter, "drop-after", 72*time.Hour, "how long after its end laptops drop an event of which the server has everything; 0 = never")
+	return cmd
+}
+
+const statusExamples = `  # all of it, on one screen
+  doorward status --data data
+  # one event, its doors and its laptops
+  doorward status --data data --event 7
+  # for a script: what needs a person
+  doorward status --data data --json | jq -r '.needs[].text'`
+
+func statusCommand(t *tool) *cobra.Command {
+	var event int64
+	cmd := &cobra.Command{
+		Use: "status", Short: "Show what needs a person, and what to do about it", Args: cobra.NoArgs, Example: statusExamples,
+		Long: "Show on one screen what needs a person, the most urgent first, each with the command to run; below it the events, doors, laptops\n" +
+			"and figures as they are. On a laptop it tells what the laptop knows of its centre. The exit code is 0 whatever needs a person.",
+	}
+	asJSON := jsonFlag(cmd)
+	cmd.Flags().Int64Var(&event, "event", 0, "tell of this event alone")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		q := url.Values{}
+		if cmd.Flags().Changed("event") {
+			q.Set("event", strconv.FormatInt(event, 10))
+		}
+		return t.with(cmd.Context(), control.Need{}, func(l *control.Line) error {
+			answer, err := l.Call(cmd.Context(), control.Get("/control/status", q))
+			switch {
+			case err != nil && q.Has("event"):
+				return fmt.Errorf("event %d: %w", event, err)
+			case err != nil:
+				return err
+			}
+			var o screen.Overview
+			return t.show(answer, *asJSON, &o, func() error { return t.Printf("%s\n", screen.Text(o, t.folder.Dir, t.folder.Zone)) })
+		})
+	}
+	return cmd
+}
+
+func doorCommand(t *tool) *cobra.Command {
+	var event string
+	cmd := &cobra.Command{
+		Use: "door", Short: "Show a QR code that opens the door's page on a helper's phone", Args: cobra.NoArgs,
+		Long: "Show a QR code that opens the door's page on one helper's phone. It works once, within twelve hours. The page asks for the helper's name\n" +
+			"and makes a key of that name, which checks tickets of this event in and ends a day after it. Each phone needs a code of its own.\n" +
+			"The sheet that tells helpers how to scan is at /door/help of the server, to print on one page.\n" +
+			"A steward takes back the own check-ins of the last minute. With --supervisor the helper takes back any.",
+		Example: "  doorward door --data data --event 7",
+	}
+	asJSON := jsonFlag(cmd)
+	supervisor := cmd.Flags().Bool("supervisor", false, "the helper may take back any check-in, at any time")
+	cmd.Flags().StringVar(&event, "event", "", "the event; left out: the only one that is near")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if id, err := strconv.ParseInt(event, 10, 64); event != "" && (err != nil || id <= 0) {
+			return console.Usage(fmt.Errorf("--event %s: the number of an event is wanted", event))
+		}
+		return t.with(cmd.Context(), control.Need{}, func(l *control.Line) error {
+			door, err := invite.AskDoor(cmd.Context(), l, invite.Wanted{Event: event, Supervisor: *supervisor})
+			switch {
+			case err != nil:
+				return err
+			case *asJSON:
+				return t.JSON(door)
+			}
+			door.Print(t.Out)
+			return nil
+		})
+	}
+	return cmd
+}
+
+func rehearseCommand(t *tool, m *Main) *cobra.Command {
+	var event int64
+	var helpers int
+	cmd := &cobra.Command{
+		Use: "rehearse", Short: "Try an event on a copy: simulated helpers scan all its tickets", Args: cobra.NoArgs,
+		Long: "Try an event on a copy: simulated helpers scan all its tickets through the routes that phones use, as if the event began now. Some codes\n" +
+			"are scanned twice, and each helper is cut off for a while. The report says what the doors would have seen, how fast, and what is missing.\n" +
+			"The event itself is untouched. The exit code is 1 if something is missing.",
+		Example: "  doorward rehearse --data data --event 7",
+	}
+	asJSON := jsonFlag(cmd)
+	cmd.Flags().Int64Var(&event, "event", 0, "the event")
+	cmd.Flags().IntVar(&helpers, "helpers", 4, "how many helpers scan at once")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		switch {
+		case event <= 0:
+			return console.Usage(fmt.Errorf("--event is missing: the event to rehearse"))
+		case helpers < 1 || helpers > rehearsal.MaxHelpers:
+			return console.Usage(fmt.Errorf("--helpers %d: a number from 1 to %d is wanted", helpers, rehearsal.MaxHelpers))
+		}
+		r, err := rehearsal.Run(cmd.Context(), rehearsal.Config{Opening: t.open(control.Need{}), Event: event, Helpers: helpers, Local: m.Zone})
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			if err := t.JSON(r); err != nil {
+				return err
+			}
+		} else {
+			r.Print(t.Out, t.folder.Zone)
+		}
+		if !r.Well() {
+			return console.ErrSaid
+		}
+		return nil
+	}
+	return cmd
+}
+
+func clockCommand(t *tool) *cobra.Command {
+	return group("clock", "Say that the machine's clock is right", clockTrustCommand(t))
+}
+
+func clockTrustCommand(t *tool) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "trust", Short: "End the doubt of the clock as it is now; look at it first", Args: cobra.NoArgs,
+		Long: "A clock that is before the program's build, or over two minutes from the last measure of a peer, is doubted: tickets are\n" +
+			"admitted whatever their times, and check-ins say so. If the clock is right, this ends it.",
+	}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return t.with(cmd.Context(), control.Need{}, func(l *control.Line) error {
+			answer, err := l.Call(cmd.Context(), control.Post("/control/clock/trust", nil))
+			if err != nil {
+				return err
+			}
+			var clock struct{ Now time.Time }
+			return t.show(answer, *asJSON, &clock, func() error {
+				return t.Printf("the clock is trusted: %s\n", clock.Now.In(t.folder.Zone).Format("Monday, 2 January 2006, 15:04:05 MST"))
+			})
+		})
+	}
 	return cmd
 }

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +10,10 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strconv"
 	"strings"
+	"time"
+	"unicode"
 
 	"golang.org/x/term"
 )
@@ -109,4 +113,145 @@ func IsTerminal(stream any) bool {
 	}
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// Output is the standard output. It remembers the first error of a write, so that a command that lost its output fails.
+type Output struct {
+	w   io.Writer
+	err error
+}
+
+// NewOutput returns an Output that writes to w.
+func NewOutput(w io.Writer) *Output { return &Output{w: w} }
+
+// Write writes to the standard output.
+func (o *Output) Write(b []byte) (int, error) {
+	n, err := o.w.Write(b)
+	if err != nil {
+		err = fmt.Errorf("the output could not be written: %w", err)
+	}
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
+}
+
+// Err is the first error of a write; nil = there was none.
+func (o *Output) Err() error { return o.err }
+
+// Progress shows on a terminal how far a command is, once the command takes longer than a second. Its zero value shows nothing.
+type Progress struct {
+	w     io.Writer // nil = no terminal
+	from  time.Time
+	shown bool
+}
+
+// Progress begins to show progress on standard error, where that is a terminal.
+func (c *Console) Progress() *Progress {
+	p := &Progress{from: time.Now()}
+	if IsTerminal(c.Err) {
+		p.w = c.Err
+	}
+	return p
+}
+
+// Shares reports whether w is a terminal too, so that what is written there would stand between the numbers.
+func (p *Progress) Shares(w io.Writer) bool { return p.w != nil && IsTerminal(w) }
+
+// Show shows that so many of a total are done; a total of 0 is unknown.
+func (p *Progress) Show(done, total int64) {
+	if p.w == nil || time.Since(p.from) < time.Second {
+		return
+	}
+	p.shown = true
+	text := Number(done)
+	if total > 0 {
+		text += " of " + Number(total)
+	}
+	fmt.Fprintf(p.w, "\r%s \x1b[K", text)
+}
+
+// End removes the numbers from the terminal.
+func (p *Progress) End() {
+	if p.shown {
+		fmt.Fprint(p.w, "\r\x1b[K")
+	}
+}
+
+// LineCounter writes to another writer, keeps the first error, and shows how many lines went by.
+type LineCounter struct {
+	w        io.Writer
+	err      error
+	progress *Progress
+	lines    int64
+	shown    time.Time
+}
+
+// CountLines returns a LineCounter before w.
+func CountLines(w io.Writer, p *Progress) *LineCounter { return &LineCounter{w: w, progress: p} }
+
+// Err is the first error of a write; nil = there was none.
+func (l *LineCounter) Err() error { return l.err }
+
+// showPause is the shortest time between two numbers on the terminal.
+const showPause = 100 * time.Millisecond
+
+// Write writes b and counts its lines.
+func (l *LineCounter) Write(b []byte) (n int, err error) {
+	if n, err = l.w.Write(b); err != nil {
+		l.err = err
+	}
+	l.lines += int64(bytes.Count(b[:n], []byte{'\n'}))
+	if now := time.Now(); now.Sub(l.shown) >= showPause {
+		l.shown = now
+		l.progress.Show(l.lines, 0)
+	}
+	return n, err
+}
+
+// Number writes a number for people: 12,345.
+func Number(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// Plural is the word for one thing, or the word for many.
+func Plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// Shell writes arguments as a shell reads them.
+func Shell(args ...string) string {
+	quoted := make([]string, len(args))
+	for i, a := range args {
+		quoted[i] = a
+		if a == "" || strings.ContainsAny(a, " \t\n'\"\\$&|;<>()*?[]#~!`{}") {
+			quoted[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
+}
+
+// Printable is a text without what would do something to a terminal.
+func Printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '·'
+	}, text)
+}
+
+// OrDash is a text, or - where there is none.
+func OrDash(s *string) string {
+	if s == nil {
+		return "-"
+	}
+	return *s
 }

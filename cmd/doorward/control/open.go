@@ -2,12 +2,14 @@ package control
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"doorward/api"
@@ -190,4 +192,143 @@ func Outbound(loopback bool) *http.Client {
 		return dial.NewClient(dial.Loopback)
 	}
 	return dial.NewClient(dial.Anywhere)
+}
+
+// Handler answers the owner of the folder.
+//
+//	/sync/…                     replication
+//	POST /control/venue/join    {"url","code","insecure"} → Centre
+//	/…                          the control handler of api
+type Handler struct {
+	Store    *kv.Store
+	Peers    *sync.Server
+	Commands http.Handler // the control handler of api
+	Wake     func()       // is called when the store has joined a centre; nil = no loop runs
+	Version  string
+	Logger   *slog.Logger
+}
+
+// HTTP is the handler as one http.Handler.
+func (h *Handler) HTTP() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/", h.Commands)
+	mux.HandleFunc("POST "+JoinPath, h.join)
+	replication := h.Peers.Control()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/sync/") {
+			replication.ServeHTTP(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// JoinPath is where a command asks to join a centre.
+const JoinPath = "/control/venue/join"
+
+// Joining is the request to join a centre.
+type Joining struct {
+	URL      string `json:"url"`
+	Code     string `json:"code"`
+	Insecure bool   `json:"insecure"`
+}
+
+// Centre is a centre that was joined, without the secrets of this store.
+type Centre struct {
+	ID     int64     `json:"id"`
+	Name   string    `json:"name"`
+	URL    string    `json:"url"`
+	Realm  string    `json:"realm"`
+	Centre string    `json:"centre"`
+	Ends   time.Time `json:"expires_at"`
+}
+
+// join joins a centre, then wakes the loop that exchanges changes with it.
+func (h *Handler) join(w http.ResponseWriter, r *http.Request) {
+	var j Joining
+	if json.NewDecoder(r.Body).Decode(&j) != nil {
+		j = Joining{} // an empty URL is refused
+	}
+	u, err := venue.Join(r.Context(), venue.JoinConfig{Store: h.Store, URL: j.URL, Code: j.Code, Insecure: j.Insecure})
+	if err != nil {
+		Refuse(w, joinStatus(err), err)
+		return
+	}
+	if h.Wake != nil {
+		h.Wake()
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(Centre{u.ID, u.Name, u.URL, h.Store.Tables.Identity.Realm(), u.Node, u.Ends}) // the command may be gone
+}
+
+// Refuse answers a request with an error.
+func Refuse(w http.ResponseWriter, status int, err error) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(Failure{Problem{Message: err.Error()}}) // the command may be gone
+}
+
+// joinStatus tells wrong usage from other failures.
+func joinStatus(err error) int {
+	for _, usage := range []error{dial.ErrURL, venue.ErrCentre, venue.ErrPlain, venue.ErrNoCode} {
+		if errors.Is(err, usage) {
+			return http.StatusBadRequest
+		}
+	}
+	return http.StatusConflict
+}
+
+// created is a store that this command made, in a folder that had none.
+type created struct {
+	dir     string
+	missing []string // the folders that were made with it
+	before  []string // the names that were in the folder
+	failed  bool     // the work of the command failed
+}
+
+// beforeCreating notes how a folder looks before a store is made in it.
+func beforeCreating(dir string) *created {
+	entries, _ := os.ReadDir(dir) // no store is made in a folder that cannot be read
+	c := &created{dir: dir, missing: folder.Missing(dir)}
+	for _, e := range entries {
+		c.before = append(c.before, e.Name())
+	}
+	return c
+}
+
+// undo removes the store after a failure, unless it holds something. The store is still open, so no other process can write to it.
+func (c *created) undo(store *kv.Store) {
+	if !c.failed {
+		return
+	}
+	if nothing, err := store.Laptop.HoldsNothing(); err != nil || !nothing {
+		return
+	}
+	_ = folder.Clear(c.dir, c.before...) // files that cannot be removed stay, and hold nothing
+	folder.RemoveEmpty(c.missing)
+}
+
+// searchIndex is the search index as api wants it kept.
+type searchIndex struct{ *index.Index }
+
+// Rebuild builds the index again and returns the number of records in it.
+func (s searchIndex) Rebuild(ctx context.Context, progress func(done, total int)) (documents int, err error) {
+	if err := s.Index.Rebuild(ctx, progress); err != nil {
+		return 0, err
+	}
+	return s.Status().Documents, nil
+}
+
+// Usable reports whether searches are answered from the index now.
+func (s searchIndex) Usable() bool { return s.Status().Usable }
+
+// JoinIndex opens a search index and has it answer a server's searches. end closes it. Without an index searches look at every record.
+func JoinIndex(c *api.Config, of index.Config) (end func()) {
+	x, err := index.Open(of)
+	if err != nil {
+		of.Logger.Error("there is no search index; searches look at every record", "error", err)
+		return func() {}
+	}
+	c.Finder, c.Indexer = x, searchIndex{x}
+	return x.Close
 }

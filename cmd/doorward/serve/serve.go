@@ -10,11 +10,10 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"doorward/api"
 	"doorward/cmd/doorward/certificate"
@@ -24,9 +23,13 @@ import (
 	"doorward/cmd/doorward/invite"
 	"doorward/index"
 	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/disk"
 	"doorward/sync"
 	"doorward/sync/venue"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
 // Config is what serve is told.
@@ -260,5 +263,116 @@ func (s *server) openStore(ctx context.Context, registry *prometheus.Registry) (
 		case tries == 1 && s.greeted:
 			s.log.Warn("another doorward is at work on the folder; the server waits until it is done")
 		}
+	}
+}
+
+// shutdown is how a signal ends a server. At once /readyz fails, and after a delay the port is closed. In between a proxy sees that, and
+// sends its requests elsewhere.
+type shutdown struct {
+	signalled atomic.Bool // a signal has come
+	answers   atomic.Bool // the server answers; before, there is nothing to delay
+}
+
+// shutdownConfig is how run ends a server.
+type shutdownConfig struct {
+	delay time.Duration
+	end   func()
+	log   *slog.Logger
+}
+
+// run ends the server after the delay, or when it has ended by itself.
+func (s *shutdown) run(signalled, served context.Context, c shutdownConfig) {
+	defer c.end()
+	s.signalled.Store(true)
+	c.log.Info("a signal ends the server", "cause", context.Cause(signalled), "shutdown_delay", c.delay.String())
+	if c.delay <= 0 || !s.answers.Load() {
+		return
+	}
+	t := time.NewTimer(c.delay)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-served.Done():
+	}
+}
+
+// venueLoop exchanges changes between a served store and its centre, and takes the order to wipe the folder.
+type venueLoop struct {
+	venue   *venue.Venue
+	drain   context.CancelFunc // ends the server
+	ended   chan struct{}
+	ordered atomic.Bool // the centre has ordered to wipe the folder
+}
+
+// startVenue starts the loop. The context that it returns ends with ctx, or when the folder is to be wiped.
+func startVenue(ctx context.Context, c venue.Config) (*venueLoop, context.Context, error) {
+	l := &venueLoop{ended: make(chan struct{})}
+	served, drain := context.WithCancel(ctx)
+	l.drain = drain
+	c.Wipe = func() {
+		l.ordered.Store(true)
+		drain()
+	}
+	var err error
+	if l.venue, err = venue.New(c); err != nil {
+		drain()
+		return nil, nil, err
+	}
+	if u, joined, err := c.Store.Laptop.Upstream(); err == nil && joined && u.Insecure && strings.HasPrefix(u.URL, "http://") {
+		c.Logger.Warn("the centre is spoken to over http://: everybody on the way can read all", "centre", u.URL)
+	}
+	go func() {
+		defer close(l.ended)
+		l.venue.Run(served)
+	}()
+	return l, served, nil
+}
+
+// end ends the loop. It reports whether the folder is to be wiped and the centre has all that was in it. No request writes to the store
+// any more.
+func (l *venueLoop) end(log *slog.Logger) (wiped bool) {
+	l.drain()
+	<-l.ended
+	if !l.ordered.Load() {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), DefaultDrain)
+	defer cancel()
+	if err := l.venue.Farewell(ctx); err != nil {
+		log.Error("the folder is not wiped as the centre has ordered: it was not reached in the end", "cause", err)
+		return false
+	}
+	return true
+}
+
+// compactPause is the time between two looks whether the store is to be compacted.
+const compactPause = 10 * time.Minute
+
+// compactInTime compacts a served store within a day of an erasure; end ends looking.
+func compactInTime(ctx context.Context, store *kv.Store, log *slog.Logger) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(compactPause)
+		defer tick.Stop()
+		for {
+			wants, err := store.Erasures.WantsCompacting()
+			if err == nil && wants {
+				_, err = store.Files.Compact(ctx, auth.Operator())
+			}
+			if err != nil && ctx.Err() == nil {
+				log.Warn("the store could not be compacted; it is tried again", slog.Any("cause", err))
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
 	}
 }
