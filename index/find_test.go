@@ -2,17 +2,21 @@ package index_test
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
-
-	"pgregory.net/rapid"
 
 	"doorward/index"
 	"doorward/kv/auth"
 	"doorward/kv/desk"
 	"doorward/kv/feed"
+	"doorward/kv/kvtest"
 	"doorward/kv/record"
 	"doorward/kv/search"
+	"doorward/kv/table"
+
+	"pgregory.net/rapid"
 )
 
 // odd are queries that mean something elsewhere.
@@ -204,4 +208,122 @@ func TestFindAnswersNothingBeforeTheFirstCatchUp(t *testing.T) {
 	if _, err := x.Find(desk.Wanted{}); err != desk.ErrNoIndex {
 		t.Errorf("Find = %v, want %v", err, desk.ErrNoIndex)
 	}
+}
+
+// list holds a list that asks the index against one that looks at every record.
+func (w *world) list(readers []auth.Principal) {
+	text := w.query()
+	w.Logf("query %q", text)
+	q := desk.Query{Surface: record.V1, Kind: record.Person, Offset: rapid.IntRange(0, 3).Draw(w.T, "offset"), Limit: rapid.IntRange(0, 30).Draw(w.T, "limit")}
+	switch rapid.IntRange(0, 2).Draw(w.T, "mode") {
+	case 0:
+		q.Search = search.Parse(text)
+	case 1:
+		q.Search = search.Parse(text).Fuzzy()
+	default:
+		q.Ranked = search.ParseRanked(text)
+	}
+	if rapid.Bool().Draw(w.T, "filtered") {
+		q.Where = append(q.Where, desk.Where{Field: "church_id", In: []any{rapid.SampledFrom(w.churches[:2]).Draw(w.T, "church")}})
+	}
+	if rapid.IntRange(0, 3).Draw(w.T, "led") == 0 {
+		q.Where = append(q.Where, desk.Where{Field: "is_leader", In: []any{false}})
+	}
+	p := rapid.SampledFrom(readers).Draw(w.T, "reader")
+	want, wantErr := w.store.Desk.List(p, q)
+	q.Finder = w.index
+	got, err := w.store.Desk.List(p, q)
+	if fmt.Sprint(err) != fmt.Sprint(wantErr) {
+		w.Fatalf("List = %v, without the index %v", err, wantErr)
+	}
+	if got.Count != want.Count || fmt.Sprint(got.IDs) != fmt.Sprint(want.IDs) || string(got.Results) != string(want.Results) {
+		w.Fatalf("List = %d: %v, without the index %d: %v", got.Count, got.IDs, want.Count, want.IDs)
+	}
+}
+
+// readers are keys of each level, and the operator.
+func (w *world) readers() []auth.Principal {
+	out := []auth.Principal{auth.Operator()}
+	for _, level := range []string{"denomination", fmt.Sprintf("church:%d", w.churches[0]), fmt.Sprintf("church:%d,%d", w.churches[0], w.churches[1])} {
+		out = append(out, kvtest.Login(w.tb, w.store, level))
+	}
+	return out
+}
+
+func TestSearchesFindTheSameWithTheIndexAsWithoutIt(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		w := newWorld(rt, t)
+		defer func() { w.close() }()
+		for range rapid.IntRange(1, 5).Draw(rt, "rounds") {
+			for range rapid.IntRange(0, 15).Draw(rt, "changes") {
+				w.change()
+			}
+			w.then()
+			readers := w.readers()
+			for range 20 {
+				w.list(readers)
+			}
+		}
+	})
+}
+
+func TestOfMoreThanCanBeRankedTheBestAreNamed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := kvtest.OpenConfig(t, table.Config{Dir: dir})
+	names := strings.Fields("Ana Maria Mariana José Souza da Silva de Santos Marina")
+	last := []string{"Marea Carvalho", "Ma Ca", "Jono Zz", "Jo No Zz"} // what stands behind many that nearly are it
+	kvtest.Fill(t, s, record.Person, 10000+len(last), func(i int) string {
+		switch {
+		case i >= 10000:
+			return fmt.Sprintf(`{"full_name":%q}`, last[i-10000])
+		case i >= 8000:
+			return `{"full_name":"Jona Zn"}`
+		case i >= 6000:
+			return `{"full_name":"Maria Carvalho"}`
+		}
+		words := []string{names[i%7], names[i%10], names[i%3], names[(i/3)%9]}
+		return fmt.Sprintf(`{"full_name":%q}`, strings.Join(words[i%4:], " ")+" "+names[(i/7)%5])
+	})
+	x := opened(t, s, index.Config{Dir: dir})
+	caughtUp(t, s, x)
+	people := stored(t, s)
+	for _, text := range []string{"ana", "maria", "mar", "m", "souza", "ana maria", "maria ana", "s", "marea carvalho", "ma ca", "jono", "mara s"} {
+		for _, keep := range []func(record.ID) bool{nil, func(id record.ID) bool { return id.Int()%5 != 0 }} {
+			q := search.ParseRanked(text)
+			want, all := best(people, q, keep, 300)
+			found, err := x.Find(desk.Wanted{Kind: record.Person, All: true, Ranked: q, Keep: keep, Limit: 300})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text == "maria" && len(found.IDs) == all {
+				t.Errorf("%q names all %d", text, all)
+			}
+			for _, id := range want {
+				if _, ok := slices.BinarySearchFunc(found.IDs, id, record.ID.Compare); !ok {
+					t.Fatalf("%q leaves out %d, which is among the best of %d", text, id.Int(), all)
+				}
+			}
+		}
+	}
+}
+
+// best are the n best answers of a ranked search, of so many.
+func best(people []feed.Replayed, q *search.Ranked, keep func(record.ID) bool, n int) (ids []record.ID, all int) {
+	type answer struct {
+		id   record.ID
+		cost int64
+	}
+	var found []answer
+	for _, p := range people {
+		if cost, ok := q.Cost(p.Kind, p.Body); ok && p.Kind == record.Person && (keep == nil || keep(p.ID)) {
+			found = append(found, answer{p.ID, cost})
+		}
+	}
+	slices.SortFunc(found, func(a, b answer) int { return cmp.Or(cmp.Compare(a.cost, b.cost), a.id.Compare(b.id)) })
+	for _, a := range found[:min(n, len(found))] {
+		ids = append(ids, a.id)
+	}
+	return ids, len(found)
 }

@@ -9,9 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-json-experiment/json"
-	"pgregory.net/rapid"
-
 	"doorward/index"
 	"doorward/kv"
 	"doorward/kv/auth"
@@ -19,8 +16,19 @@ import (
 	"doorward/kv/fault"
 	"doorward/kv/feed"
 	"doorward/kv/kvtest"
+	"doorward/kv/kvtest/proof"
 	"doorward/kv/record"
+
+	"github.com/go-json-experiment/json"
+	"pgregory.net/rapid"
 )
+
+// The helpers of this package's tests:
+//
+//	opened, caughtUp   an index over a store, and the wait until it has all that the store holds
+//	stored, copied     the records of a store, and a copy of a folder
+//	newWorld           a store and its index that a test of rapid changes, opens again and searches; name and person draw people
+//	export_test.go     an index that is made to flush, to fail, to sweep, or that lies ahead of its store
 
 // patience is how long a test waits for an index that must get on.
 const patience = 3 * time.Minute
@@ -221,4 +229,10 @@ func (w *world) change() {
 func refused(err error) bool {
 	var faults fault.ByField
 	return errors.As(err, &faults)
+}
+
+// TestMain draws fewer cases than rapid does by itself: each has a store and an index of its own.
+func TestMain(m *testing.M) {
+	proof.Draws(2, 30)
+	os.Exit(m.Run())
 }
