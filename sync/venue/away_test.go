@@ -6,26 +6,31 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
+	gosync "sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/oklog/ulid/v2"
 
 	"doorward/kv"
 	"doorward/kv/auth"
 	"doorward/kv/door"
 	"doorward/kv/kvtest"
 	"doorward/kv/office"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/scopes"
 	"doorward/kv/table"
 	"doorward/sync/dial"
 	"doorward/sync/handshake"
 	"doorward/sync/venue"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // away is a link to a centre that is not reached. It notes when that was tried.
@@ -127,14 +132,6 @@ func runsOver(t *testing.T, laptop *kv.Store, link http.RoundTripper) {
 	}
 }
 
-// between is how long after one another some moments are.
-func between(times []time.Time) (gaps []time.Duration) {
-	for i := range times[1:] {
-		gaps = append(gaps, times[i+1].Sub(times[i]))
-	}
-	return gaps
-}
-
 // TestALaptopTriesItsCentreEverySecondDuringAnEvent: doors wait for what the centre knows. Otherwise the pauses grow. No two laptops
 // try at the same time for ever.
 func TestALaptopTriesItsCentreEverySecondDuringAnEvent(t *testing.T) {
@@ -229,4 +226,155 @@ func TestACentreThatAlwaysHasMoreIsAskedLessOften(t *testing.T) {
 			t.Errorf("the first visits are up to %v apart: a centre that has more is asked at once", first)
 		}
 	})
+}
+
+// scanAll has the laptop admit n tickets of sellMany.
+func (w *town) scanAll(from, n int) {
+	w.Helper()
+	gate := kvtest.Login(w, w.laptop, fmt.Sprintf("event:%d", w.event), "*:*")
+	attempts := make([]door.Attempt, n)
+	for i := range attempts {
+		attempts[i] = door.Attempt{Event: w.event, Code: benchCode(from + i)}
+	}
+	judged, err := w.laptop.Door.CheckInAll(gate, attempts)
+	if err != nil {
+		w.Fatal(err)
+	}
+	for i := range judged {
+		if judged[i].Outcome != outcome.Admitted {
+			w.Fatalf("scan %d = %+v", i, judged[i])
+		}
+	}
+}
+
+// tally counts requests by what they ask, of one database or of none.
+type tally struct {
+	mu     gosync.Mutex
+	db     string
+	asked  map[string]int
+	chunks int // bodies that come without a length: the connection ends with each
+}
+
+func (c *tally) begin() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asked, c.chunks = map[string]int{}, 0
+}
+
+func (c *tally) count(r *http.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r.ContentLength < 0 {
+		c.chunks++
+	}
+	what, ok := strings.CutPrefix(r.URL.Path, "/sync/"+c.db+"/")
+	if what, _, _ = strings.Cut(what, "/"); ok {
+		c.asked[r.Method+" "+what]++
+	}
+}
+
+// TestABacklogGoesUpInFewRequests: neither each scan nor each answer costs one, and what the laptop itself has brought is not read
+// back; nor is it while scans trickle.
+func TestABacklogGoesUpInFewRequests(t *testing.T) {
+	const backlog, trickle = 3000, 12
+	w := newTown(t)
+	w.sellMany(backlog + trickle)
+	c := &tally{db: scopes.Scope{Sort: scopes.Event, ID: w.event}.String()}
+	c.begin()
+	w.url = watched(t, w.url, c.count)
+	w.enrol(w.laptop)
+	_, leave := w.follow(w.laptop)
+	w.reaches(w.laptop, scopes.Event, backlog+trickle)
+	leave()
+	w.scanAll(0, backlog)
+
+	c.begin()
+	began := time.Now()
+	_, leave = w.follow(w.laptop)
+	w.reaches(w.centre, scopes.Event, backlog+trickle+backlog)
+	c.atMost(t, map[string]int{"POST _revs_diff": 2, "POST _feed": 2})
+	for i := range trickle {
+		w.scanAll(backlog+i, 1)
+		w.reaches(w.centre, scopes.Event, backlog+trickle+backlog+i+1)
+	}
+	leave()
+	seconds := time.Since(began).Seconds()
+	c.atMost(t, map[string]int{"GET _feed": 1, "GET _changes": 3 + int(seconds/0.4), "PUT _local": 2 * (2 + int(seconds))})
+}
+
+func (c *tally) atMost(t *testing.T, bounds map[string]int) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for what, most := range bounds {
+		if n := c.asked[what]; n > most {
+			t.Errorf("%s: %d times, want at most %d", what, n, most)
+		}
+	}
+	if c.chunks > 0 {
+		t.Errorf("%d bodies in chunks, want each with its length", c.chunks)
+	}
+}
+
+// meter counts what a link carries each way, headers too.
+type meter struct{ up, down atomic.Int64 }
+
+// metered is a link to a server that counts.
+func metered(t testing.TB, address string) (string, *meter) {
+	t.Helper()
+	m := &meter{}
+	up := func(to, from net.Conn) { m.carry(to, from, &m.up) }
+	down := func(to, from net.Conn) { m.carry(to, from, &m.down) }
+	return linked(t, address, up, down), m
+}
+
+func (m *meter) carry(to, from net.Conn, n *atomic.Int64) {
+	defer func() { _, _ = to.Close(), from.Close() }() // nothing more is to come
+	_, _ = io.Copy(to, io.TeeReader(from, counter{n})) // until either is closed
+}
+
+type counter struct{ n *atomic.Int64 }
+
+func (c counter) Write(b []byte) (int, error) {
+	c.n.Add(int64(len(b)))
+	return len(b), nil
+}
+
+// inStep waits until nothing of the laptop's is known to be missing at the centre.
+func inStep(t testing.TB, r prometheus.Gatherer) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); lagOf(t, r, "push") > 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the laptop is %v changes behind for ever", lagOf(t, r, "push"))
+		}
+	}
+}
+
+// TestTheFirstPullSendsLittle: a laptop that is given an event does not ask the centre about each ticket that the centre has just given.
+func TestTheFirstPullSendsLittle(t *testing.T) {
+	const tickets = 5000
+	w := newTown(t)
+	w.sellMany(tickets)
+	var link *meter
+	w.url, link = metered(t, w.url)
+	w.enrol(w.laptop)
+	registry := prometheus.NewRegistry()
+	began := time.Now()
+	_, leave := w.followAs(venue.Config{Store: w.laptop, Registerer: registry})
+	t.Cleanup(leave)
+	for _, sort := range []scopes.Sort{scopes.Event, scopes.EventNames} {
+		w.reaches(w.laptop, sort, tickets)
+	}
+	inStep(t, registry)
+	up, down := link.up.Load(), link.down.Load()
+	took := time.Since(began)
+	t.Logf("%d tickets: %d bytes up, %d down in %v", tickets, up, down, took)
+	// Handshakes and checkpoints go up each second. To ask about each ticket would take 300 KB.
+	if up -= int64(5000 * took.Seconds()); down < 40*tickets || up > down/20 {
+		t.Errorf("%d bytes went up and %d came down, want less than a twentieth", up, down)
+	}
+
+	own := w.sell(w.laptop, "walk-in") // is asked about, and comes
+	w.arrives(w.centre, own)
+	inStep(t, registry)
 }

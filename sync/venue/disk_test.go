@@ -1,8 +1,6 @@
 package venue_test
 
 import (
-	"context"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
@@ -12,7 +10,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"doorward/kv"
-	"doorward/kv/auth"
 	"doorward/kv/docs"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
@@ -148,51 +145,6 @@ func (d *disks) shakesHands() {
 				d.Fatal("the laptop shakes hands no more")
 			}
 		}
-	}
-}
-
-// admits waits until a store has so many admissions.
-func (w *town) admits(s *kv.Store, n int) {
-	w.Helper()
-	w.await(s, scopes.Event, fmt.Sprint(n, " admissions"), func(docs.DatabaseInfo) bool {
-		status, err := s.Door.Status(auth.Operator(), w.event)
-		if err != nil {
-			w.Fatal(err)
-		}
-		return status.Admitted == n
-	})
-}
-
-// await waits for a database of the event to be as it is wanted.
-func (w *town) await(s *kv.Store, sort scopes.Sort, what string, is func(docs.DatabaseInfo) bool) {
-	w.Helper()
-	ctx, cancel := context.WithTimeout(w.Context(), 20*time.Second)
-	defer cancel()
-	db, err := s.Docs.Database(auth.Operator(), scopes.Scope{Sort: sort, ID: w.event}.String())
-	if err != nil {
-		w.Fatal(err)
-	}
-	for {
-		info, err := db.Info()
-		if err != nil {
-			w.Fatal(err)
-		}
-		if is(info) {
-			return
-		}
-		if err := db.Await(ctx, info.Seq); err != nil {
-			w.Fatalf("%s never came: %v", what, err)
-		}
-	}
-}
-
-// said is what the laptop's log says now, "" if nothing.
-func (w *town) said() string {
-	select {
-	case line := <-w.log:
-		return line
-	default:
-		return ""
 	}
 }
 

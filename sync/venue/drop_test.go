@@ -2,7 +2,7 @@ package venue_test
 
 import (
 	"errors"
-	"net/http"
+	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -10,8 +10,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/oklog/ulid/v2"
 
 	"doorward/kv"
 	"doorward/kv/auth"
@@ -22,66 +20,17 @@ import (
 	"doorward/kv/keys"
 	"doorward/kv/kvtest"
 	"doorward/kv/merge"
+	"doorward/kv/office"
 	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/rev"
 	"doorward/kv/scopes"
 	"doorward/kv/table"
 	"doorward/sync/venue"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/prometheus/client_golang/prometheus"
 )
-
-// tells waits for the laptop's log to say something.
-func (w *town) tells(what string) {
-	w.Helper()
-	late := time.After(20 * time.Second)
-	for {
-		select {
-		case line := <-w.log:
-			if strings.Contains(line, what) {
-				return
-			}
-		case <-late:
-			w.Fatalf("the laptop's log never says %q", what)
-		}
-	}
-}
-
-// scan checks a code in.
-func (w *town) scan(s *kv.Store, code string) door.Decision {
-	w.Helper()
-	d, err := s.Door.CheckIn(auth.Operator(), door.Attempt{Event: w.event, Code: code})
-	if err != nil {
-		w.Fatal(err)
-	}
-	return d
-}
-
-// holds is how much a store has in the databases of the event.
-func (w *town) holds(s *kv.Store) (n int) {
-	w.Helper()
-	for _, sort := range []scopes.Sort{scopes.Event, scopes.EventNames, scopes.EventHolders} {
-		db, err := s.Docs.Database(auth.Operator(), scopes.Scope{Sort: sort, ID: w.event}.String())
-		if err != nil {
-			w.Fatal(err)
-		}
-		info, err := db.Info()
-		if err != nil {
-			w.Fatal(err)
-		}
-		n += info.Docs
-	}
-	return n
-}
-
-// ends sets when the event is over.
-func (w *town) ends(at time.Time) {
-	w.Helper()
-	patch := kvtest.Parse(w, record.Event, `{"end_datetime":"`+at.UTC().Format(time.RFC3339)+`"}`, false)
-	target := desk.Target{Surface: record.Admin, Kind: record.Event, ID: record.Int(w.event)}
-	if _, err := w.centre.Desk.Update(auth.Operator(), target, patch); err != nil {
-		w.Fatal(err)
-	}
-}
 
 // ready wants the laptop to say which events it can serve.
 func (w *town) ready(want ...int64) {
@@ -161,14 +110,6 @@ func TestAnEventComesBackWhereverItsDropWasCutOff(t *testing.T) {
 		if _, err := s.Desk.Retrieve(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Ticket, ID: record.Int(first)}); err != nil {
 			t.Errorf("cut off before commit %d of %d, a ticket of the event that goes on = %v", i+1, len(disks), err)
 		}
-	}
-}
-
-// visits has a laptop visit its centre once.
-func (w *town) visits(laptop *kv.Store) {
-	w.Helper()
-	if _, err := venue.VisitOnce(w.Context(), venue.Config{Store: laptop, Version: "test"}, http.DefaultClient, func() {}); err != nil {
-		w.Fatal(err)
 	}
 }
 
@@ -272,4 +213,184 @@ func (w *town) forge(kind string) {
 		return
 	}
 	w.Fatalf("the laptop has no %s", kind)
+}
+
+// TestNoClockAloneEmptiesADoor: while a clock is wrong, or somebody is scanned, an event stays at its laptop, and both sides go on
+// exchanging it.
+func TestNoClockAloneEmptiesADoor(t *testing.T) {
+	t.Parallel()
+	const over = 74 * time.Hour
+	for name, try := range map[string]struct {
+		later, ahead time.Duration // how much time has passed, and how far the centre's clock is ahead
+		trusted      bool          // somebody has said at the laptop that its clock is right
+		scans        bool          // and lets somebody in then
+		says         string
+		away         bool // the two do not meet
+	}{
+		"the centre's clock is six days ahead":           {0, 6 * 24 * time.Hour, false, true, "clock is doubted", false},
+		"it is, and the laptop's own clock is trusted":   {0, 6 * 24 * time.Hour, true, true, "clock and the centre's differ", false},
+		"the centre's clock is ten years ahead":          {0, 87600 * time.Hour, false, true, "the centre is not reached", true},
+		"it is over, the centre's clock is ten minutes":  {over, 10 * time.Minute, false, false, "clock is doubted", false},
+		"it is over by right clocks, somebody is let in": {over, 0, false, true, "was scanned there", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newTown(t)
+			v := w.join()
+			w.ends(time.Now().Add(-time.Hour))
+			w.arrives(w.laptop, w.sell(w.centre, "first"))
+			w.await(w.laptop, scopes.Event, "the end of the event", func(docs.DatabaseInfo) bool { return w.endKnown() })
+			w.later.Store(int64(try.later))
+			w.ahead.Store(int64(try.ahead))
+			w.sell(w.laptop, "another") // a commit that had begun before has the clock of before
+			if try.trusted {
+				w.trusts(try.ahead)
+			}
+			if try.scans {
+				w.scan(w.laptop, "first")
+			}
+			v.Wake()
+			w.tells(try.says)
+			walkIn := w.sell(w.laptop, "walk-in")
+			if d := w.scan(w.laptop, "walk-in"); d.Outcome != outcome.Admitted {
+				t.Errorf("a scan at the laptop = %+v, want it to go on", d)
+			}
+			if !try.away {
+				w.arrives(w.laptop, w.sell(w.centre, "second"))
+				w.arrives(w.centre, walkIn)
+			}
+		})
+	}
+}
+
+// endKnown tells whether the laptop knows that the event is over.
+func (w *town) endKnown() bool {
+	w.Helper()
+	e, err := w.laptop.Venues.EventTimes(auth.Operator(), w.event)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return e.End.Before(w.now())
+}
+
+// trusts has somebody say that the laptop's clock is right, though the centre's is another.
+func (w *town) trusts(offset time.Duration) {
+	w.Helper()
+	if err := w.laptop.Tables.Clock.Measure(w.centre.Tables.Identity.Node(), offset, w.now()); err != nil {
+		w.Fatal(err)
+	}
+	if _, err := w.laptop.Tables.Clock.Trust(auth.Operator()); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// TestAnEventGoesOnWhereItsLaptopSaysSo: staff of the church have moved its end on a laptop, which the centre does not know yet.
+func TestAnEventGoesOnWhereItsLaptopSaysSo(t *testing.T) {
+	t.Parallel()
+	w, _, _ := parish(t)
+	w.changes(w.centre, record.Event, w.event, `{"end_datetime":"2020-01-01T21:00:00Z"}`)
+	w.sell(w.centre, "first")
+	w.visits(w.laptop)
+	w.later.Store(int64(74 * time.Hour))
+	w.changes(w.laptop, record.Event, w.event, `{"end_datetime":"2040-01-01T21:00:00Z"}`)
+	_, leave := w.follow(w.laptop)
+	defer leave()
+	w.tells("by this machine's clock")
+	if d := w.scan(w.laptop, "first"); d.Outcome != outcome.Admitted {
+		t.Errorf("a scan there = %+v", d)
+	}
+}
+
+// TestADropIsAnnouncedADayAhead: nothing goes before, however long the event has been over.
+func TestADropIsAnnouncedADayAhead(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	v := w.join()
+	w.ends(time.Now().Add(-time.Hour))
+	w.arrives(w.laptop, w.sell(w.centre, "first"))
+	w.await(w.laptop, scopes.Event, "the end of the event", func(docs.DatabaseInfo) bool { return w.endKnown() })
+	w.later.Store(int64(9 * 24 * time.Hour)) // it was in a drawer
+	v.Wake()
+	w.tells("will be dropped here")
+	w.later.Add(int64(23 * time.Hour))
+	before := w.hellos.Load()
+	for w.hellos.Load() < before+2 {
+		v.Wake()
+	}
+	if w.holds(w.laptop) == 0 {
+		t.Error("the event was dropped 23 hours after that was announced")
+	}
+	w.later.Add(int64(2 * time.Hour))
+	v.Wake()
+	w.tells("were dropped")
+}
+
+// TestAnEventThatIsOverWaitsForTheCentresDisk: what was made of it offline is nowhere else. Both sides' metrics say that it is behind and
+// why, the log once; and it goes once there is room, without being told.
+func TestAnEventThatIsOverWaitsForTheCentresDisk(t *testing.T) {
+	t.Parallel()
+	d := newDisks(t)
+	w := d.town
+	d.leave()
+	walkIn := w.sell(w.laptop, "walk-in")
+	w.ends(time.Now().Add(-time.Hour))
+	d.centre.Store(16 << 20) // check-ins alone
+
+	stays := func() {
+		t.Helper()
+		d.follows()
+		w.tells("the centre's disk is nearly full")
+		for range 3 { // databases
+			w.tells("an event that the centre wants dropped stays here")
+		}
+		d.full(1)
+	}
+	stays()
+	d.leave()
+	d.full(0) // as far as anybody knows
+	stays()
+	d.shakesHands()
+	if said := w.said(); said != "" {
+		t.Errorf("with the next handshake the log says %s", said)
+	}
+	d.full(1)
+	venues, err := w.centre.Venues.Venues(auth.Operator())
+	if here := lagOf(t, d.registry, "push"); here == 0 || err != nil || venues[0].Contact.Backlog != int(here) {
+		t.Errorf("the laptop is %v changes behind, and the centre knows of %+v, %v; want both to know of the ticket", here, venues, err)
+	}
+
+	d.centre.Store(1 << 30)
+	d.Wake()
+	w.tells("the centre has room again")
+	w.tells("were dropped")
+	d.full(0)
+	w.arrives(w.centre, walkIn)
+	if n, lag := w.holds(w.laptop), lagOf(t, d.registry, "push"); n != 0 || lag != 0 {
+		t.Errorf("the laptop has %d documents of an event that is over, and is %v changes behind", n, lag)
+	}
+}
+
+// TestWhatAChurchKeepsOfAnEventIsNotBehind: the record of an event that was dropped is the church's, and is brought with what else is.
+func TestWhatAChurchKeepsOfAnEventIsNotBehind(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	church := kvtest.Create(t, w.centre, record.Church, `{"name":"Igreja"}`)
+	event := w.churchEvent(w.centre, church, "2026-01-01T21:00:00Z")
+	kvtest.Create(t, w.centre, record.Ticket, fmt.Sprintf(`{"event_id":%d,"code":"first"}`, event))
+	w.enrolFor(w.laptop, office.Enrolment{Level: auth.Level{Name: auth.ChurchOf, IDs: []int64{church}}})
+	w.visits(w.laptop)
+	registry := prometheus.NewRegistry()
+	v, leave := w.followAs(venue.Config{Store: w.laptop, Registerer: registry})
+	t.Cleanup(leave)
+	w.passes(v)
+	w.tells("were dropped")
+	patch := kvtest.Parse(t, record.Event, `{"name":"Culto"}`, false)
+	if _, err := w.laptop.Desk.Update(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Event, ID: record.Int(event)}, patch); err != nil {
+		t.Fatal(err)
+	}
+	for late := time.Now().Add(20 * time.Second); lagOf(t, registry, "push") != 0; runtime.Gosched() {
+		if time.Now().After(late) {
+			t.Fatalf("the laptop is %v changes behind for good", lagOf(t, registry, "push"))
+		}
+	}
 }

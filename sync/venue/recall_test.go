@@ -4,8 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"path/filepath"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -13,7 +12,6 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/auth"
-	"doorward/kv/backup"
 	"doorward/kv/desk"
 	"doorward/kv/kvtest"
 	"doorward/kv/merge"
@@ -21,36 +19,8 @@ import (
 	"doorward/kv/record"
 	"doorward/kv/rev"
 	"doorward/kv/table"
+	"doorward/sync/venue"
 )
-
-// relapses has the centre be lost and restored elsewhere to a backup that was made before something happened: there is no ledger.
-func (w *town) relapses(between func()) {
-	w.Helper()
-	w.relapsesFor(0, between)
-}
-
-// relapsesFor is relapses, and the centre's clock goes on by so much before a laptop meets it.
-func (w *town) relapsesFor(ahead time.Duration, between func()) {
-	w.Helper()
-	copied := filepath.Join(w.TempDir(), "backup")
-	if _, err := w.centre.Files.CopyTo(auth.Operator(), copied); err != nil {
-		w.Fatal(err)
-	}
-	between()
-	dir := w.TempDir()
-	if _, err := backup.ReplaceStore(dir, copied, time.Now(), slog.New(slog.DiscardHandler)); err != nil {
-		w.Fatal(err)
-	}
-	s, err := kv.Open(kv.Config{Dir: dir, Restored: true})
-	if err == nil {
-		err = s.Close()
-	}
-	if err != nil {
-		w.Fatal(err)
-	}
-	w.centre = kvtest.OpenConfig(w, kv.Config{Dir: dir, Clock: func() time.Time { return time.Now().Add(ahead) }})
-	w.serve()
-}
 
 // erases erases a person at the centre.
 func (w *town) erases(person int64) {
@@ -193,5 +163,29 @@ func TestALaptopThatIsEnrolledAnewTellsARestoredCentre(t *testing.T) {
 	w.isGone("the restored centre", w.centre, erased)
 	if !w.has(w.centre, fmt.Sprint("church-", church), record.Person.DocID(record.Int(lost))) {
 		t.Error("the restored centre lacks who was added since its backup")
+	}
+}
+
+// TestARevokedLaptopLosesTheNamesOfAnEventThatHasLeftItsReach: it is not told to drop the event, so it is told who is erased there.
+func TestARevokedLaptopLosesTheNamesOfAnEventThatHasLeftItsReach(t *testing.T) {
+	t.Parallel()
+	w, _, other := parish(t)
+	ticket, person := w.sell(w.centre, "first"), kvtest.Create(t, w.centre, record.Person, `{"full_name":"Ana Souza"}`)
+	w.changes(w.centre, record.Ticket, ticket, fmt.Sprintf(`{"person_id":%d}`, person))
+	w.visits(w.laptop)
+	departures["to another church"](w, ticket, other)
+	w.revokes()
+	if _, err := w.centre.Erasures.Erase(auth.Operator(), record.Person, record.Int(person)); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.namesAt(w.laptop); !strings.Contains(got, "Ana Souza") {
+		t.Fatalf("the laptop has %s before it is told", got)
+	}
+	_, err := venue.VisitOnce(t.Context(), venue.Config{Store: w.laptop, Version: "test"}, http.DefaultClient, func() {})
+	if err == nil || !strings.Contains(err.Error(), "revoked") {
+		t.Fatalf("a visit = %v, want that the laptop is revoked", err)
+	}
+	if got := w.namesAt(w.laptop); strings.Contains(got, "Ana") {
+		t.Errorf("the laptop still has %s", got)
 	}
 }

@@ -1,14 +1,13 @@
 package venue_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"doorward/kv/auth"
 	"doorward/kv/desk"
@@ -17,20 +16,11 @@ import (
 	"doorward/kv/office"
 	"doorward/kv/outcome"
 	"doorward/kv/record"
+	"doorward/kv/table"
 	"doorward/sync/venue"
-)
 
-// revokes has the centre revoke its only laptop.
-func (w *town) revokes() {
-	w.Helper()
-	all, err := w.centre.Venues.Venues(auth.Operator())
-	if err != nil || len(all) != 1 {
-		w.Fatalf("Venues() = %v, %v", all, err)
-	}
-	if err := w.centre.Venues.RevokeVenue(auth.Operator(), all[0].ID); err != nil {
-		w.Fatal(err)
-	}
-}
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 // TestARevokedLaptopCallsLessAndLessOften: its facts are still taken, but it does not ask for ever whether they are.
 func TestARevokedLaptopCallsLessAndLessOften(t *testing.T) {
@@ -155,12 +145,83 @@ func TestNobodyWaitsForWhatARevokedLaptopHas(t *testing.T) {
 	}
 }
 
-// peersOf are the peers of which a metric tells.
-func peersOf(t *testing.T, r prometheus.Gatherer, name string) (peers []string) {
-	t.Helper()
-	for labels := range gauge(t, r, name) {
-		peers = append(peers, labels["peer"])
+// TestALaptopSaysThatItsKeyHasExpired: the metric says when it will, and the log says that this is why the centre refuses it.
+func TestALaptopSaysThatItsKeyHasExpired(t *testing.T) {
+	t.Parallel()
+	w, registry := newTown(t), prometheus.NewRegistry()
+	w.enrol(w.laptop)
+	_, leave := w.followAs(venue.Config{Store: w.laptop, Registerer: registry})
+	w.arrives(w.laptop, w.sell(w.centre, "first"))
+	leave()
+	u, _, err := w.laptop.Laptop.Upstream()
+	if err != nil {
+		t.Fatal(err)
 	}
-	slices.Sort(peers)
-	return peers
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, f := range families {
+		if f.GetName() == "doorward_credential_expiry_timestamp_seconds" {
+			found = f.GetMetric()[0].GetGauge().GetValue() == float64(u.Ends.Unix())
+		}
+	}
+	if !found {
+		t.Errorf("no metric says that the key expires at %s", u.Ends)
+	}
+	w.later.Store(int64(401 * 24 * time.Hour))
+	_, leave = w.follow(w.laptop)
+	defer leave()
+	w.tells(fmt.Sprintf(`level=ERROR msg="the centre refuses this laptop; what is made here is kept until it is enrolled there again" cause="this laptop's own key at the centre has expired on %s"`,
+		u.Ends.UTC().Format(time.DateOnly)))
+}
+
+// TestKeysChangeAtAConnectedLaptop: one that is made at the centre lets in at the door, and one that is revoked lets nobody in any
+// more, long before the two shake hands again.
+func TestKeysChangeAtAConnectedLaptop(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	w.join()
+	w.arrives(w.laptop, w.sell(w.centre, "first")) // it is connected
+	for round := range 2 {
+		key, secret := kvtest.Key(t, w.centre, "event:1", "checkin:*")
+		w.login(key, secret, nil)
+		p, err := w.centre.Keys.Login(key, secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if err := w.centre.Keys.RevokeKey(auth.Operator(), p.Key()); err != nil {
+			t.Fatal(err)
+		}
+		w.login(key, secret, table.ErrRevoked)
+		t.Logf("round %d: a revoked key is refused at the laptop after %v", round, time.Since(began))
+	}
+}
+
+// login waits until a key is judged at the laptop as it is wanted.
+func (w *town) login(key, secret string, want error) {
+	w.Helper()
+	ctx, cancel := context.WithTimeout(w.Context(), 10*time.Second)
+	defer cancel()
+	db, err := w.laptop.Docs.Database(auth.Operator(), "records")
+	if err != nil {
+		w.Fatal(err)
+	}
+	for ctx.Err() == nil {
+		info, err := db.Info()
+		if err != nil {
+			w.Fatal(err)
+		}
+		_, is := w.laptop.Keys.Login(key, secret)
+		if errors.Is(is, want) {
+			return
+		}
+		soon, end := context.WithTimeout(ctx, 50*time.Millisecond) // the change may be there already, and not count yet
+		_ = db.Await(soon, info.Seq)
+		end()
+	}
+	_, is := w.laptop.Keys.Login(key, secret)
+	w.Fatalf("the key is judged %v, want %v", is, want)
 }

@@ -1,173 +1,26 @@
 package venue_test
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
-	"net/http"
-	"net/http/httptest"
 	"slices"
-	"sync/atomic"
+	"strings"
 	"testing"
 	"time"
 
 	"doorward/kv"
 	"doorward/kv/auth"
-	"doorward/kv/docs"
+	"doorward/kv/desk"
+	"doorward/kv/door"
 	"doorward/kv/kvtest"
 	"doorward/kv/office"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
-	"doorward/kv/scopes"
 	"doorward/kv/table"
-	"doorward/sync"
 	"doorward/sync/venue"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
-
-// town is a centre with an event, and a laptop that has joined it.
-type town struct {
-	testing.TB
-	centre, laptop *kv.Store
-	url            string
-	event          int64
-	later          atomic.Int64 // how much time has passed besides
-	ahead          atomic.Int64 // by how much the centre's clock is ahead of the laptop's
-	log            lines        // of the laptop
-	hellos         atomic.Int64 // that came to the centre
-	serving        atomic.Pointer[sync.Server]
-}
-
-// lines are what a log says.
-type lines chan string
-
-func (l lines) Write(b []byte) (int, error) {
-	l <- string(b)
-	return len(b), nil
-}
-
-func newTown(t testing.TB) *town {
-	w := &town{TB: t, log: make(lines, 1000)}
-	w.laptop = kvtest.OpenConfig(t, kv.Config{Clock: w.now})
-	w.centre = kvtest.OpenConfig(t, kv.Config{Clock: func() time.Time { return w.now().Add(time.Duration(w.ahead.Load())) }})
-	w.event = kvtest.Create(t, w.centre, record.Event, `{"name":"Sunday","start_datetime":"2030-01-01T19:00:00Z"}`)
-	w.serve()
-	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost && r.URL.Path == "/sync/_hello" {
-			w.hellos.Add(1)
-		}
-		w.serving.Load().ServeHTTP(rw, r)
-	}))
-	t.Cleanup(func() {
-		w.serving.Load().Close()
-		s.Close()
-	})
-	w.url = s.URL
-	return w
-}
-
-// now is the laptop's clock.
-func (w *town) now() time.Time { return time.Now().Add(time.Duration(w.later.Load())) }
-
-// passes lets a laptop be told that an event which is over will be dropped, and lets a day pass.
-func (w *town) passes(v *venue.Venue) {
-	w.Helper()
-	w.later.Store(int64(74 * time.Hour))
-	v.Wake()
-	w.tells("will be dropped here")
-	w.later.Store(int64(99 * time.Hour))
-	v.Wake()
-}
-
-// serve has the centre's address answer for the store that it has now.
-func (w *town) serve() {
-	w.Helper()
-	server, err := sync.New(sync.Config{Store: w.centre, Version: "test", OverAfter: 72 * time.Hour})
-	if err != nil {
-		w.Fatal(err)
-	}
-	if before := w.serving.Swap(server); before != nil {
-		before.Close()
-	}
-}
-
-// join enrols the laptop and keeps it in step for as long as the test runs.
-func (w *town) join() *venue.Venue {
-	w.Helper()
-	w.enrol(w.laptop)
-	v, leave := w.follow(w.laptop)
-	w.Cleanup(leave)
-	return v
-}
-
-// enrol makes a store one of the centre's, for the event.
-func (w *town) enrol(laptop *kv.Store) {
-	w.Helper()
-	w.enrolFor(laptop, office.Enrolment{Level: auth.Level{Name: auth.EventOf, IDs: []int64{w.event}}, Venue: auth.Venue{Names: true}})
-}
-
-// follow keeps a laptop in step until it leaves.
-func (w *town) follow(laptop *kv.Store) (v *venue.Venue, leave func()) {
-	w.Helper()
-	return w.followAs(venue.Config{Store: laptop})
-}
-
-func (w *town) followAs(c venue.Config) (v *venue.Venue, leave func()) {
-	w.Helper()
-	c.Version, c.Logger = "test", slog.New(slog.NewTextHandler(w.log, nil))
-	v, err := venue.New(c)
-	if err != nil {
-		w.Fatal(err)
-	}
-	ctx, end := context.WithCancel(w.Context())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		v.Run(ctx)
-	}()
-	return v, func() {
-		end()
-		<-ended
-	}
-}
-
-// arrives waits for a ticket to be at a store.
-func (w *town) arrives(s *kv.Store, id int64) {
-	w.Helper()
-	w.comes(s, record.Ticket, id)
-}
-
-// comes waits for a record to be in the event's database at a store.
-func (w *town) comes(s *kv.Store, k *record.Kind, id int64) {
-	w.Helper()
-	ctx, cancel := context.WithTimeout(w.Context(), 20*time.Second)
-	defer cancel()
-	db, err := s.Docs.Database(auth.Operator(), scopes.Scope{Sort: scopes.Event, ID: w.event}.String())
-	if err != nil {
-		w.Fatal(err)
-	}
-	for {
-		info, err := db.Info()
-		if err != nil {
-			w.Fatal(err)
-		}
-		if _, err := db.Read(k.DocID(record.Int(id)), docs.Ask{Leaves: true}); err == nil {
-			return
-		}
-		if err := db.Await(ctx, info.Seq); err != nil {
-			w.Fatalf("%s %d never came: %v", k.Name, id, err)
-		}
-	}
-}
-
-func (w *town) sell(s *kv.Store, code string) int64 {
-	w.Helper()
-	form, err := json.Marshal(map[string]any{"event_id": w.event, "code": code, "holder_name": "Ana Souza"})
-	if err != nil {
-		w.Fatal(err)
-	}
-	return kvtest.Create(w, s, record.Ticket, string(form))
-}
 
 // TestChangesAreOnTheOtherSideAtOnce: while the link holds, both ways.
 func TestChangesAreOnTheOtherSideAtOnce(t *testing.T) {
@@ -232,5 +85,113 @@ func TestALaptopJoinsAnew(t *testing.T) {
 	}
 	if _, err := venue.Join(t.Context(), venue.JoinConfig{Store: w.laptop, URL: w.url, Code: w.code("south")}); !errors.Is(err, office.ErrEnrolled) {
 		t.Errorf("Join of who has lost the key = %v, want ErrEnrolled", err)
+	}
+}
+
+// TestAMirrorLetsNobodyIn: its centre takes no fact from it, so nobody else would learn who is in. What it can answer without a new fact
+// it answers, and at an event that it was enrolled for besides it is a laptop as any other.
+func TestAMirrorLetsNobodyIn(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	for _, code := range []string{"in", "out"} {
+		w.sell(w.centre, code)
+	}
+	in := door.Attempt{Event: w.event, Code: "in", Nonce: "first"}
+	first, err := w.centre.Door.CheckIn(auth.Operator(), in)
+	if err != nil || first.Outcome != outcome.Admitted {
+		t.Fatalf("CheckIn at the centre = %+v, %v", first, err)
+	}
+	w.enrolFor(w.laptop, office.Enrolment{Level: auth.Level{Name: auth.Denomination}, Venue: auth.Venue{Mirror: true}})
+	w.visits(w.laptop)
+	refused := func(what string, err error) {
+		t.Helper()
+		var no *auth.Forbidden
+		if !errors.As(err, &no) || !strings.Contains(no.Reason, "mirror") || !strings.Contains(no.Reason, "centre") {
+			t.Errorf("%s = %v, want *Forbidden that names the mirror and the centre", what, err)
+		}
+	}
+	before := w.laptop.Tables.Commits.Seq()
+	attempts := []door.Attempt{in, {Event: w.event, Code: "out"}, {Event: w.event, Code: "in", LetIn: true}, {Event: w.event, Code: "nobody's"}}
+	for _, a := range attempts[1:] {
+		_, err := w.laptop.Door.CheckIn(auth.Operator(), a)
+		refused("a check-in of "+a.Code, err)
+	}
+	again, err := w.laptop.Door.CheckIn(auth.Operator(), in)
+	if err != nil || !again.Replayed || again.CheckinID != first.CheckinID {
+		t.Errorf("the centre's check-in with its own nonce again = %+v, %v, want the answer that it had", again, err)
+	}
+	judged, err := w.laptop.Door.CheckInAll(auth.Operator(), attempts)
+	if err != nil || len(judged) != len(attempts) || judged[0].Err != nil || judged[0].CheckinID != first.CheckinID {
+		t.Fatalf("CheckInAll = %+v, %v, want each judged by itself", judged, err)
+	}
+	for i, j := range judged[1:] {
+		refused("the scan of "+attempts[i+1].Code, j.Err)
+	}
+	_, err = w.laptop.Door.Undo(auth.Operator(), door.Undoing{Event: w.event, CheckinID: first.CheckinID})
+	refused("an undo", err)
+	if got := w.laptop.Tables.Commits.Seq(); got != before {
+		t.Errorf("%d changes were written", got-before)
+	}
+
+	south := kvtest.Open(t)
+	w.enrolFor(south, office.Enrolment{Level: auth.Level{Name: auth.Denomination}, Events: []int64{w.event}, Venue: auth.Venue{Mirror: true}})
+	w.visits(south)
+	if d := w.scan(south, "out"); d.Outcome != outcome.Admitted {
+		t.Fatalf("a scan at a mirror that is enrolled for the event = %q", d.Outcome)
+	}
+	w.visits(south)
+	if d := w.scan(w.centre, "out"); d.Outcome != outcome.AlreadyAdmitted {
+		t.Errorf("a scan of it at the centre = %q, want it to know", d.Outcome)
+	}
+	if _, err := w.laptop.Desk.Retrieve(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Event, ID: record.Int(w.event)}); err != nil {
+		t.Errorf("reading at the mirror = %v", err)
+	}
+}
+
+// TestALaptopKnowsSoonThatItHasAll: one that pushes nothing does not wait for the next regular handshake to know that it has what it
+// lacked while it was away.
+func TestALaptopKnowsSoonThatItHasAll(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	w.enrolFor(w.laptop, office.Enrolment{Level: auth.Level{Name: auth.Denomination}, Venue: auth.Venue{Mirror: true}})
+	w.visits(w.laptop)
+	last := int64(0)
+	for i := range 60 {
+		last = w.sell(w.centre, fmt.Sprintf("ticket%d", i))
+	}
+	registry := prometheus.NewPedanticRegistry()
+	_, leave := w.followAs(venue.Config{Store: w.laptop, Registerer: registry})
+	t.Cleanup(leave)
+	w.arrives(w.laptop, last)
+	tick, late := time.NewTicker(10*time.Millisecond), time.After(15*time.Second)
+	defer tick.Stop()
+	for lag := lagOf(t, registry, "pull"); lag > 0; lag = lagOf(t, registry, "pull") {
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatalf("it has all, and its metric says that it lacks %v changes", lag)
+		}
+	}
+}
+
+// TestHistoryNamesAllThatALaptopChangedOffline: of several edits of one record the last alone comes with its body.
+func TestHistoryNamesAllThatALaptopChangedOffline(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	w.enrol(w.laptop)
+	w.visits(w.laptop)
+	own := w.sell(w.laptop, "own")
+	w.visits(w.laptop)
+	for _, to := range []string{`{"type":"Adult"}`, `{"order":"B7"}`} {
+		w.changes(w.laptop, record.Ticket, own, to)
+	}
+	w.visits(w.laptop)
+	all, err := w.centre.Desk.History(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.Ticket, ID: record.Int(own)}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(all, func(p desk.Past) bool { return p.Kind == record.Ticket && p.Winner })
+	if i < 0 || !slices.Contains(all[i].Fields, "type") || !slices.Contains(all[i].Fields, "order") {
+		t.Errorf("the history is %s, want that it names type and order", fmt.Sprintf("%+v", all))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"doorward/sync/dial"
 	"doorward/sync/handshake"
 	"doorward/sync/replicate"
 )
@@ -60,4 +61,15 @@ func copyBothWays(ctx context.Context, x *copies, e handshake.Database) (denied 
 		}
 	}
 	return denied, nil
+}
+
+// RunOver is Venue.Run over a client.
+func RunOver(ctx context.Context, c Config, client *http.Client) error {
+	v, err := New(c)
+	if err != nil {
+		return err
+	}
+	v.newClient = func(dial.Reach) *http.Client { return client }
+	v.Run(ctx)
+	return nil
 }
