@@ -8,12 +8,16 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"doorward/kv/auth"
 	"doorward/kv/kvtest"
+	"doorward/kv/kvtest/proof"
 	"doorward/kv/merge"
+	"doorward/kv/table"
 	"doorward/sync"
 	"doorward/sync/peertest"
 )
@@ -301,4 +305,105 @@ func (w *onFlush) FlushError() error {
 		w.do = nil
 	}
 	return nil
+}
+
+// TestAnAnswerTakesNoNewRoomToBePacked: what compresses, gzip or zstd, takes a megabyte, and one answer hands it on to the next.
+func TestAnAnswerTakesNoNewRoomToBePacked(t *testing.T) {
+	if proof.Raced {
+		t.Skip("under the race detector a pool loses some of what it is given")
+	}
+	procs := runtime.GOMAXPROCS(1) // each of them keeps packers of its own
+	t.Cleanup(func() { runtime.GOMAXPROCS(procs) })
+	s := peertest.NewSite(t)
+	s.Put("a", `{"n":1}`)
+	for _, packing := range []struct{ path, name string }{{"/notes/_changes", "gzip"}, {"/notes/_feed", "zstd"}} {
+		var before, after runtime.MemStats
+		const answers = 50
+		for i := range answers + 1 { // the first one's is made
+			if i == 1 {
+				runtime.ReadMemStats(&before)
+			}
+			a := s.Do("GET", packing.path, "", "Accept-Encoding", packing.name, "Doorward-Feed", "1")
+			if got := a.Header.Get("Content-Encoding"); a.Status != 200 || got != packing.name {
+				t.Fatalf("%s = %d, packed with %q", packing.path, a.Status, got)
+			}
+		}
+		runtime.ReadMemStats(&after)
+		if each := (after.TotalAlloc - before.TotalAlloc) / answers; each > 300<<10 {
+			t.Errorf("an answer of %s takes %d KiB", packing.path, each>>10)
+		}
+	}
+}
+
+// TestFeedsLeakNothing opens feeds of all kinds that end in all ways, and one that thousands of changes go through.
+func TestFeedsLeakNothing(t *testing.T) {
+	s := peertest.NewSite(t)
+	transport := &http.Transport{MaxIdleConnsPerHost: -1} // no connection outlives its request
+	client := &http.Client{Transport: transport}
+	before := runtime.NumGoroutine()
+	for i := range 60 {
+		ctx, leave := context.WithCancel(t.Context())
+		kind := []string{"longpoll", "continuous", "continuous&timeout=20"}[i%3]
+		resp, err := client.Do(s.Request("GET", "/notes/_changes?since=now&feed="+kind, "").WithContext(ctx))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i%3 == 2 {
+			_, _ = io.Copy(io.Discard, resp.Body) // to the end of its time
+		}
+		leave()
+		_ = resp.Body.Close()
+	}
+	settled(t, before)
+
+	db, err := s.Store.Docs.Database(auth.Operator(), "notes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := client.Do(s.Request("GET", "/notes/_changes?feed=continuous&include_docs=true&limit=20000", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	memory := heap()
+	done := make(chan int64)
+	go func() {
+		n, _ := io.Copy(io.Discard, resp.Body)
+		done <- n
+	}()
+	for i := range 200 {
+		writes := make([]merge.DocWrite, table.MaxRows)
+		for n := range writes {
+			writes[n] = merge.DocWrite{ID: fmt.Sprintf("%d-%d", i, n), Body: []byte(`{"a":"text"}`)}
+		}
+		if _, err := db.Write(writes); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := <-done; n < 20_000*100 {
+		t.Errorf("the feed told %d bytes", n)
+	}
+	if grown := heap() - memory; grown > 24<<20 {
+		t.Errorf("the heap grew by %d bytes", grown)
+	}
+	_ = resp.Body.Close()
+	settled(t, before)
+}
+
+// settled waits until no more goroutines run than before.
+func settled(t testing.TB, before int) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); runtime.NumGoroutine() > before; runtime.Gosched() {
+		if time.Now().After(end) {
+			stacks := make([]byte, 1<<20)
+			t.Fatalf("%d goroutines, then %d:\n%s", before, runtime.NumGoroutine(), stacks[:runtime.Stack(stacks, true)])
+		}
+	}
+}
+
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
