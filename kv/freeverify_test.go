@@ -17,7 +17,7 @@ import (
 	"doorward/kv/table"
 )
 
-// The numbers of the buckets (kv/table/schema.go), which are in every checksum.
+// The numbers of the buckets (kv/table/file.go), which are in every checksum.
 var freeNumbers = map[string]byte{"free": 7, "free_doc": 8, "free_body": 9, "free_log": 10, "free_local": 11, "free_blob": 12, "free_chunk": 13, "free_ref": 14, "free_loose": 15}
 
 // rewritten changes the last row of a bucket and gives it a good checksum.

@@ -317,7 +317,7 @@ func TestAPageThatCannotBeReadIsItsCallersToSee(t *testing.T) {
 	t.Errorf("Verify = %v", err)
 }
 
-// replicaNumbers are the numbers of the buckets (kv/table/schema.go), which are in every checksum.
+// replicaNumbers are the numbers of the buckets (kv/table/file.go), which are in every checksum.
 var replicaNumbers = map[string]byte{"lease": 20, "opaque": 21, "opaque_body": 22, "twin": 24}
 
 func TestVerifyNamesWhatIsWrongBesideRecords(t *testing.T) {

@@ -9,7 +9,7 @@
 // # The file
 //
 // All integers are big-endian; uv is an unsigned varint. Each value ends with 4 bytes: CRC32C over the bucket's number, the key and
-// the value. A value that fails it is reported and never served. A bucket's number is never used again (schema.go).
+// the value. A value that fails it is reported and never served. A bucket's number is never used again (file.go).
 //
 //	bucket        key                                            value
 //	meta          format, realm, node, epoch, code_key, state    uv / text / text / text / 32 bytes / see state.go

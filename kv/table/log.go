@@ -1,10 +1,14 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
+	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"doorward/kv/engine"
 	"doorward/kv/record"
@@ -20,6 +24,24 @@ type Change struct {
 	Revision rev.ID
 	Deleted  bool
 	Branched bool // its tree has further leaves
+}
+
+// SeqKey is a sequence as a key: 8 bytes.
+func SeqKey(seq uint64) []byte { return binary.BigEndian.AppendUint64(nil, seq) }
+
+// The flags of a row of a log. Their numbers are stored.
+const (
+	rowDeleted  = 1 << iota
+	rowBranched // its tree has further leaves
+	RowRemoved  // it has left the scope
+)
+
+// AppendLog appends a row of a log: kind, flags, id, generation, hash. more are further flags.
+func AppendLog(dst []byte, k *record.Kind, st *Stored, more byte) []byte {
+	dst = append(dst, k.Number, flags(st.Deleted, st.Branched)|more)
+	dst = k.AppendID(dst, st.ID)
+	dst = binary.AppendUvarint(dst, st.Revision.Generation)
+	return append(dst, st.Revision.Hash[:]...)
 }
 
 // ParseLog reads a row of the log.
@@ -149,6 +171,29 @@ func (b *bells) ring(names []FeedName) {
 	}
 }
 
+// ringScopes wakes the listeners of each database with a changed record.
+func (b *bells) ringScopes(changes []ListChange) {
+	b.Mu.Lock()
+	quiet := len(b.Ropes) == 0
+	b.Mu.Unlock()
+	if quiet {
+		return
+	}
+	names := []FeedName{{}}
+	for i := range changes {
+		for _, m := range [2]*scopeMark{&changes[i].From, &changes[i].To} {
+			for _, s := range m.scopes {
+				if name := (FeedName{Scope: s}); !slices.Contains(names, name) {
+					names = append(names, name)
+				}
+			}
+		}
+	}
+	if len(changes) > 0 {
+		b.ring(names)
+	}
+}
+
 // Sequence is the sequence of the latest change that a View shows.
 func Sequence(v *View) (uint64, error) {
 	row, err := v.Get(MetaBucket, StateKey)
@@ -182,4 +227,243 @@ func ReleasedSince(v *View) (int64, error) {
 		return 0, err
 	}
 	return since, nil
+}
+
+// Each scope has a log of its own, so a feed reads the changes of its scope alone. The log has a row for each record in the scope, at
+// the record's latest sequence, and a row for each record that has left, at the sequence of that change.
+
+// AppendScope writes a scope's part of a key: sort 1, id uv.
+func AppendScope(dst []byte, s scopes.Scope) []byte {
+	return binary.AppendUvarint(append(dst, byte(s.Sort)), uint64(s.ID))
+}
+
+// ScopeSeqKey names a row of a scope's log.
+func ScopeSeqKey(dst []byte, s scopes.Scope, seq uint64) []byte {
+	return binary.BigEndian.AppendUint64(AppendScope(dst, s), seq)
+}
+
+// LeftKey is the key of a record that has left a scope.
+func LeftKey(k *record.Kind, id record.ID, s scopes.Scope) []byte {
+	return AppendScope(k.AppendID([]byte{k.Number}, id), s)
+}
+
+// In tells whether the record is in a scope.
+func (h *Header) In(s scopes.Scope) bool { return slices.Contains(h.Scopes[:], s) }
+
+// moveScopes moves a record's rows in the logs of its scopes to their ends. row is its row in the log.
+func moveScopes(o *Tx, k *record.Kind, before, next *Stored, row []byte) {
+	var key [24]byte
+	if before != nil {
+		for _, s := range before.Scopes {
+			if s.Sort == 0 {
+				continue
+			}
+			o.Delete(ScopeLogBucket, ScopeSeqKey(key[:0], s, before.Seq))
+			if !next.In(s) {
+				o.Put(ScopeLogBucket, ScopeSeqKey(key[:0], s, next.Seq), AppendLog(nil, k, before, RowRemoved))
+				o.Put(LeftBucket, LeftKey(k, next.ID, s), SeqKey(next.Seq))
+			}
+		}
+	}
+	for _, s := range next.Scopes {
+		if s.Sort != 0 {
+			o.Put(ScopeLogBucket, ScopeSeqKey(key[:0], s, next.Seq), row)
+		}
+	}
+}
+
+// Welcome deletes the removed rows of a record in the scopes that it returns to.
+func Welcome(o *Tx, k *record.Kind, before, next *Stored) error {
+	if before == nil {
+		return nil // a new record has left no scope
+	}
+	for _, s := range next.Scopes {
+		if s.Sort == 0 || before.In(s) {
+			continue
+		}
+		if err := forgetRemoved(o, k, next.ID, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// LeftScopes are the scopes that a record has left.
+func LeftScopes(v *View, k *record.Kind, id record.ID) (left []scopes.Scope, err error) {
+	of := TreeKey(k, id)
+	err = v.Scan(LeftBucket, of, nil, func(key, _ []byte) (bool, error) {
+		s, _, err := CutScope(key[len(of):])
+		left = append(left, s)
+		return err == nil, err
+	})
+	return left, err
+}
+
+// forgetLeft deletes the removed rows of a record in the scopes that it has left.
+func forgetLeft(o *Tx, k *record.Kind, id record.ID) error {
+	left, err := LeftScopes(o.View, k, id)
+	if err != nil {
+		return err
+	}
+	for _, s := range left {
+		if err := forgetRemoved(o, k, id, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forgetRemoved deletes the removed row of a record in a scope, if it has one.
+func forgetRemoved(o *Tx, k *record.Kind, id record.ID, s scopes.Scope) error {
+	key := LeftKey(k, id, s)
+	row, err := o.Get(LeftBucket, key)
+	if err != nil || len(row) != 8 {
+		return err
+	}
+	o.Delete(ScopeLogBucket, ScopeSeqKey(nil, s, binary.BigEndian.Uint64(row)))
+	o.Delete(LeftBucket, key)
+	return nil
+}
+
+// countChunks is how many parts the counts have. A commit copies the parts that it changes.
+const countChunks = 64
+
+// scopeCounts are how many records each scope holds, live and deleted; the zero Scope stands for all records. They are derived,
+// as the lists are, and published with them.
+type scopeCounts [countChunks]*countChunk
+
+// countChunk is sorted by scope. edit may still change it.
+type countChunk struct {
+	edit   uint64
+	Counts []scopeCount
+}
+
+type scopeCount struct {
+	Scope         scopes.Scope
+	Live, Deleted int
+}
+
+// scopeMark is how a record is counted. The zero scopeMark is not counted.
+type scopeMark struct {
+	scopes        [2]scopes.Scope
+	live, deleted bool
+	opaque        bool // not among all records
+}
+
+// Mark is how the record is counted.
+func (h *Header) Mark() scopeMark {
+	return scopeMark{scopes: h.Scopes, live: !h.Deleted, deleted: h.Deleted}
+}
+
+func compareScopes(a, b scopes.Scope) int {
+	if a.Sort != b.Sort {
+		return cmp.Compare(a.Sort, b.Sort)
+	}
+	return cmp.Compare(a.ID, b.ID)
+}
+
+func chunkOf(s scopes.Scope) int { return int((uint64(s.ID)*7 + uint64(s.Sort)) % countChunks) }
+
+func (c *countChunk) place(s scopes.Scope) (int, bool) {
+	return slices.BinarySearchFunc(c.Counts, s, func(c scopeCount, s scopes.Scope) int { return compareScopes(c.Scope, s) })
+}
+
+// Of is the count of one scope.
+func (c *scopeCounts) Of(s scopes.Scope) scopeCount {
+	if chunk := c[chunkOf(s)]; chunk != nil {
+		if i, ok := chunk.place(s); ok {
+			return chunk.Counts[i]
+		}
+	}
+	return scopeCount{Scope: s}
+}
+
+// note adds n to the counts of a record's scopes.
+func (c *scopeCounts) note(edit uint64, m *scopeMark, n int) {
+	if !m.live && !m.deleted {
+		return
+	}
+	if !m.opaque {
+		c.add(edit, scopes.Scope{}, m, n)
+	}
+	for _, s := range m.scopes {
+		if s.Sort != 0 {
+			c.add(edit, s, m, n)
+		}
+	}
+}
+
+func (c *scopeCounts) add(edit uint64, s scopes.Scope, m *scopeMark, n int) {
+	at := &c[chunkOf(s)]
+	if *at == nil {
+		*at = &countChunk{edit: edit}
+	} else if (*at).edit != edit {
+		*at = &countChunk{edit: edit, Counts: slices.Clone((*at).Counts)}
+	}
+	i, ok := (*at).place(s)
+	if !ok {
+		(*at).Counts = slices.Insert((*at).Counts, i, scopeCount{Scope: s})
+	}
+	if m.live {
+		(*at).Counts[i].Live += n
+	} else {
+		(*at).Counts[i].Deleted += n
+	}
+}
+
+// Mirror is the name of the database of all records.
+const Mirror = "records"
+
+// OfRecords tells whether a name is that of a database of records.
+func OfRecords(name string) bool {
+	_, ok := scopes.Parse(name)
+	return ok || name == Mirror
+}
+
+// ParseScopeLog reads a row of a scope's log.
+func ParseScopeLog(seq uint64, row []byte) (c ScopeChange, err error) {
+	if len(row) > 0 && row[0] == OpaqueKind {
+		return parseOpaqueLog(seq, row)
+	}
+	c.Change, c.Removed, err = ParseLogRow(seq, row)
+	return c, err
+}
+
+// ScopeChange is one row of a scope's log. Removed tells that the record has left; its revision is the last that the scope saw.
+type ScopeChange struct {
+	Change
+	Removed bool
+	Doc     string // of a kind that this version does not know; Kind is nil then
+}
+
+// CutScope takes a scope off the front of a key.
+func CutScope(key []byte) (s scopes.Scope, rest []byte, err error) {
+	c := Cutter{Rest: key}
+	s.Sort, s.ID = scopes.Sort(c.Byte()), int64(c.Uvarint())
+	if c.Short || s.Sort == 0 {
+		return s, nil, engine.ErrCorrupt
+	}
+	return s, c.Rest, nil
+}
+
+// IsGuestIn tells whether the centre takes from a scope only the records that this laptop has made.
+func (u *Upstream) IsGuestIn(s scopes.Scope) bool { return slices.Contains(u.Guest, s.String()) }
+
+// ScannedAt is when this store last took a fact of an event; zero = it has none.
+func ScannedAt(v *View, event int64) (at time.Time, err error) {
+	scope := scopes.Scope{Sort: scopes.Event, ID: event}
+	last := ScopeSeqKey(nil, scope, math.MaxUint64)
+	err = v.Walk(ScopeLogBucket, true, AppendScope(nil, scope), last, func(_, row []byte) (bool, error) {
+		c, err := ParseScopeLog(0, row)
+		if err != nil || c.Removed || c.Kind == nil || !c.Kind.Fact {
+			return err == nil, err
+		}
+		st, err := v.LoadAny(c.Kind, c.ID)
+		if err != nil || st == nil {
+			return false, OrCorrupt(err)
+		}
+		at = st.Updated()
+		return false, nil
+	})
+	return at, err
 }

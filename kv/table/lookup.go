@@ -3,6 +3,7 @@ package table
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/hex"
 	"hash/crc32"
 	"iter"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"doorward/kv/engine"
+	"doorward/kv/ledger"
 	"doorward/kv/record"
 	"doorward/kv/value"
 )
@@ -165,3 +167,99 @@ func RefersTo(f *record.Field) string {
 	}
 	return ""
 }
+
+// Code rows lead from a code's hash to tickets: form, hash, event, ticket. Exact rows of one event are unique. A code that equals its
+// normal form has the exact row alone.
+const (
+	ExactForm  = 'e'
+	NormalForm = 'n'
+)
+
+var CodeForms = [...]byte{ExactForm, NormalForm}
+
+var hashFields = map[byte]string{ExactForm: "code_hash", NormalForm: "normal_hash"}
+
+func CodePrefix(dst []byte, form byte, hash []byte) []byte { return append(append(dst, form), hash...) }
+
+func codeEventPrefix(dst []byte, form byte, hash []byte, event int64) []byte {
+	return binary.BigEndian.AppendUint64(CodePrefix(dst, form, hash), uint64(event))
+}
+
+// CodeKeys are a ticket's rows among the codes; none for other kinds.
+func CodeKeys(k *record.Kind, id record.ID, d *record.Doc) [][]byte {
+	if k != record.Ticket || d == nil {
+		return nil
+	}
+	var keys [][]byte
+	for _, form := range CodeForms {
+		if form == NormalForm && string(d.Value("normal_hash")) == string(d.Value("code_hash")) {
+			continue // the exact row is enough
+		}
+		hash, err := hex.DecodeString(d.Text(hashFields[form]))
+		if err != nil || len(hash) != ledger.CodeHashSize {
+			continue // a ticket without a code cannot be scanned
+		}
+		key := codeEventPrefix(make([]byte, 0, 40), form, hash, d.Int("event_id"))
+		keys = append(keys, k.AppendID(key, id))
+	}
+	return keys
+}
+
+// TicketsOf returns the tickets of an event with a code hash in a form, lowest id first.
+func TicketsOf(v *View, form byte, hash []byte, event int64) (ids []record.ID, err error) {
+	var buf [1 + ledger.CodeHashSize + 8]byte
+	return IDsUnder(v, CodeBucket, codeEventPrefix(buf[:0], form, hash, event), record.Ticket)
+}
+
+// IDsUnder returns the ids that end the keys of the rows under a prefix, in order.
+func IDsUnder(v *View, b engine.Bucket, prefix []byte, k *record.Kind) (ids []record.ID, err error) {
+	err = v.Scan(b, prefix, nil, func(key, _ []byte) (bool, error) {
+		id, ok := k.KeyID(key[max(0, len(key)-k.IDSize()):])
+		if !ok {
+			return false, engine.ErrCorrupt
+		}
+		ids = append(ids, id)
+		return true, nil
+	})
+	return ids, err
+}
+
+// UniqueCode returns a *Conflict if another ticket of the event has the code.
+func UniqueCode(o *Tx, id record.ID, d *record.Doc) error {
+	hash, err := hex.DecodeString(d.Text("code_hash"))
+	if err != nil || len(hash) == 0 {
+		return nil // the ticket has no code
+	}
+	others, err := TicketsOf(o.View, ExactForm, hash, d.Int("event_id"))
+	if err != nil {
+		return err
+	}
+	for _, other := range others {
+		if other != id {
+			return &Conflict{Reason: "another ticket of the event has this code", Field: "code"}
+		}
+	}
+	return nil
+}
+
+type CodeHash = [ledger.CodeHashSize]byte
+
+func TimeOf(v jsontext.Value) (time.Time, bool) {
+	if v.Kind() != '"' {
+		return time.Time{}, false
+	}
+	return value.ParseDateTime(string(v[1:len(v)-1]), time.UTC)
+}
+
+// HashOf reads a member with a code hash; zero for another text.
+func HashOf(v jsontext.Value) (h CodeHash) {
+	if len(v) == 2+2*ledger.CodeHashSize {
+		_, _ = hex.Decode(h[:], v[1:len(v)-1]) // an error leaves zero
+	}
+	return h
+}
+
+func HexText(b []byte) jsontext.Value { return jsontext.Value(`"` + hex.EncodeToString(b) + `"`) }
+
+// ByDouble begins the rows of the admission bucket that list double entries (kv/admission).
+const ByDouble = 'd'

@@ -25,13 +25,6 @@ type View struct {
 	Reader auth.Principal // replies are for this key; the zero one sees only what every key sees
 }
 
-// Stored is a record as it lies in the store.
-type Stored struct {
-	Header
-	ID   record.ID
-	Body record.Body
-}
-
 // View runs fn on the latest committed state, and reports what is damaged.
 func (s *Set) View(fn func(*View) error) error {
 	err := s.Glance(fn)
@@ -82,21 +75,6 @@ func (v *View) LoadAny(k *record.Kind, id record.ID) (*Stored, error) {
 		err = Unshown(v, k, st)
 	}
 	return st, err
-}
-
-// read reads a row.
-func (st *Stored) read(k *record.Kind, row []byte) error {
-	if err := st.Parse(row); err != nil {
-		return fmt.Errorf("%s: %w", k.Name, err)
-	}
-	if st.Version != k.Version && !st.Deleted {
-		d, err := st.Decode(k)
-		if err != nil {
-			return err
-		}
-		st.Body = d.Encode()
-	}
-	return nil
 }
 
 // Each calls fn with the live records of ascending ids. It walks where records lie side by side. fn must not keep the record.

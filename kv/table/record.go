@@ -4,20 +4,44 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/engine"
 	"doorward/kv/record"
 	"doorward/kv/rev"
 	"doorward/kv/scopes"
 	"doorward/kv/value"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
+
+// Stored is a record as it lies in the store.
+type Stored struct {
+	Header
+	ID   record.ID
+	Body record.Body
+}
 
 // headerFormat is the first byte of every record row.
 const headerFormat = 2
+
+// read reads a row.
+func (st *Stored) read(k *record.Kind, row []byte) error {
+	if err := st.Parse(row); err != nil {
+		return fmt.Errorf("%s: %w", k.Name, err)
+	}
+	if st.Version != k.Version && !st.Deleted {
+		d, err := st.Decode(k)
+		if err != nil {
+			return err
+		}
+		st.Body = d.Encode()
+	}
+	return nil
+}
 
 // Header is a record's row without its body.
 type Header struct {
@@ -120,6 +144,20 @@ func (st *Stored) Parse(row []byte) error {
 		return fmt.Errorf("%w: record row is cut short", engine.ErrCorrupt)
 	}
 	return nil
+}
+
+// Decode reads a stored record's body.
+func (st *Stored) Decode(k *record.Kind) (*record.Doc, error) {
+	d, err := k.Decode(st.Body)
+	if err != nil {
+		return nil, st.Corrupt(k, err)
+	}
+	return d, nil
+}
+
+// Corrupt is the error of a body that cannot be read.
+func (st *Stored) Corrupt(k *record.Kind, err error) error {
+	return fmt.Errorf("%w: %s body: %w", engine.ErrCorrupt, k.Name, err)
 }
 
 // Cutter reads a row from left to right. Short tells that the row ended too early.
@@ -290,3 +328,188 @@ func IntOf(v jsontext.Value) int64 {
 	}
 	return n
 }
+
+// TreeKey names a record's tree.
+func TreeKey(k *record.Kind, id record.ID) []byte { return k.AppendID([]byte{k.Number}, id) }
+
+// LoadTree reads a record's tree. A record with one revision that was made here has no row; its tree is made from its header.
+func LoadTree(v *View, k *record.Kind, st *Stored) (rev.Tree, error) {
+	row, err := v.Get(TreeBucket, TreeKey(k, st.ID))
+	if err != nil {
+		return rev.Tree{}, err
+	}
+	if row == nil {
+		return st.derived(), nil
+	}
+	t, err := rev.ParseTree(row)
+	if err != nil {
+		return t, fmt.Errorf("%w: %s: %w", engine.ErrCorrupt, k.Name, err)
+	}
+	return t, nil
+}
+
+// derived is the tree of a record without a row for it.
+func (h *Header) derived() (t rev.Tree) {
+	path := []rev.ID{h.Revision}
+	if h.Revision.Generation > 1 {
+		path = append(path, h.Before())
+	}
+	_, _ = t.Graft(path, rev.Node{Deleted: h.Deleted, Held: true, At: h.UpdatedAt, Key: h.UpdatedBy}) // it is a path
+	return t
+}
+
+// branch adds a change made here to its record's tree and keeps the body that it replaces. A deletion ends all branches that
+// replicas have made of the record.
+func branch(o *Tx, c Edit, next *Stored) error {
+	if c.Before == nil {
+		return nil
+	}
+	t, err := LoadTree(o.View, c.Kind, c.Before)
+	if err != nil {
+		return err
+	}
+	node := rev.Node{Deleted: next.Deleted, Held: true, At: o.Stamp, Key: c.Author, Into: c.Into}
+	if c.Is != nil && c.Was != nil {
+		node.Fields = c.Is.Differs(c.Was)
+	}
+	if _, err := t.Graft(append([]rev.ID{next.Revision}, t.Path(c.Before.Revision)...), node); err != nil {
+		return err
+	}
+	if next.Deleted {
+		node.Into = 0
+		if err := o.Store.Rules.Ended(o, c, &t); err != nil {
+			return err
+		}
+		if err := EndAll(&t, node); err != nil {
+			return err
+		}
+		NoteMerged(o, c.Kind, c.ID, &t)
+	}
+	KeepBody(o, c.Kind, c.Before)
+	DropBodies(o, c.Kind, c.ID, Shape(next, &t))
+	o.Put(TreeBucket, TreeKey(c.Kind, c.ID), t.Append(nil))
+	return nil
+}
+
+// KeptDoc is a kept body; nil where there is none.
+func KeptDoc(v *View, k *record.Kind, id record.ID, rev rev.ID) (*record.Doc, error) {
+	kept, err := KeptBody(v, k, id, rev)
+	if err != nil || kept == nil {
+		return nil, err
+	}
+	return kept.Decode(k)
+}
+
+// DocOf is a record as one of its revisions; nil where the body of that is not held.
+func DocOf(v *View, k *record.Kind, st *Stored, rev rev.ID) (*record.Doc, error) {
+	if rev != st.Revision {
+		return KeptDoc(v, k, st.ID, rev)
+	}
+	if st.Deleted {
+		return nil, nil
+	}
+	return st.Decode(k)
+}
+
+// EndAll deletes every live leaf.
+func EndAll(t *rev.Tree, node rev.Node) error {
+	for _, leaf := range t.Conflicts() {
+		if err := endLeaf(t, leaf.Revision, node); err != nil {
+			return err
+		}
+	}
+	if w := t.Winner(); !w.Deleted {
+		return endLeaf(t, w.Revision, node)
+	}
+	return nil
+}
+
+func endLeaf(t *rev.Tree, leaf rev.ID, node rev.Node) error {
+	_, err := t.Graft(append([]rev.ID{rev.Next(leaf, true, nil)}, t.Path(leaf)...), node)
+	return err
+}
+
+// Shape prunes a tree and sets the header from it. It returns the revisions that lose their bodies.
+func Shape(next *Stored, t *rev.Tree) (dropped []rev.ID) {
+	dropped, leaves := Trim(t)
+	winner := leaves[0]
+	next.Revision, next.Parent, next.Deleted, next.Branched = winner.Revision, winner.Parent.Hash, winner.Deleted, len(leaves) > 1
+	return dropped
+}
+
+// MergedInto is the first byte of the rows from a record to those merged into it.
+const MergedInto = 'i'
+
+// MergedIn is the record that a deleted one was merged into, by its tree; 0 = none.
+func MergedIn(t *rev.Tree) (into int64) {
+	for _, leaf := range t.Leaves() {
+		if leaf.Into != 0 && (into == 0 || leaf.Into < into) {
+			into = leaf.Into
+		}
+	}
+	return into
+}
+
+// Survivor is the record that an id now stands for: its own, or the one that it was merged into. It is nil for a deleted record.
+func Survivor(v *View, k *record.Kind, id record.ID) (*Stored, error) {
+	for {
+		st, err := v.LoadAny(k, id)
+		if err != nil || st == nil || !st.Deleted {
+			return st, err
+		}
+		t, err := LoadTree(v, k, st)
+		into := MergedIn(&t)
+		if err != nil || into == 0 || into >= id.Int() { // each has a lower id than the one before
+			return nil, err
+		}
+		id = record.Int(into)
+	}
+}
+
+func intoKey(k *record.Kind, into, id int64) []byte {
+	key := binary.BigEndian.AppendUint64([]byte{MergedInto, k.Number}, uint64(into))
+	return binary.BigEndian.AppendUint64(key, uint64(id))
+}
+
+// Merged are the records that were merged into one, in order.
+func Merged(v *View, k *record.Kind, into record.ID) ([]record.ID, error) {
+	return IDsUnder(v, MergedBucket, intoKey(k, into.Int(), 0)[:10], k)
+}
+
+// NoteMerged writes the row of a merged record, by its tombstone.
+func NoteMerged(o *Tx, k *record.Kind, id record.ID, t *rev.Tree) {
+	if into := MergedIn(t); into != 0 {
+		o.Put(MergedBucket, intoKey(k, into, id.Int()), nil)
+	}
+}
+
+// ForgetMerged deletes the rows that NoteMerged has ever written of a record. A lower id leaves the row of the higher one behind.
+func ForgetMerged(o *Tx, k *record.Kind, st *Stored) error {
+	if k.ULID {
+		return nil // no record of such a kind is merged
+	}
+	t, err := LoadTree(o.View, k, st)
+	if err != nil {
+		return err
+	}
+	for _, n := range t.Nodes() {
+		if n.Into != 0 {
+			o.Delete(MergedBucket, intoKey(k, n.Into, st.ID.Int()))
+		}
+	}
+	return nil
+}
+
+// IsOnlyOf tells whether one node has made all known revisions of a tree.
+func IsOnlyOf(t *rev.Tree, own ulid.ULID) bool {
+	return !slices.ContainsFunc(t.Nodes(), func(n rev.Node) bool { return n.Node != own && isTold(n) })
+}
+
+// IsBegunBy tells whether a node has made the first known revision of a tree.
+func IsBegunBy(t *rev.Tree, own ulid.ULID) bool {
+	i := slices.IndexFunc(t.Nodes(), isTold)
+	return i >= 0 && t.Nodes()[i].Node == own
+}
+
+// isTold tells whether more than its id is known of a revision. Of earlier revisions that came with a later one, the id alone is.
+func isTold(n rev.Node) bool { return n.Held || n.Deleted || n.At != 0 }
