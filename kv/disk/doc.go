@@ -1,11 +1,11 @@
 // Package disk has what a store needs of a file system, and what differs between systems.
 //
-//	Lock                  one process uses a file; another gets ErrInUse                       lock*.go
+//	Lock                  one process uses a file; another gets ErrInUse                       folder.go, lock_*.go
 //	MakeFolder, SyncDir   folders, and names in them, that no power cut takes away             folder.go
-//	MakeWorkFolder        a folder for temporary files, locked while its process works         workfolder.go
+//	MakeWorkFolder        a folder for temporary files, locked while its process works         folder.go
 //	Remove, Leave         a large file loses its name, and commits do not wait for it          remove*.go
 //	Room                  how much of the disk is free, and what is refused when it is little  room.go, free*.go
-//	Throttle, Turn        large files that a commit's sync need not wait for                   throttle.go, turn.go, push*.go, syncdata*.go
+//	Throttle, Turn        large files that a commit's sync need not wait for                   throttle.go, sync_*.go
 //
 // The package knows no store and no record.
 package disk

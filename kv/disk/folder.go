@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"time"
 )
 
 // OwnPrefix begins the names of temporary files beside a store's: no user gives a file this name.
@@ -52,4 +54,88 @@ func SyncDir(dir string) error {
 		return err
 	}
 	return errors.Join(d.Sync(), d.Close())
+}
+
+// MakeWorkFolder makes a folder within a store's for a copy that is worked at, and done takes it away. It is locked until then, so that
+// it can be told from what a killed process has left.
+func MakeWorkFolder(dir, purpose string) (path string, done func() error, err error) {
+	path, err = os.MkdirTemp(dir, OwnPrefix+purpose+"-")
+	if err != nil {
+		return "", nil, err
+	}
+	free, err := lockFolder(path)
+	if err != nil {
+		free = func() {} // its age tells that it is in use
+	}
+	return path, func() error {
+		free()
+		return RemoveAll(path)
+	}, nil
+}
+
+// IsWorkFolder tells a name that MakeWorkFolder gives.
+func IsWorkFolder(name, purpose string) bool {
+	number, found := strings.CutPrefix(name, OwnPrefix+purpose+"-")
+	return found && number != "" && strings.Trim(number, "0123456789") == ""
+}
+
+// lockFolder takes the lock of a folder until free is called or the process ends: as Lock.
+func lockFolder(dir string) (free func(), err error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := Lock(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() { _ = f.Close() }, nil // it was only locked
+}
+
+// How old an abandoned work folder is: it is locked as soon as it is made, or there are no locks.
+const (
+	abandonedLocking   = time.Minute
+	abandonedUnlocking = 24 * time.Hour
+)
+
+// Abandoned tells whether the process that made a work folder has ended.
+func Abandoned(dir string) bool {
+	info, err := os.Lstat(dir)
+	if err != nil || time.Since(info.ModTime()) < abandonedLocking {
+		return false
+	}
+	free, err := lockFolder(dir)
+	if err == nil {
+		free()
+		return true
+	}
+	return !errors.Is(err, ErrInUse) && time.Since(info.ModTime()) >= abandonedUnlocking
+}
+
+// IsAtWork tells a file in a work folder that is in use, and will be taken away.
+func IsAtWork(file string) bool {
+	dir := filepath.Dir(file)
+	return strings.HasPrefix(filepath.Base(dir), OwnPrefix) && !Abandoned(dir)
+}
+
+// ErrInUse is a file that another process has locked.
+var ErrInUse = errors.New("the store is open in another process")
+
+// Locks tells whether files can be locked on this system.
+const Locks = locks
+
+// Lock takes the lock of an open file until it is closed: ErrInUse where another process has it, errors.ErrUnsupported where there are none.
+func Lock(f *os.File) error {
+	if !locks {
+		return errors.ErrUnsupported
+	}
+	return lockFile(f)
+}
+
+// LockWithin is Lock that waits for another process to let go of the file. Where there are no locks it returns nil.
+func LockWithin(f *os.File, patience time.Duration) error {
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		if err := lockFile(f); !errors.Is(err, ErrInUse) || time.Now().After(end) {
+			return err
+		}
+	}
 }

@@ -2,5 +2,12 @@
 
 package disk
 
+import (
+	"os"
+)
+
+// SyncData makes the bytes of a file durable.
+func SyncData(f *os.File) error { return f.Sync() }
+
 // push has the disk take a piece of a file, and waits for it.
 func push(f SyncWriter, _ int64, _ int) error { return f.Sync() }
