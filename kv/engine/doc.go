@@ -12,14 +12,14 @@
 //	  log/00000001.seg   … 41, 42, 43           appended and synced before an answer (package wal)
 //	  a.db               everything up to 38    one transaction of bbolt for each fold
 //	    bucket "engine"  log id, sequence 38    the mark: which log, and up to where (log.go)
-//	    "gathered"       some rows up to 38     that are not in their buckets yet (gather.go)
+//	    "gathered"       some rows up to 38     that are not in their buckets yet (fold.go)
 //	memory               39 … 43                tables above the file (table.go)
 //
 // A commit is one record of the log and one sync of bytes that were written before. Its rows go into an ordered table in memory, and readers see
 // them; then the callers have their answers. A fold (fold.go) writes a table into the file, with the mark in the same transaction; then the segments
 // of the log that have nothing else are used again. It runs at 8 MiB of rows, after 10 seconds, or when it is asked for, beside the writer. While doors
 // are about it is put off for up to a minute, and is several small transactions, the mark in the last. Where the disk cannot keep up bulk work waits first, doors last.
-// Under load rows with keys that come anywhere are gathered in a bucket of the engine's own and in memory, and spread into their buckets later (gather.go). All
+// Under load rows with keys that come anywhere are gathered in a bucket of the engine's own and in memory, and spread into their buckets later (fold.go). All
 // tables together take about 32 MiB.
 //
 // # Reading

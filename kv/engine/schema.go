@@ -31,7 +31,7 @@ type Def struct {
 	Name      string
 	Tail      bool                  // new keys mostly come behind all others
 	Ranges    bool                  // new keys mostly come at the ends of ranges
-	Scattered bool                  // new keys come anywhere, so nearly each lies in another page: they are gathered (gather.go)
+	Scattered bool                  // new keys come anywhere, so nearly each lies in another page: they are gathered (fold.go)
 	IsKey     func(key []byte) bool // tells a key that the bucket may have, where all are known; nil = any
 }
 
