@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"math"
 
+	"doorward/kv/engine"
 	"doorward/kv/record"
 	"doorward/kv/table"
 	"doorward/kv/value"
@@ -112,4 +113,104 @@ func (c *Checkin) Fewer(v *table.View, limit int, reason string) error {
 		letter = byCodeOut
 	}
 	return table.Fewer(v, table.AdmissionBucket, codeRows([]byte{letter}, c.Event, c.CodeHash, c.List), limit, reason)
+}
+
+// The flags of facts that staff have to review.
+const (
+	FlagNeedsReview  = "needs_review"  // a laptop wrote or brought the fact after it was revoked
+	FlagClockSuspect = "clock_suspect" // the machine's clock was doubted when the fact was written
+)
+
+// MayBring returns a *Forbidden if the code of a check-in that a laptop brings has as many check-ins as laptops may bring.
+func MayBring(o *table.Tx, d *record.Doc) error {
+	c := Checkin{Event: d.Int("event_id"), CodeHash: table.HashOf(d.Value("code_hash")), List: d.Text("list"), Out: Direction(d.Text("direction")) == Out}
+	return c.Fewer(o.View, o.Store.Rules.Limits.Checkins, "the code has been checked in too often")
+}
+
+// IndexFact writes the lookups of a new fact.
+func IndexFact(o *table.Tx, k *record.Kind, st *table.Stored) {
+	for i := range k.Fields {
+		field := &k.Fields[i]
+		if !field.Flags.Has(record.Indexed) {
+			continue
+		}
+		for v := range table.Indexed(st.Body.Member(field.Name)) {
+			if key, ok := table.AppendIndexed(table.LookupPrefix(o.Scratch[:0], k, field.Name), field, v); ok {
+				o.Scratch = k.AppendID(key, st.ID)
+				o.Put(table.LookupBucket, o.Scratch, nil)
+			}
+		}
+	}
+}
+
+// The letters that the rows of check-ins begin with.
+const (
+	byCode      = 'c'
+	byCodeOut   = 'o'
+	byTicket    = 't'
+	byTicketOut = 'u'
+)
+
+// codeRows appends to a letter the rest of a prefix by code.
+func codeRows(dst []byte, event int64, hash table.CodeHash, list string) []byte {
+	dst = binary.BigEndian.AppendUint64(dst, uint64(event))
+	return append(append(append(dst, hash[:]...), list...), 0)
+}
+
+// ticketRows appends to a letter the rest of a prefix by ticket.
+func ticketRows(dst []byte, ticket, event int64, list string) []byte {
+	dst = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(dst, uint64(ticket)), uint64(event))
+	return append(append(dst, list...), 0)
+}
+
+// OfTicket returns the check-ins in of a ticket, on all lists.
+func OfTicket(v *table.View, ticket record.ID) (ids []record.ID, err error) {
+	prefix := binary.BigEndian.AppendUint64([]byte{byTicket}, uint64(ticket.Int()))
+	err = v.Scan(table.AdmissionBucket, prefix, nil, func(key, _ []byte) (bool, error) {
+		id, err := CheckinIn(key)
+		ids = append(ids, id)
+		return true, err
+	})
+	return ids, err
+}
+
+// AllDoubles is the prefix of the double entries of all events.
+func AllDoubles() []byte { return []byte{table.ByDouble} }
+
+// Doubles is the prefix of the double entries of an event.
+func Doubles(event int64) []byte {
+	return binary.BigEndian.AppendUint64(AllDoubles(), uint64(event))
+}
+
+// Place is where a check-in stands in the order.
+type Place struct {
+	Hlc uint64
+	ID  record.ID
+}
+
+func (p Place) before(other Place) bool {
+	return p.Hlc < other.Hlc || p.Hlc == other.Hlc && p.ID.Compare(other.ID) < 0
+}
+
+// appendTo appends a place to the prefix of its rows.
+func (p Place) appendTo(prefix []byte) []byte {
+	return record.Checkin.AppendID(binary.BigEndian.AppendUint64(prefix, p.Hlc), p.ID)
+}
+
+// placeIn is the place that a row under a prefix names.
+func placeIn(prefix, key []byte) (p Place, err error) {
+	id, err := CheckinIn(key)
+	if err != nil || len(key) != len(prefix)+24 {
+		return p, engine.ErrCorrupt
+	}
+	return Place{binary.BigEndian.Uint64(key[len(prefix):]), id}, nil
+}
+
+// CheckinIn is the id of the check-in that a row leads to. It returns ErrCorrupt for a row that leads to none.
+func CheckinIn(key []byte) (record.ID, error) {
+	id, ok := record.Checkin.KeyID(key[max(0, len(key)-16):])
+	if !ok {
+		return id, engine.ErrCorrupt
+	}
+	return id, nil
 }

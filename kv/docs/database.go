@@ -1,13 +1,20 @@
 package docs
 
 import (
+	"bytes"
 	"context"
+	"crypto/md5"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
+	"io"
+	"math"
 	"slices"
 	"sync"
 	"time"
 
 	"doorward/kv/auth"
+	"doorward/kv/crash"
 	"doorward/kv/disk"
 	"doorward/kv/merge"
 	"doorward/kv/record"
@@ -312,4 +319,148 @@ func useOf(writes []merge.DocWrite) disk.Use {
 		return disk.Creates
 	}
 	return disk.Imports
+}
+
+// PutBlob stores the bytes of an attachment. A document must name them within the hour. It stores them in several operations,
+// so that they are never in memory as a whole. It returns ErrNotFound, *Forbidden, or the error of reading the bytes.
+func (db *Database) PutBlob(content io.Reader) (merge.Blob, error) {
+	if _, err := db.judge(); err != nil {
+		return merge.Blob{}, err
+	}
+	up := &upload{sha: sha256.New(), md5: md5.New()}
+	content = io.TeeReader(content, io.MultiWriter(up.sha, up.md5))
+	part := make([]byte, blobChunk) // most are small
+	for {
+		if err := db.store.tables.Folder.Room.Check(disk.Imports); err != nil {
+			return merge.Blob{}, err
+		}
+		n, last, err := fill(content, part)
+		if err != nil {
+			return merge.Blob{}, err
+		}
+		var b merge.Blob
+		err = db.store.tables.Do(func(o *table.Tx) error {
+			docs, err := openDocuments(o.View, db.name)
+			if err == nil {
+				b, err = docs.upload(o, up, part[:n], last)
+			}
+			return err
+		})
+		if err != nil {
+			return b, err
+		}
+		if last {
+			crash.At(crash.AfterBlob)
+			return b, nil
+		}
+		crash.At(crash.AfterChunk)
+		if len(part) == blobChunk {
+			part = make([]byte, uploadChunks*blobChunk)
+		}
+	}
+}
+
+// fill reads as much as there is room for; last tells that the content ends there. Of content that breaks off nothing is taken:
+// io.ReadFull would not tell the two apart.
+func fill(content io.Reader, part []byte) (n int, last bool, err error) {
+	for n < len(part) && err == nil {
+		var more int
+		more, err = content.Read(part[n:])
+		n += more
+	}
+	if errors.Is(err, io.EOF) {
+		return n, true, nil
+	}
+	return n, false, err
+}
+
+// Blob writes a blob's bytes to w. No transaction is held while w takes them. It returns ErrNotFound, also if the blob is
+// deleted before all its bytes are written.
+func (db *Database) Blob(sum [32]byte, w io.Writer) error {
+	for n, more := uint64(0), true; more; n++ {
+		var part []byte
+		err := db.view(func(v *table.View, docs documents) (err error) {
+			part, more, err = docs.chunk(v, sum, n)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if _, err := w.Write(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// localKey names a local document: it belongs to one key in one database, is not replicated and has no history.
+func localKey(docs documents, p auth.Principal, id string) []byte {
+	return append(binary.AppendUvarint(docs.localPrefix(), uint64(p.Key())), id...)
+}
+
+// Local reads the principal's own local document and how often it was written. It returns ErrNotFound if there is none.
+func (db *Database) Local(id string) (body []byte, written uint64, err error) {
+	err = db.touch(func(v *table.View, docs documents) error {
+		row, err := v.Get(table.FreeLocalBucket, localKey(docs, db.principal, id))
+		if err != nil || row == nil {
+			return table.OrNotFound(err)
+		}
+		c := table.Cutter{Rest: row}
+		written, body = c.Uvarint(), bytes.Clone(c.Rest)
+		return nil
+	})
+	return body, written, err
+}
+
+// Whatever is what PutLocal takes for a document that may have been written as often as it likes.
+const Whatever = math.MaxUint64
+
+// PutLocal sets the principal's own local document and returns how often it was written. A nil body deletes it. A principal
+// that may read or write a database may keep a checkpoint in it. PutLocal returns ErrConflict if the document was not written
+// as often as before says, unless that is Whatever. It returns ErrNotFound if there is nothing to delete, or ErrDocument,
+// ErrTooLarge.
+func (db *Database) PutLocal(id string, body []byte, before uint64) (written uint64, err error) {
+	if err := CheckDocID("l" + id); err != nil || id == "" { // one that begins with "_" is as good as any
+		return 0, errors.Join(err, merge.ErrDocument)
+	}
+	if body != nil {
+		if body, err = canonicalDoc(body); err != nil {
+			return 0, err
+		}
+	}
+	if err := db.touch(func(*table.View, documents) error { return nil }); err != nil {
+		return 0, err
+	}
+	err = db.store.tables.Do(func(o *table.Tx) error {
+		docs, err := openDocuments(o.View, db.name)
+		if err != nil {
+			return err
+		}
+		key := localKey(docs, db.principal, id)
+		row, err := o.Get(table.FreeLocalBucket, key)
+		c := table.Cutter{Rest: row}
+		if row != nil {
+			written = c.Uvarint()
+		}
+		switch {
+		case err != nil:
+			return err
+		case body == nil && row == nil:
+			return table.ErrNotFound
+		case before != Whatever && before != written:
+			return &table.Conflict{Reason: "the local document has another revision"}
+		case body == nil:
+			o.Delete(table.FreeLocalBucket, key)
+			return nil
+		case row == nil:
+			err := table.Fewer(o.View, table.FreeLocalBucket, localKey(docs, db.principal, ""), o.Store.Rules.Limits.Locals, "the key has too many local documents here")
+			if err != nil {
+				return err
+			}
+		}
+		written++
+		o.Put(table.FreeLocalBucket, key, append(binary.AppendUvarint(nil, written), body...))
+		return nil
+	})
+	return written, err
 }

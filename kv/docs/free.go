@@ -11,11 +11,13 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"doorward/kv/auth"
 	"doorward/kv/disk"
 	"doorward/kv/engine"
 	"doorward/kv/merge"
+	"doorward/kv/rev"
 	"doorward/kv/table"
 )
 
@@ -280,4 +282,168 @@ func sweepDead(o *table.Tx) (more bool, err error) {
 	}
 	o.Delete(table.FreeBucket, dead[0])
 	return true, nil
+}
+
+// prepareDoc checks what a document is without looking at the store.
+func prepareDoc(in merge.DocWrite) (*merge.DocWrite, error) {
+	if in.Wrong != nil {
+		return nil, in.Wrong
+	}
+	if err := CheckDocID(in.ID); err != nil {
+		return nil, err
+	}
+	var err error
+	switch {
+	case in.Canonical.Text != nil:
+		in.Content = in.Canonical.Text
+	case in.Body == nil:
+		in.Content = []byte("{}")
+	default:
+		in.Content, err = canonicalDoc(in.Body)
+	}
+	if err != nil {
+		return nil, err
+	}
+	in.Attachments = slices.Clone(in.Attachments)
+	slices.SortFunc(in.Attachments, func(a, b merge.Attachment) int { return strings.Compare(a.Name, b.Name) })
+	for i, a := range in.Attachments {
+		again := i > 0 && in.Attachments[i-1].Name == a.Name
+		if again || a.Name == "" || a.Name[0] == '_' || len(a.Name) > maxName || len(a.Type) > maxName || !utf8.ValidString(a.Name+a.Type) {
+			return nil, fmt.Errorf("%w: the name or type of an attachment", merge.ErrDocument)
+		}
+	}
+	return &in, nil
+}
+
+// write stores one revision and answers its name.
+func (db *freeDatabase) write(o *table.Tx, p auth.Principal, in *merge.DocWrite) (rev.ID, error) {
+	d, err := db.Load(o.View.View, in.ID)
+	if err != nil {
+		return rev.ID{}, err
+	}
+	path, leaf := in.Path, rev.Node{Deleted: in.Deleted, Held: true}
+	if path == nil {
+		leaf.At, leaf.Key = o.Stamp, p.Key()
+		if path, err = in.EditOf(&d.Tree, hashed(in.Content, in.Attachments)); err != nil {
+			return rev.ID{}, err
+		}
+	}
+	if len(path) > 0 && !d.Tree.Has(path[0]) && !p.IsOperator() {
+		if err := o.Store.Rules.Limits.MayBranch(&d.Tree, path); err != nil {
+			return rev.ID{}, err
+		}
+	}
+	isNew, err := db.add(o, &d, in, path, leaf)
+	if err != nil {
+		return rev.ID{}, err
+	}
+	if isNew {
+		err = db.place(o, in.ID, &d)
+	}
+	return path[0], err
+}
+
+// place puts a document's row, moves its row in the log to the end, and counts.
+func (db *freeDatabase) place(o *table.Tx, id string, d *table.Document) error {
+	seq, last, err := table.FreeCounters(o.View.View)
+	if err != nil {
+		return err
+	}
+	if d.Seq != 0 {
+		db.count(d.Deleted, -1)
+	}
+	db.Seq = seq + 1
+	db.Place(o, id, d, db.Seq)
+	db.count(d.Deleted, 1)
+	table.PutFreeCounters(o.Tx, db.Seq, last)
+	putDatabase(o.Tx, db)
+	o.Rung = append(o.Rung, table.FeedName{Free: db.Name})
+	return db.sweepLoose(o)
+}
+
+// count counts a document in or out.
+func (db *DatabaseInfo) count(deleted bool, n int) {
+	if deleted {
+		db.Deleted += n
+	} else {
+		db.Docs += n
+	}
+}
+
+// compactPage is how many documents one operation of a compaction changes.
+const compactPage = 100
+
+// Compact drops the bodies of all revisions of a free database's documents, except those of leaves. The names of the revisions
+// stay known. In a database of records it does nothing, because merges need the bodies. It returns *Forbidden for a principal
+// that may not delete databases, ErrNotFound, or the error of ctx.
+func (db *Database) Compact(ctx context.Context) error {
+	if _, err := db.judge(); err != nil || !db.Free() {
+		return err
+	}
+	if err := db.principal.CheckRule(); err != nil {
+		return err
+	}
+	for from, more := "", true; more; {
+		ids, last, err := superseded(db, from)
+		if err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		from, more = last, last != ""
+		if len(ids) == 0 {
+			continue
+		}
+		if err := db.store.tables.Do(func(o *table.Tx) error { return compactFree(o, db.name, ids) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// superseded lists documents behind one that hold bodies of revisions that are no leaves. last is the document that was looked at
+// last; "" where there are no more.
+func superseded(db *Database, behind string) (ids []string, last string, err error) {
+	err = db.touch(func(v *table.View, docs documents) error {
+		free := docs.(*freeDatabase)
+		looked := 0
+		return v.Scan(free.Rows, free.Prefix, free.Key(behind), func(key, row []byte) (bool, error) {
+			id := string(key[len(free.Prefix):])
+			if id == behind {
+				return true, nil
+			}
+			d, err := table.ParseDocument(row)
+			if err != nil {
+				return false, err
+			}
+			if len(table.TrimToLeaves(&d.Tree)) > 0 {
+				ids = append(ids, id)
+			}
+			if looked++; looked == DocPage || len(ids) == compactPage {
+				last = id
+			}
+			return last == "", nil
+		})
+	})
+	return ids, last, err
+}
+
+// compactFree drops the bodies of these documents' superseded revisions.
+func compactFree(o *table.Tx, name string, ids []string) error {
+	db, err := database(o.View.View, name)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		d, err := db.Load(o.View.View, id)
+		if err != nil || d.Seq == 0 {
+			return table.OrCorrupt(err)
+		}
+		if err := db.dropBodies(o, id, table.TrimToLeaves(&d.Tree)); err != nil {
+			return err
+		}
+		db.Put(o, id, &d)
+	}
+	return nil
 }

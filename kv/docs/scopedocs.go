@@ -1,8 +1,11 @@
 package docs
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
+	"sort"
 
 	"github.com/oklog/ulid/v2"
 
@@ -121,4 +124,242 @@ func (db *scopeDocs) mayWrite(p auth.Principal) error { return db.access.mayWrit
 func (db *scopeDocs) write(o *table.Tx, p auth.Principal, in *merge.DocWrite) (rev.ID, error) {
 	db.access.reader = p
 	return (&push{db.access, o, p, in}).store()
+}
+
+// list lists the live documents.
+func (db *scopeDocs) list(v *table.View, r Range) (page []DocRow, err error) {
+	kinds := db.access.kinds()
+	if r.Descending {
+		slices.Reverse(kinds)
+	}
+	limit := min(r.Limit, DocPage)
+	for _, k := range kinds {
+		if len(page) >= limit {
+			break
+		}
+		if v.Lists.Kind(k).Doubtful && db.access.scope.Sort != 0 {
+			return nil, table.ErrDoubtful(k)
+		}
+		ids := r.part(k, liveIDs(v, db.access.scope, k), limit-len(page))
+		err := v.Each(k, ids, func(st *table.Stored) error {
+			page = append(page, DocRow{ID: k.DocID(st.ID), Seq: st.Seq, Winner: st.Revision})
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	others, err := db.unknown().list(v, r)
+	if err != nil || len(others) == 0 {
+		return page, err
+	}
+	page = append(page, others...)
+	slices.SortFunc(page, func(a, b DocRow) int {
+		if (a.ID < b.ID) != r.Descending {
+			return -1
+		}
+		return 1
+	})
+	return page[:min(len(page), limit)], nil
+}
+
+// liveIDs are the ids of a kind's live records in a scope.
+func liveIDs(v *table.View, s scopes.Scope, k *record.Kind) *table.IdList {
+	lists := v.Lists.Kind(k)
+	switch {
+	case s.ID != 0 && k == record.Event && s.Sort == scopes.Event:
+		id := record.Int(s.ID)
+		if !lists.All.Contains(id) {
+			return nil
+		}
+		one := (*table.IdList)(nil).Own(0)
+		one.Push(id)
+		return one
+	case s.ID != 0:
+		return lists.Home.Of(s.ID)
+	case s.Sort == scopes.Reference && k.Class == record.Shared:
+		return lists.Home.Of(0)
+	}
+	return lists.All
+}
+
+// part cuts the ids of a kind that a range asks for, in its order.
+func (r Range) part(k *record.Kind, l *table.IdList, limit int) []record.ID {
+	n := l.Len()
+	start := 0 // how many ids lie before From; of a descending range, up to From
+	if r.From != "" || !r.Descending {
+		start = sort.Search(n, func(i int) bool {
+			id := k.DocID(l.At(i))
+			if r.Descending != r.Past { // ascending: the first id that is not before From, or with Past the first after it
+				return id > r.From
+			}
+			return id >= r.From
+		})
+	} else {
+		start = n
+	}
+	if !r.Descending {
+		return l.Page(nil, start, limit)
+	}
+	from := max(0, start-limit)
+	ids := l.Page(nil, from, start-from)
+	slices.Reverse(ids)
+	return ids
+}
+
+// find reads a document of the database. It returns the zero document if the reader sees none.
+func (db *scopeDocs) find(v *table.View, id string) (d document, err error) {
+	if table.IsOpaque(id) {
+		return db.unknown().find(v, id)
+	}
+	k, st, err := db.access.find(id)
+	if err != nil || st == nil {
+		return d, err
+	}
+	return recordDocument(v, k, st)
+}
+
+// recordDocument is a record as a document.
+func recordDocument(v *table.View, k *record.Kind, st *table.Stored) (document, error) {
+	tree, err := table.LoadTree(v, k, st)
+	body := func(n rev.Node) (DocRevision, error) { return revision(v, k, st, n) }
+	return document{k.DocID(st.ID), table.Document{Seq: st.Seq, Deleted: st.Deleted, Tree: tree}, body}, err
+}
+
+// read reads a document, and notes that a record was read.
+func (db *scopeDocs) read(v *table.View, id string, ask Ask) (Doc, error) {
+	d, err := db.find(v, id)
+	if err != nil {
+		return Doc{}, err
+	}
+	if k, of, ok := record.ParseDocID(id); ok && d.Seq != 0 {
+		v.Store.Reads.Note(db.access.reader, k, 1)
+		gone, err := table.IsErased(v, k, of)
+		if err != nil {
+			return Doc{}, err
+		}
+		if gone {
+			ask = ask.ofErased(&d.Tree)
+		}
+	}
+	return d.read(ask)
+}
+
+// ofErased asks for the empty tombstones instead of the revisions below them, so that a client's copy is deleted too.
+func (a Ask) ofErased(tree *rev.Tree) Ask {
+	a.Latest = true
+	for _, rev := range a.Revisions {
+		if !tree.Has(rev) {
+			a.Revisions = nil
+			break
+		}
+	}
+	return a
+}
+
+// revision is a record's revision as a document's.
+func revision(v *table.View, k *record.Kind, st *table.Stored, n rev.Node) (r DocRevision, err error) {
+	r = DocRevision{Revision: n.Revision, Deleted: n.Deleted}
+	switch {
+	case n.Ended:
+		r.Body = []byte(merge.EndedBody)
+		return r, nil
+	case n.Deleted && n.Into != 0:
+		r.Body = []byte(record.Tombstone(k, n.Into))
+		return r, nil
+	case n.Deleted:
+		r.Body, err = merge.LostBody(v, k, st, n)
+		return r, err
+	case !n.Held:
+		return r, nil
+	case n.Revision != st.Revision:
+		if st, err = table.KeptBody(v, k, st.ID, n.Revision); err != nil || st == nil {
+			return r, err
+		}
+	}
+	if r.Body, err = k.CanonicalOf(st.Body); err != nil {
+		err = st.Corrupt(k, err)
+	}
+	return r, err
+}
+
+// missing returns the revisions of a document that the database does not have. A document that has left the database counts as
+// unknown: revisions that a peer has made of it since must come.
+func (db *scopeDocs) missing(v *table.View, asked merge.Revs) (MissingRevs, error) {
+	if k, id, ok := record.ParseDocID(asked.ID); ok {
+		if gone, err := table.IsErased(v, k, id); err != nil || gone {
+			return MissingRevs{ID: asked.ID}, err // no revision of an erased document is wanted
+		}
+	}
+	d, err := db.find(v, asked.ID)
+	return d.missing(asked), err
+}
+
+// rows calls fn with the rows of the log that the reader sees.
+func (db *scopeDocs) rows(v *table.View, f Feed, fn func(table.ScopeChange) (bool, error)) error {
+	b, prefix := table.ScopeLogBucket, db.unknown().Prefix
+	if db.access.scope.Sort == 0 {
+		b, prefix = table.LogBucket, nil
+	}
+	return walkLog(v, b, prefix, f, func(seq uint64, row []byte) (bool, error) {
+		c, err := table.ParseScopeLog(seq, row)
+		if err != nil || !db.access.shows(c.Kind) {
+			return err == nil, err
+		}
+		return fn(c)
+	})
+}
+
+// change reads the document that a row of the log names. Most rows tell all of it.
+func (db *scopeDocs) change(v *table.View, c table.ScopeChange, bodies bool) (d DocChange, err error) {
+	if c.Kind == nil {
+		return db.unknown().change(v, c, bodies)
+	}
+	if c.Removed || !c.Branched && !bodies {
+		d = DocChange{Seq: c.Seq, ID: c.Kind.DocID(c.ID), Deleted: c.Deleted, Removed: c.Removed}
+		d.Leaves = []rev.Node{{Revision: c.Revision, Deleted: c.Deleted}}
+		return d, nil
+	}
+	st, err := v.LoadAny(c.Kind, c.ID)
+	if err != nil || st == nil || st.Seq != c.Seq {
+		return d, table.OrCorrupt(err)
+	}
+	doc, err := recordDocument(v, c.Kind, st)
+	if err != nil {
+		return d, err
+	}
+	if bodies {
+		v.Store.Reads.Note(db.access.reader, c.Kind, 1)
+	}
+	return doc.change(bodies)
+}
+
+// latest finds a document's row in the log. Its Seq is 0 if there is none.
+func (db *scopeDocs) latest(v *table.View, doc string) (c table.ScopeChange, err error) {
+	if table.IsOpaque(doc) {
+		return db.unknown().latest(v, doc)
+	}
+	k, id, ok := record.ParseDocID(doc)
+	if !ok || !db.access.shows(k) {
+		return c, nil
+	}
+	st, err := v.LoadAny(k, id)
+	if err != nil || st == nil {
+		return c, err
+	}
+	if db.access.holds(k, st) {
+		c.Change = table.Change{Seq: st.Seq, Kind: k, ID: id, Revision: st.Revision, Deleted: st.Deleted, Branched: st.Branched}
+		return c, nil
+	}
+	left, err := v.Get(table.LeftBucket, table.LeftKey(k, id, db.access.scope))
+	if err != nil || len(left) != 8 {
+		return c, err
+	}
+	seq := binary.BigEndian.Uint64(left)
+	row, err := v.Get(table.ScopeLogBucket, table.ScopeSeqKey(nil, db.access.scope, seq))
+	if err != nil || row == nil {
+		return c, table.OrCorrupt(err)
+	}
+	c.Change, c.Removed, err = table.ParseLogRow(seq, row)
+	return c, err
 }

@@ -2,20 +2,252 @@ package door
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"doorward/kv/admission"
 	"doorward/kv/auth"
 	"doorward/kv/entry"
+	"doorward/kv/fault"
 	"doorward/kv/outcome"
 	"doorward/kv/record"
+	"doorward/kv/rev"
+	"doorward/kv/scopes"
 	"doorward/kv/table"
 	"doorward/kv/value"
 )
+
+// fact is a record of a check-in, a refused scan or an undo before it is written.
+type fact struct {
+	admission.Checkin                // the event, the ticket, the code and the list that it is about; its place once it is written
+	holding           jsontext.Value // of the ticket; nil: none
+	reentry           bool           // the event lets its guests out and in again
+	door              string
+	at                time.Time     // by the wall clock
+	after             uint64        // the least hybrid time that it may have; 0 = that of the clock
+	nonce             string        // hex; "" = none
+	about             *table.Stored // the ticket; nil: none
+}
+
+// newFact begins a fact about a ticket of an event.
+func newFact(o *table.Tx, a *attempt, event, ticket *table.Stored) *fact {
+	return &fact{
+		Checkin: admission.Checkin{Event: a.Event, Ticket: ticket.ID.Int(), CodeHash: table.HashOf(ticket.Body.Member("code_hash")), List: a.listOf(o, event)},
+		holding: ticket.Body.Member("holding"), reentry: isReentry(event), door: a.Door, at: a.moment(o.Now), about: ticket,
+	}
+}
+
+// moment is when an attempt was made.
+func (a *attempt) moment(now time.Time) time.Time {
+	if a.At.IsZero() {
+		return now
+	}
+	return a.At
+}
+
+// listOf is the list of the event that an attempt is about.
+func (a *attempt) listOf(o *table.Tx, event *table.Stored) string {
+	day := a.moment(o.Now)
+	if o.Now.Before(day) {
+		day = o.Now // a scanner with a clock ahead does not use up tomorrow's admission
+	}
+	return listOn(o.View, event, day)
+}
+
+// listOf is the list that an event admits to now: today for a daily event, otherwise the one list.
+func listOf(v *table.View, event *table.Stored) string { return listOn(v, event, v.Now) }
+
+// listOn is the list that an event admits to at a moment.
+func listOn(v *table.View, event *table.Stored, at time.Time) string {
+	if string(event.Body.Member("list_rule")) == `"daily"` {
+		return at.In(v.Store.Clock.Zone()).Format(time.DateOnly)
+	}
+	return ""
+}
+
+// putFact gives a fact its place in the order and writes it as a record of a kind. If more is not nil, it adds the members that only this
+// kind has.
+func putFact(o *table.Tx, k *record.Kind, p auth.Principal, f *fact, more func(*record.Draft)) {
+	f.Place = admission.Place{Hlc: max(o.State.Tick(o.Now), f.after), ID: table.NewFactID(o.Now)}
+	d := record.NewDraft(k)
+	d.Int("event_id", f.Event)
+	if f.Ticket != 0 {
+		d.Int("ticket_id", f.Ticket)
+	}
+	if f.holding != nil {
+		d.Raw("holding", f.holding)
+	}
+	d.Hex("code_hash", f.CodeHash[:])
+	d.Text("list", f.List)
+	if f.Out {
+		d.Text("direction", string(admission.Out))
+	}
+	d.Text("door", f.door)
+	if p.Key() != 0 {
+		d.Int("key_id", p.Key())
+	}
+	d.Text("node", o.Store.Identity.Node())
+	var hlc [8]byte
+	binary.BigEndian.PutUint64(hlc[:], f.Hlc)
+	d.Hex("hlc", hlc[:])
+	d.Time("at", f.at)
+	if ms, ok := o.Store.Clock.Offset(); ok {
+		d.Int("clock_offset_ms", ms)
+	}
+	if f.nonce != "" {
+		d.Text("nonce", f.nonce)
+	}
+	if flags := factFlags(o, p); len(flags) > 0 {
+		d.Raw("flags", value.Texts(flags...))
+	}
+	if more != nil {
+		more(&d)
+	}
+	writeFact(o, k, p, f, &d)
+}
+
+// factFlags are the flags of a fact that is written now.
+func factFlags(o *table.Tx, p auth.Principal) (flags []string) {
+	if o.Doubted {
+		flags = append(flags, admission.FlagClockSuspect)
+	}
+	if o.Store.Identity.IsRevoked() || p.IsRevoked() {
+		flags = append(flags, admission.FlagNeedsReview)
+	}
+	return flags
+}
+
+// writeFact stores a new fact and its lookups.
+func writeFact(o *table.Tx, k *record.Kind, p auth.Principal, f *fact, d *record.Draft) {
+	body, canonical := d.Close()
+	st := &table.Stored{ID: f.ID, Body: body, Header: table.Header{Version: k.Version, UpdatedAt: o.Stamp, UpdatedBy: p.Key()}}
+	st.Scopes[0] = scopes.Scope{Sort: scopes.Event, ID: f.Event}
+	st.Revision = rev.Next(rev.ID{}, false, canonical)
+	admission.IndexFact(o, k, st)
+	table.Place(o, k, nil, st)
+}
+
+// admit writes an admission and answers it.
+func admit(o *table.Tx, a *attempt, f *fact) (Decision, error) {
+	if err := enter(o, a, f, nil); err != nil {
+		return Decision{}, err
+	}
+	d := Decision{Outcome: outcome.Admitted, CheckinID: record.Checkin.FormatID(f.ID), AdmittedAt: f.at.UTC().Truncate(time.Microsecond),
+		Door: f.door, SecondsAgo: max(0, int64(o.Now.Sub(f.at)/time.Second)), SameDoor: true}
+	return d, describe(o.View, &d, a.p, f.about)
+}
+
+// enter writes a check-in and its rows. Where guests come back, and where one is inside already, it comes after all that are known of its
+// code and its ticket. The store's own clock stays.
+func enter(o *table.Tx, a *attempt, f *fact, more func(*record.Draft)) (err error) {
+	f.nonce = a.nonce
+	if f.reentry || a.LetIn {
+		if f.after, err = f.Next(o.View, o.State.Hlc); err != nil {
+			return err
+		}
+	}
+	putFact(o, record.Checkin, a.p, f, more)
+	admission.Add(o, &f.Checkin)
+	return nil
+}
+
+// offline is the basis of a check-in by which a scanner let the guest in before it asked this store.
+const offline = "offline"
+
+// letIn writes a further check-in of a guest that is inside already. d is the decision about the first admission.
+func letIn(o *table.Tx, a *attempt, f *fact, d Decision) (Decision, error) {
+	if err := enter(o, a, f, func(d *record.Draft) { d.Text("basis", offline) }); err != nil {
+		return d, err
+	}
+	d.Double = record.Checkin.FormatID(f.ID)
+	if err := admission.Settle(o, f.ID); err != nil {
+		return d, err
+	}
+	return d, describe(o.View, &d, a.p, f.about)
+}
+
+// reentry is the list_rule of an event that lets its guests out and in again.
+const reentry = "reentry"
+
+func isReentry(event *table.Stored) bool {
+	return value.Unquote(event.Body.Member("list_rule")) == reentry
+}
+
+// keepsOut is the check-in by which a guest has come in and does not come in once more, of the ticket and on the list of c; nil for none. A
+// way out leaves the guest outside where doors lead out. Where they only lead in, it is of another clock or of the event's past, and lets in
+// no guest twice.
+func keepsOut(v *table.View, event *table.Stored, c *admission.Checkin) (*table.Stored, error) {
+	if isReentry(event) {
+		return admission.First(v, c)
+	}
+	return admission.Came(v, c)
+}
+
+// errNoWay is the fault of a door that leads out, or in again, at an event that only leads in.
+var errNoWay = fault.ByField{"direction": {"The event's list_rule is not reentry: its doors lead in."}}
+
+// wayAllowed returns errNoWay if the event does not let guests out and the way is not in.
+func wayAllowed(event *table.Stored, way Way) error {
+	if way == "" || way == In || isReentry(event) {
+		return nil
+	}
+	return errNoWay
+}
+
+// letOut lets a guest out that is inside. The state of the ticket and of the event does not matter: no guest is kept inside.
+func letOut(o *table.Tx, a *attempt, f *fact) (Decision, error) {
+	first, err := admission.First(o.View, &f.Checkin)
+	if err != nil {
+		return Decision{}, err
+	}
+	if first == nil {
+		return refuse(o, a, f, Decision{Outcome: outcome.NotInside})
+	}
+	f.Out = true
+	if err := f.Fewer(o.View, o.Store.Rules.Limits.Checkins, "the code has gone in and out too often"); err != nil {
+		return Decision{}, err
+	}
+	if err := enter(o, a, f, nil); err != nil {
+		return Decision{}, err
+	}
+	if err := admission.Settle(o, f.ID); err != nil {
+		return Decision{}, err
+	}
+	mine, err := o.Load(record.Checkin, f.ID)
+	if err != nil || mine == nil {
+		return Decision{}, table.OrNotFound(err)
+	}
+	d := leaving(o.View, mine, first, a.Door)
+	return d, describe(o.View, &d, a.p, f.about)
+}
+
+// leaving is the decision about a check-in out: its id, and when and where the guest came in, if that is known.
+func leaving(v *table.View, mine, first *table.Stored, here string) Decision {
+	if first == nil {
+		first = mine
+	}
+	d := decisionOf(v, outcome.Left, first, here)
+	d.CheckinID = record.Checkin.FormatID(mine.ID)
+	return d
+}
+
+// readmit admits a guest at a door for re-entry. It refuses a guest that was never inside.
+func readmit(o *table.Tx, a *attempt, f *fact) (Decision, error) {
+	came, err := admission.Came(o.View, &f.Checkin)
+	if err != nil {
+		return Decision{}, err
+	}
+	if came == nil {
+		return refuse(o, a, f, Decision{Outcome: outcome.NotInside})
+	}
+	return admit(o, a, f)
+}
 
 // nonceOf is the nonce of a fact: a hash of the key's id, the event and the Idempotency-Key. It is the same at every node. A file tells the
 // same check-in by whatever key it is imported.

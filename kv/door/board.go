@@ -1,13 +1,20 @@
 package door
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"doorward/kv/admission"
+	"doorward/kv/auth"
+	"doorward/kv/entry"
 	"doorward/kv/outcome"
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 	"doorward/kv/table"
 	"doorward/kv/value"
 )
@@ -203,4 +210,293 @@ func (b *board) refusal(st *table.Stored) {
 	b.refused[st.ID] = true
 	b.outcomes[outcome.Outcome(value.Unquote(st.Body.Member("outcome")))]++
 	b.minute(st, 0, 1)
+}
+
+// boardPage is how many rows a board reads in one View.
+const boardPage = 2000
+
+// boardKinds are what a board reads of an event. Tickets come first: an admission is counted with its ticket's type.
+var boardKinds = [...]*record.Kind{record.Ticket, record.Checkin, record.Scan}
+
+// follow brings a board up to the latest commit.
+func (b *board) follow(s *table.Set) error {
+	far, err := isFarBehind(b, s)
+	if err == nil && far {
+		err = b.rebuild(s)
+	}
+	if err != nil {
+		return err
+	}
+	for changed := false; ; {
+		seen, moved := 0, false
+		err := s.View(func(v *table.View) (err error) {
+			if seen, moved, err = b.page(v); err == nil && seen < boardPage && (changed || moved) {
+				err = b.countDoubles(v)
+			}
+			return err
+		})
+		if err != nil {
+			b.read = false
+			return err
+		}
+		if changed = changed || moved; seen < boardPage {
+			return nil
+		}
+	}
+}
+
+// isFarBehind tells whether reading the log takes longer than counting everything, or does not tell of records that were taken out of
+// the file.
+func isFarBehind(b *board, s *table.Set) (far bool, err error) {
+	if !b.read || b.releases != s.Commits.Releases() {
+		return true, nil
+	}
+	err = s.View(func(v *table.View) error {
+		checkins := v.Lists.Kind(record.Checkin).Home.Of(b.event).Len()
+		far = b.behind(s.Commits.Seq()) > uint64(checkins)+100*boardPage
+		return nil
+	})
+	return far, err
+}
+
+// behind is how many sequences a board has not read of so many: it may have read a commit that Seq does not tell of yet.
+func (b *board) behind(seq uint64) uint64 { return seq - min(seq, b.upto) }
+
+// rebuild counts everything there is. The log is followed from before the first look.
+func (b *board) rebuild(s *table.Set) error {
+	b.tickets, b.checkins, b.refused = map[int64]*boardTicket{}, map[record.ID]outcome.Outcome{}, map[record.ID]bool{}
+	b.tally = tally{outcomes: map[outcome.Outcome]int{}, types: map[string]TypeCount{}, doors: map[string]int{}, scanned: map[string]time.Time{}, minutes: map[int64]MinuteCount{}, recent: moments{}}
+	b.upto, b.releases = s.Commits.Seq(), s.Commits.Releases()
+	for _, k := range boardKinds {
+		var last record.ID
+		for n := boardPage; n == boardPage; {
+			err := s.View(func(v *table.View) (err error) {
+				n, last, err = b.next(v, k, last)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	b.read = true
+	return s.View(b.countDoubles)
+}
+
+// next counts the event's records of a kind that come after one.
+func (b *board) next(v *table.View, k *record.Kind, last record.ID) (n int, end record.ID, err error) {
+	if v.Lists.Kind(k).Doubtful {
+		return 0, last, table.ErrDoubtful(k)
+	}
+	list := v.Lists.Kind(k).Home.Of(b.event)
+	from := list.Rank(last)
+	if list.Contains(last) {
+		from++
+	}
+	ids := list.Page(nil, from, boardPage)
+	for _, id := range ids {
+		if err := b.look(v, k, id, b.alone); err != nil {
+			return 0, last, err
+		}
+		last = id
+	}
+	return len(ids), last, nil
+}
+
+// page reads some rows of the log, and tells whether facts or tickets were among them.
+func (b *board) page(v *table.View) (seen int, moved bool, err error) {
+	err = v.Scan(table.LogBucket, nil, table.SeqKey(b.upto+1), func(key, row []byte) (bool, error) {
+		c, err := table.ParseLog(key, row)
+		if err != nil {
+			return false, err
+		}
+		seen, b.upto = seen+1, c.Seq
+		if c.Kind.Class == record.Events {
+			moved = true
+			err = b.look(v, c.Kind, c.ID, b.record)
+		}
+		return seen < boardPage, err
+	})
+	return seen, moved, err
+}
+
+// counter counts one record as it is now.
+type counter func(*table.View, *record.Kind, *table.Stored) error
+
+// look counts one record if it is the event's. A damaged record is an error, because a count without it would be wrong.
+func (b *board) look(v *table.View, k *record.Kind, id record.ID, count counter) error {
+	st, err := v.LoadAny(k, id)
+	if err != nil || st == nil {
+		return err
+	}
+	if st.Home(k) != b.event {
+		leave(b, k, id)
+		return nil
+	}
+	return count(v, k, st)
+}
+
+// leave takes off a ticket that was the event's and is now another's.
+func leave(b *board, k *record.Kind, id record.ID) {
+	if k == record.Ticket && b.tickets[id.Int()] != nil {
+		b.ticket(&table.Stored{ID: id})
+	}
+}
+
+// alone counts one record during a rebuild, which reads all the others too.
+func (b *board) alone(v *table.View, k *record.Kind, st *table.Stored) error {
+	if k == record.Checkin {
+		return b.judge(v, st)
+	}
+	return b.record(v, k, st)
+}
+
+// record counts a changed record and each check-in that may have another outcome by it.
+func (b *board) record(v *table.View, k *record.Kind, st *table.Stored) error {
+	switch k {
+	case record.Ticket:
+		if st.Deleted {
+			st = &table.Stored{ID: st.ID}
+		}
+		b.ticket(st)
+	case record.Scan:
+		b.scan(v, k, st, outcome.Outcome(value.Unquote(st.Body.Member("outcome"))))
+		b.refusal(st)
+	case record.Checkin:
+		return b.turn(v, st)
+	case record.Undo:
+		id, _ := record.Checkin.ParseID(value.Unquote(st.Body.Member("checkin_id"))) // an undo has one
+		checkin, err := v.Load(record.Checkin, id)
+		if err != nil || checkin == nil || checkin.Home(record.Checkin) != b.event {
+			return err // it is not here yet
+		}
+		return b.turn(v, checkin)
+	}
+	return nil
+}
+
+// turn counts a check-in and the ones after it that may have another outcome by it.
+func (b *board) turn(v *table.View, st *table.Stored) error {
+	if err := b.judge(v, st); err != nil {
+		return err
+	}
+	c := admission.Of(st)
+	return c.EachNext(v, func(next *table.Stored) error { return b.judge(v, next) })
+}
+
+// judge counts a check-in by its outcome now.
+func (b *board) judge(v *table.View, st *table.Stored) error {
+	c := admission.Of(st)
+	is, err := c.Outcome(v)
+	if err == nil && st.Home(record.Checkin) == b.event {
+		b.scan(v, record.Checkin, st, is)
+		b.checkin(st, is)
+	}
+	return err
+}
+
+// countDoubles counts the event's double entries.
+func (b *board) countDoubles(v *table.View) error {
+	b.doubles = 0
+	return v.Scan(table.AdmissionBucket, admission.Doubles(b.event), nil, func(_, _ []byte) (bool, error) {
+		b.doubles++
+		return true, nil
+	})
+}
+
+// Status is an event according to its facts. Each check-in counts once: as already admitted if it is a double entry of a holder
+// that was in, as undone, or else as admitted. It does not count if its list or direction is unknown. Refusals count as they
+// are written: equal ones of a minute once.
+type Status struct {
+	Issued   int                     // tickets in state valid or unpaid
+	Admitted int                     // check-ins in that count
+	Inside   int                     // of them, those of guests that have not left
+	Doubles  int                     // what DoubleEntries lists
+	Outcomes map[outcome.Outcome]int // of check-ins and refusals
+	Types    map[string]TypeCount
+	Doors    map[string]int       // admitted
+	Scanned  map[string]time.Time // by door, the last check-in or refusal that was made there, by this machine's clock
+	Minutes  []MinuteCount        // the latest of them, oldest first
+	Recent   []Moment             // the last check-ins and refusals, the latest first
+}
+
+// TypeCount is what there is of a ticket's type.
+type TypeCount struct{ Issued, Admitted int }
+
+// MinuteCount counts the check-ins and refusals of one minute, by the wall clock of the node that recorded them.
+type MinuteCount struct {
+	Minute            time.Time
+	Admitted, Refused int
+}
+
+// maxMinutes is how many minutes a Status has.
+const maxMinutes = 240
+
+// Status counts an event. It returns *Forbidden, or ErrNotFound if the event is not the principal's.
+func (dk *Desk) Status(p auth.Principal, event int64) (Status, error) {
+	if err := p.Check(record.Checkin.Resource, "GET"); err != nil {
+		return Status{}, err
+	}
+	if err := entry.Visible(dk.tables, p, record.Event, record.Int(event)); err != nil {
+		return Status{}, err
+	}
+	b := dk.boards.of(event)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := b.follow(dk.tables); err != nil {
+		return Status{}, err
+	}
+	return b.status(dk.tables.Clock.Now()), nil
+}
+
+// DoublesGauge counts the check-ins that are listed as double entries.
+func DoublesGauge(s *table.Set) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_double_entries", Help: "Check-ins listed as double entries, of all events."}, func() float64 {
+		return float64(s.Lists.Doubles.Load())
+	})
+}
+
+// EventChanged returns a channel that is closed by the next commit that changes an event, its tickets or its facts. The caller must call
+// leave when it stops listening.
+func (dk *Desk) EventChanged(event int64) (changed <-chan struct{}, leave func()) {
+	return dk.tables.Commits.Bells.Hear(table.FeedName{Scope: scopes.Scope{Sort: scopes.Event, ID: event}})
+}
+
+// Moment is one of the last things that happened at an event's doors. It names no guest.
+type Moment struct {
+	ID      string    // of the check-in or refusal
+	At      time.Time // by this machine's clock
+	Door    string
+	Outcome outcome.Outcome
+	Key     int64 // that was used; 0 = the operator
+}
+
+// maxRecent is how many of them a Status has.
+const maxRecent = 20
+
+// moments are an event's last ones by their ids, some more than a Status has.
+type moments map[record.ID]Moment
+
+// note keeps a fact with its present outcome.
+func (m moments) note(k *record.Kind, st *table.Stored, at time.Time, is outcome.Outcome) {
+	m[st.ID] = Moment{ID: k.FormatID(st.ID), At: at, Door: value.Unquote(st.Body.Member("door")), Outcome: is, Key: table.IntOf(st.Body.Member("key_id"))}
+	if len(m) < 4*maxRecent {
+		return
+	}
+	keep := m.latest()
+	clear(m)
+	for _, one := range keep {
+		id, _ := k.ParseID(one.ID) // it was made by FormatID
+		m[id] = one
+	}
+}
+
+// latest are the last ones, the latest first.
+func (m moments) latest() []Moment {
+	all := make([]Moment, 0, len(m))
+	for _, one := range m {
+		all = append(all, one)
+	}
+	slices.SortFunc(all, func(a, b Moment) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.ID, a.ID)) })
+	return all[:min(len(all), maxRecent)]
 }

@@ -9,9 +9,9 @@
 //	3  graft       the revision and its ancestors join the record's tree (adopt.go)
 //	4  resolve     at the root, branches are merged by the field's rule; values that lose are listed for staff (conflict.go)
 //	5  CarryOut    the winner's body becomes the record; losers keep theirs; tree, lookups, logs and scopes follow
-//	6  duplicates  at the root, records with the same key become one; references follow (duplicate.go, duplicatemerge.go, redirect.go)
+//	6  duplicates  at the root, records with the same key become one; references follow (duplicate.go, duplicatemerge.go)
 //	7  parts       the other records of a ticket follow: holdings, label, last digits, code (parts.go)
 //
-// A laptop or a copy does not merge (steps 4, 6 and 7 wait for the root) and keeps fewer bodies (prune.go). Steps 1 and 2 are
+// A laptop or a copy does not merge (steps 4, 6 and 7 wait for the root) and keeps fewer bodies (adopt.go). Steps 1 and 2 are
 // called by kv/docs, which judges in between whether the writer may make this change.
 package merge

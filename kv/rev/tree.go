@@ -177,3 +177,189 @@ func (t *Tree) Prune(leaf ID, stays func(Node) bool) (forgotten []ID) {
 	t.nodes = kept
 	return forgotten
 }
+
+// Leaves returns the revisions without a child, the winner first: live before deleted, then the higher generation, then the higher
+// hash.
+func (t *Tree) Leaves() []Node {
+	return t.nodes.leaves()
+}
+
+// Winner returns the leaf that every replica shows. It is the zero Node if the tree is empty.
+func (t *Tree) Winner() Node {
+	if len(t.nodes) == 0 {
+		return Node{}
+	}
+	return t.Leaves()[0]
+}
+
+// Conflicts returns the live leaves without the winner, the highest first.
+func (t *Tree) Conflicts() []Node { return t.nodes.losers(false) }
+
+// DeletedConflicts returns the deleted leaves without the winner, the highest first.
+func (t *Tree) DeletedConflicts() []Node { return t.nodes.losers(true) }
+
+// Open returns the leaves, the winner first, without those that only end a branch (Ending). If there is more than one, the root has a
+// conflict to resolve.
+func (t *Tree) Open() []Node {
+	return slices.DeleteFunc(t.Leaves(), func(n Node) bool { return n.Ended })
+}
+
+// Len returns the number of revisions.
+func (t *Tree) Len() int { return len(t.nodes) }
+
+// Nodes returns all revisions, the lowest first. The caller must not write to the list.
+func (t *Tree) Nodes() []Node { return t.nodes }
+
+// Has reports whether the tree has a revision.
+func (t *Tree) Has(rev ID) bool { return t.nodes.find(rev) != nil }
+
+// Find returns a revision's node. It is the zero Node if the tree has none.
+func (t *Tree) Find(rev ID) Node {
+	if n := t.nodes.find(rev); n != nil {
+		return *n
+	}
+	return Node{}
+}
+
+// Path returns a revision and its known ancestors, newest first, as _revisions lists them. It is nil if the tree does not have the
+// revision.
+func (t *Tree) Path(rev ID) (path []ID) {
+	for n := t.nodes.find(rev); n != nil; n = t.nodes.find(n.Parent) {
+		path = append(path, n.Revision)
+	}
+	return path
+}
+
+// Missing answers _revs_diff: it returns the revisions that the tree does not have, each once, in the order asked for. If there are
+// any, possibleAncestors are the leaves, deleted ones too, of a lower generation than one of them, the winner first.
+func (t *Tree) Missing(revs []ID) (missing, possibleAncestors []ID) {
+	seen := make(map[ID]bool, len(revs))
+	highest := uint64(0)
+	for _, rev := range revs {
+		if t.Has(rev) || seen[rev] {
+			continue
+		}
+		seen[rev] = true
+		missing = append(missing, rev)
+		highest = max(highest, rev.Generation)
+	}
+	if len(missing) == 0 {
+		return nil, nil
+	}
+	for _, leaf := range t.Leaves() {
+		if leaf.Revision.Generation < highest {
+			possibleAncestors = append(possibleAncestors, leaf.Revision)
+		}
+	}
+	return missing, possibleAncestors
+}
+
+// Ancestor returns the nearest common revision of two: the older one itself if the other follows from it. It is the zero Node if the
+// tree knows none.
+func (t *Tree) Ancestor(a, b ID) Node {
+	if n := t.nodes.ancestor(a, b); n != nil {
+		return *n
+	}
+	return Node{}
+}
+
+// Base returns the nearest common revision of two that has its body held. It is the zero Node if there is none.
+func (t *Tree) Base(a, b ID) Node {
+	n := t.nodes.ancestor(a, b)
+	for n != nil && !n.Held {
+		n = t.nodes.find(n.Parent)
+	}
+	if n == nil {
+		return Node{}
+	}
+	return *n
+}
+
+// nodes are a tree's nodes, by generation and then by hash, so that a parent stands before its children.
+type nodes []Node
+
+// find returns a revision's node, or nil. The node is good until the nodes change.
+func (ns nodes) find(rev ID) *Node {
+	if i, ok := ns.index(rev); ok {
+		return &ns[i]
+	}
+	return nil
+}
+
+// index returns the place of a revision, or the place that it would have. Most of a tree's time is spent here. It compares in place,
+// because nodes are large.
+func (ns nodes) index(rev ID) (i int, known bool) {
+	i, after := 0, len(ns)
+	for i < after {
+		middle := int(uint(i+after) >> 1)
+		if ns[middle].Revision.Compare(rev) < 0 {
+			i = middle + 1
+		} else {
+			after = middle
+		}
+	}
+	return i, i < len(ns) && ns[i].Revision == rev
+}
+
+// with returns the nodes with some more. Mostly it is one more.
+func (ns nodes) with(fresh []Node) nodes {
+	switch {
+	case len(fresh) == 0:
+		return ns
+	case len(ns) == 0 && len(fresh) == 1:
+		return fresh
+	case len(fresh) == 1:
+		i, _ := ns.index(fresh[0].Revision)
+		return slices.Insert(ns, i, fresh[0])
+	}
+	ns = append(ns, fresh...)
+	slices.SortFunc(ns, func(a, b Node) int { return a.Revision.Compare(b.Revision) })
+	return ns
+}
+
+// inner reports, by place, the revisions that have a child.
+func (ns nodes) inner() []bool {
+	inner := make([]bool, len(ns))
+	for i := range ns {
+		if p, known := ns.index(ns[i].Parent); known {
+			inner[p] = true
+		}
+	}
+	return inner
+}
+
+// leaves returns the nodes without a child, the winner first.
+func (ns nodes) leaves() []Node {
+	inner := ns.inner()
+	leaves := make([]Node, 0, 1)
+	for i, n := range ns {
+		if !inner[i] {
+			leaves = append(leaves, n)
+		}
+	}
+	slices.SortFunc(leaves, better)
+	return leaves
+}
+
+// losers returns the leaves behind the winner that are deleted, or those that are not.
+func (ns nodes) losers(deleted bool) []Node {
+	if len(ns) < 2 {
+		return nil
+	}
+	return slices.DeleteFunc(ns.leaves()[1:], func(n Node) bool { return n.Deleted != deleted })
+}
+
+func (ns nodes) ancestor(a, b ID) *Node {
+	x, y := ns.find(a), ns.find(b)
+	for x != nil && y != nil && x != y {
+		if x.Revision.Generation >= y.Revision.Generation {
+			x = ns.find(x.Parent)
+		} else {
+			y = ns.find(y.Parent)
+		}
+	}
+	if x == nil || y == nil {
+		return nil
+	}
+	return x
+}
