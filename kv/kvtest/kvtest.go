@@ -1,12 +1,18 @@
 package kvtest
 
 import (
+	"encoding/json"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"doorward/kv"
 	"doorward/kv/auth"
 	"doorward/kv/desk"
+	"doorward/kv/entry"
 	"doorward/kv/keys"
 	"doorward/kv/record"
 	"doorward/kv/table"
@@ -114,3 +120,92 @@ func (c *Clock) Now() time.Time {
 
 // Move moves the clock.
 func (c *Clock) Move(d time.Duration) { c.now <- (<-c.now).Add(d) }
+
+// Decided reads what an answer decides about a code: that of a check-in or of a scan, a success or an error. An answer that decides
+// nothing gives empty texts.
+func Decided(status int, h http.Header, body string) (outcome, id, at string) {
+	if status == http.StatusNoContent {
+		return "admitted", h.Get("X-Checkin-Id"), h.Get("X-Checkin-At")
+	}
+	type ruling struct {
+		Outcome    string
+		CheckinID  string `json:"checkin_id"`
+		AdmittedAt string `json:"admitted_at"`
+	}
+	var b struct {
+		ruling
+		Error struct{ Details ruling }
+	}
+	_ = json.Unmarshal([]byte(body), &b) // anything else decides nothing
+	if status == http.StatusConflict {
+		b.ruling = b.Error.Details
+	}
+	return b.Outcome, b.CheckinID, b.AdmittedAt
+}
+
+// Fill writes n records of a kind as an import does, one batch after the other. The store gives ids in the order of i, so a seed makes the
+// same records each time. body is the JSON of each.
+func Fill(t testing.TB, s *kv.Store, k *record.Kind, n int, body func(i int) string) {
+	t.Helper()
+	for from := 0; from < n; from += table.MaxRows {
+		rows := make([]entry.Row, 0, table.MaxRows)
+		for i := from; i < min(n, from+table.MaxRows); i++ {
+			rows = append(rows, entry.Row{Kind: k, Patch: Parse(t, k, body(i), true)})
+		}
+		results, err := s.Desk.Upsert(auth.Operator(), rows, false)
+		if err != nil {
+			t.Error(err)
+		}
+		for _, r := range results {
+			if r.Fate != desk.Created {
+				t.Errorf("a row of %s is %s: %v", k.Name, r.Fate, r.Err)
+			}
+		}
+	}
+}
+
+// Lower makes the ASCII letters of a text small, in place. The race detector skips it: only the caller has the text, and checking each
+// byte of large files takes minutes.
+//
+//go:norace
+func Lower(text []byte) []byte {
+	for i, c := range text {
+		if 'A' <= c && c <= 'Z' {
+			text[i] = c + 'a' - 'A'
+		}
+	}
+	return text
+}
+
+// Metrics are the values of a gauge or a counter, by the values of their labels with a space between; "" for none.
+func Metrics(t testing.TB, r prometheus.Gatherer, name string) map[string]float64 {
+	t.Helper()
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]float64{}
+	for _, f := range families {
+		if f.GetName() != name {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			var labels []string
+			for _, pair := range m.GetLabel() {
+				labels = append(labels, pair.GetValue())
+			}
+			values[strings.Join(labels, " ")] = m.GetGauge().GetValue() + m.GetCounter().GetValue()
+		}
+	}
+	return values
+}
+
+// Metric is the value of a gauge or a counter without labels.
+func Metric(t testing.TB, r prometheus.Gatherer, name string) float64 {
+	t.Helper()
+	value, there := Metrics(t, r, name)[""]
+	if !there {
+		t.Fatalf("no metric %s", name)
+	}
+	return value
+}

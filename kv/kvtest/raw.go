@@ -1,10 +1,17 @@
 package kvtest
 
 import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
 	"path/filepath"
 	"testing"
 
 	"go.etcd.io/bbolt"
+
+	"doorward/kv/record"
+	"doorward/kv/table"
 )
 
 // Raw is a bare bbolt file with one bucket, as a store's is set up but for what a store does: what benchmarks compare with.
@@ -44,4 +51,51 @@ func (r *Raw) Put(pairs [][2][]byte) error {
 		}
 		return nil
 	})
+}
+
+// Damage changes a bit of a record in a folder's closed store.
+func Damage(t testing.TB, dir string, k *record.Kind, id int64) {
+	t.Helper()
+	key := binary.BigEndian.AppendUint64(nil, uint64(id))
+	change(t, table.Path(dir), &bbolt.Options{NoFreelistSync: true, FreelistType: bbolt.FreelistMapType}, func(tx *bbolt.Tx) error {
+		b := tx.Bucket([]byte("kind:" + k.Name))
+		row := bytes.Clone(b.Get(key))
+		row[len(row)/2] ^= 4
+		return b.Put(key, row)
+	})
+}
+
+// Advance gives a folder's closed store a format that this version does not know.
+func Advance(t testing.TB, dir string) {
+	t.Helper()
+	stamp(t, dir, 100)
+}
+
+func stamp(t testing.TB, dir string, format byte) {
+	t.Helper()
+	key, value := []byte("format"), []byte{format}
+	sum := crc32.Checksum(append(append([]byte{0}, key...), value...), crc32.MakeTable(crc32.Castagnoli))
+	change(t, table.Path(dir), &bbolt.Options{NoFreelistSync: true, FreelistType: bbolt.FreelistMapType}, func(tx *bbolt.Tx) error {
+		return tx.Bucket([]byte("meta")).Put(key, binary.BigEndian.AppendUint32(value, sum))
+	})
+}
+
+// Foreign makes a bbolt file as another program keeps one.
+func Foreign(t testing.TB, path string, pageSize int) {
+	t.Helper()
+	change(t, path, &bbolt.Options{PageSize: pageSize}, func(tx *bbolt.Tx) error {
+		_, err := tx.CreateBucket([]byte("theirs"))
+		return err
+	})
+}
+
+func change(t testing.TB, path string, o *bbolt.Options, fn func(*bbolt.Tx) error) {
+	t.Helper()
+	db, err := bbolt.Open(path, 0o600, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(db.Update(fn), db.Close()); err != nil {
+		t.Fatal(err)
+	}
 }
