@@ -1,12 +1,17 @@
 package desk
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 	"sort"
+	"strconv"
+	"strings"
 
+	"doorward/kv/access"
 	"doorward/kv/auth"
 	"doorward/kv/entry"
+	"doorward/kv/fault"
 	"doorward/kv/record"
 	"doorward/kv/search"
 	"doorward/kv/table"
@@ -212,4 +217,256 @@ func (m *Matches) contains(id record.ID) bool {
 		return found
 	}
 	return slices.ContainsFunc(m.Lists, func(l *table.IdList) bool { return l.Contains(id) })
+}
+
+// Where is one condition. Either In is set, or From and To, both inclusive, nil = open.
+type Where struct {
+	Field    string
+	In       []any // int64, bool, string, or nil for null; any of them
+	From, To any   // time.Time or int64
+}
+
+// CheckChoices refuses filters that name a record which p does not see.
+func CheckChoices(v *table.View, p auth.Principal, q Query) error {
+	var faults fault.ByField
+	for _, w := range q.Where {
+		f, ok := q.Kind.Field(w.Field)
+		if !ok {
+			continue
+		}
+		k, ok := record.ByName(table.RefersTo(f))
+		if !ok {
+			continue
+		}
+		for _, value := range w.In {
+			n, ok := value.(int64)
+			if !ok {
+				continue
+			}
+			seen, err := choosable(v, p, k, n)
+			if err != nil {
+				return err
+			}
+			if !seen {
+				faults.Add(w.Field, fault.InvalidChoice(strconv.FormatInt(n, 10)))
+			}
+		}
+	}
+	if len(faults) > 0 {
+		return faults
+	}
+	return nil
+}
+
+// choosable tells whether a filter may name a record: it is there, and of churches only p's own.
+func choosable(v *table.View, p auth.Principal, k *record.Kind, n int64) (bool, error) {
+	st, err := v.Load(k, record.Int(n))
+	if err != nil || st == nil {
+		return false, err
+	}
+	if k == record.Church && !p.IsOf(auth.EventOf) {
+		return entry.HoldsChurch(v, p, n)
+	}
+	return entry.Sees(v, p, k, st)
+}
+
+// where answers the ids that fulfil one condition, sorted.
+func where(v *table.View, k *record.Kind, w Where, m *Matches) ([]record.ID, error) {
+	field := table.LookupPrefix(make([]byte, 0, 64), k, w.Field)
+	if w.In == nil {
+		var from, to []byte
+		if w.From != nil {
+			from = table.AppendValue(bytes.Clone(field), w.From)
+		}
+		if w.To != nil {
+			to = table.AppendValue(bytes.Clone(field), w.To)
+		}
+		return table.LookupRange(v, k, field, from, to)
+	}
+	var ids []record.ID
+	for _, value := range w.In {
+		found, err := holding(v, k, field, value, m)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, found...)
+	}
+	if len(w.In) > 1 {
+		slices.SortFunc(ids, record.ID.Compare)
+		ids = slices.Compact(ids)
+	}
+	return ids, nil
+}
+
+// holding answers the ids that hold one value. What holds none has no row: null is everything but what has one.
+func holding(v *table.View, k *record.Kind, field []byte, value any, m *Matches) ([]record.ID, error) {
+	if text, ok := value.(string); ok && strings.IndexByte(text, 0) >= 0 {
+		return nil, nil // no stored text has one; in a key it would end the value
+	}
+	if value != nil {
+		return table.LookupRange(v, k, table.AppendValue(bytes.Clone(field), value), nil, nil)
+	}
+	some, err := table.LookupRange(v, k, field, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(slices.Clone(m.Everything()), func(id record.ID) bool {
+		_, found := slices.BinarySearchFunc(some, id, record.ID.Compare)
+		return found
+	}), nil
+}
+
+// Scope says which churches or events a query covers, 0 for records without one, or that it covers all.
+type Scope struct {
+	Homes []int64
+	All   bool
+	rest  []Where // the other conditions
+}
+
+// within tells whether all that the scope covers is among some homes.
+func (h Scope) within(all bool, homes []int64) bool {
+	return all || !h.All && !slices.ContainsFunc(h.Homes, func(home int64) bool { return !slices.Contains(homes, home) })
+}
+
+// ScopeOf returns what p sees of a kind, narrowed by the query's condition on the home field.
+func ScopeOf(v *table.View, p auth.Principal, q Query) (h Scope, err error) {
+	if h.Homes, h.All, err = homes(v, p, q.Kind); err != nil {
+		return h, err
+	}
+	for _, w := range q.Where {
+		if w.Field != homeField(q.Kind) || w.In == nil {
+			h.rest = append(h.rest, w)
+			continue
+		}
+		named := homesNamed(w)
+		if h.All {
+			h.Homes, h.All = named, false
+		} else {
+			h.Homes = slices.DeleteFunc(h.Homes, func(h int64) bool { return !slices.Contains(named, h) })
+		}
+	}
+	return h, nil
+}
+
+// matchHome sets the lists that hold what p sees of a kind.
+func matchHome(v *table.View, p auth.Principal, q Query, m *Matches) (Scope, error) {
+	h, err := ScopeOf(v, p, q)
+	if err != nil {
+		return h, err
+	}
+	lists := v.Lists.Kind(q.Kind)
+	switch {
+	case h.All:
+		m.Lists = []*table.IdList{lists.All}
+	case q.Kind == record.Event && p.IsOf(auth.EventOf):
+		m.ids, m.Exact = ownEvents(v, p, q), true
+	case lists.Doubtful:
+		return h, table.ErrDoubtful(q.Kind)
+	default:
+		for _, home := range h.Homes {
+			if l := lists.Home.Of(home); l.Len() > 0 {
+				m.Lists = append(m.Lists, l)
+			}
+		}
+	}
+	return h, nil
+}
+
+// homeField is the field that a kind's lists by home are named by; "" where the home is another record's.
+func homeField(k *record.Kind) string {
+	if k == record.Membership {
+		return ""
+	}
+	return k.Home
+}
+
+// homesNamed are the homes that a condition names, 0 for null.
+func homesNamed(w Where) []int64 {
+	var homes []int64
+	for _, value := range w.In {
+		n, _ := value.(int64) // null is 0
+		if !slices.Contains(homes, n) {
+			homes = append(homes, n)
+		}
+	}
+	return homes
+}
+
+// homes returns the churches or events of the records of a kind that p sees, 0 for records without one. all tells that p sees
+// all records.
+func homes(v *table.View, p auth.Principal, k *record.Kind) (homes []int64, all bool, err error) {
+	reads := func(t access.Tie) bool { return access.MayAtDesk(p, access.Read, k, t) }
+	switch {
+	case reads(access.Foreign):
+		return nil, true, nil
+	case !reads(access.Own), p.IsOf(auth.EventOf) && k == record.Event: // its own events belong to churches that it does not see
+		return nil, false, nil
+	case p.IsOf(auth.EventOf):
+		return slices.Clone(p.Level().IDs), false, nil
+	}
+	churches, err := churches(v, p)
+	if err != nil {
+		return nil, false, err
+	}
+	own := slices.Clone(churches)
+	if reads(access.Churchless) {
+		own = append([]int64{0}, own...)
+	}
+	if k.Class != record.Events {
+		return own, false, nil
+	}
+	events := v.Lists.Kind(record.Event).Home
+	for _, church := range own {
+		for _, id := range events.Of(church).Page(nil, 0, events.Of(church).Len()) {
+			homes = append(homes, id.Int())
+		}
+	}
+	return homes, false, nil
+}
+
+// ownEvents are the events that an event key names, as far as they are there and in the churches asked for.
+func ownEvents(v *table.View, p auth.Principal, q Query) []record.ID {
+	lists := v.Lists.Kind(record.Event)
+	var ids []record.ID
+	for _, n := range p.Level().IDs {
+		id := record.Int(n)
+		ok := lists.All.Contains(id)
+		for _, w := range q.Where {
+			if w.Field == "church_id" {
+				ok = ok && slices.ContainsFunc(homesNamed(w), func(h int64) bool { return lists.Home.Of(h).Contains(id) })
+			}
+		}
+		if ok {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, record.ID.Compare)
+	return ids
+}
+
+// IDs are all live records of a kind, ascending, as of the latest commit that is durable: the lists of one that is not yet are ahead of
+// what Retrieve and the log show. It is for denomination level.
+func (dk *Desk) IDs(p auth.Principal, k *record.Kind) (ids []record.ID, err error) {
+	if err := p.CheckWhole(); err != nil {
+		return nil, err
+	}
+	err = dk.tables.View(func(v *table.View) error {
+		all := v.Lists.Kind(k).All
+		ids = all.Page(make([]record.ID, 0, all.Len()), 0, all.Len())
+		return nil
+	})
+	return ids, err
+}
+
+// Scannable tells whether every search can do without its index: neither all people nor the tickets of an event are too many to
+// look at. A store that cannot be read is not scannable.
+func (dk *Desk) Scannable() (is bool) {
+	err := dk.tables.View(func(v *table.View) error {
+		is = v.Lists.Kind(record.Person).All.Len() <= dk.Search.limit
+		for _, event := range v.Lists.Kind(record.Ticket).Home {
+			is = is && event.Ids.Len() <= dk.Search.limit
+		}
+		return nil
+	})
+	return is && err == nil
 }

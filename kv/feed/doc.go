@@ -1,9 +1,9 @@
 // Package feed reads the log of all changes for followers inside this program: the search index, exports and requests that wait.
 //
-//	Changes   a page of the log after a sequence: which record, which revision                log.go
-//	Replay    the same with the records' bodies, for a follower that keeps its own copy       replay.go
+//	Changes   a page of the log after a sequence: which record, which revision
+//	Replay    the same with the records' bodies, for a follower that keeps its own copy
 //	Await     waits until the log has more
-//	Export    every live record of a kind as JSON; *LeftOut names the damaged records         log.go
+//	Export    every live record of a kind as JSON; *LeftOut names the damaged records
 //
 // A follower keeps the last sequence that it has handled and asks for the changes after it. A sequence is valid within one epoch; where a
 // sequence of another epoch goes on, the tables say (kv/table, Epochs). Each page is read in a View of its own, and none is open while the

@@ -5,10 +5,10 @@
 //
 //	Login                    key, secret → Principal; every wrong pair takes the same time                login.go
 //	Standing, StandingKey    the Principal as its key is now, for work that lasts longer than a request; StandingIn for an operation
-//	RevokedNode, RevokedDoor what the laptop or the phone of a revoked key may still bring               login.go, steward.go
-//	AddKey, Keys, RevokeKey  make, list and end keys; a key never makes one that may more than itself    keys.go, scope.go
-//	KeyMark, AwaitKeys       tell a laptop that the keys which work there have changed                   keymark.go
-//	KeyExpiry                when keys end                                                               upkeep.go
+//	RevokedNode, RevokedDoor what the laptop or the phone of a revoked key may still bring               login.go
+//	AddKey, Keys, RevokeKey  make, list and end keys; a key never makes one that may more than itself    keys.go
+//	KeyMark, AwaitKeys       tell a laptop that the keys which work there have changed                   login.go
+//	KeyExpiry                when keys end                                                               keys.go
 //	Session, SeenSession     the chain of a store's sessions, and where two copies of it part            session.go
 //
 // If the keys cannot be read, no key logs in. A single key that is damaged, or that a later version has made in a way that this one cannot

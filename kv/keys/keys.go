@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -226,4 +227,113 @@ func (kr *Ring) RevokeKey(p auth.Principal, id int64) error {
 		_, err = entry.Amend(o, p, record.APIKey, st, func(d *record.Doc) { d.Set("revoked_at", value.Time(o.Now)) })
 		return err
 	}))
+}
+
+// within refuses a key that could do or see more than p.
+func within(v *table.View, p auth.Principal, k auth.Key) error {
+	if p.IsOperator() {
+		return nil
+	}
+	ok, err := entry.LevelWithin(v, p, k.Level)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return &auth.Forbidden{CurrentScopes: []string{}, RequiredLevel: k.Level.String(), CurrentLevel: p.Level().String()}
+	}
+	return auth.CheckKey(p, k)
+}
+
+// Missing returns the ids of a level that name nothing. A key for them would see nothing, or the church or event that gets the
+// number later. It returns ids only to a principal that sees everything. Other principals may not have a key for them at all.
+func (kr *Ring) Missing(p auth.Principal, l auth.Level) (ids []int64, err error) {
+	k := map[auth.LevelName]*record.Kind{auth.RegionalOf: record.Regional, auth.ChurchOf: record.Church, auth.EventOf: record.Event}[l.Name]
+	if k == nil || !p.IsWhole() {
+		return nil, nil
+	}
+	err = kr.tables.View(func(v *table.View) error {
+		for _, id := range l.IDs {
+			st, err := v.Load(k, record.Int(id))
+			if err != nil {
+				return err
+			}
+			if st == nil {
+				ids = append(ids, id)
+			}
+		}
+		return nil
+	})
+	return ids, err
+}
+
+// The grants as the api_key record has them.
+const (
+	grantFinance = "finance"
+	grantMirror  = "mirror"
+	grantNames   = "names"
+)
+
+// VenueOf reads the venue of an api_key or node record.
+func VenueOf(d *record.Doc) auth.Venue {
+	return VenueWith(d.Text("node"), value.ReadTexts(d.Value("grants")))
+}
+
+// VenueWith returns the venue of a laptop with these grants.
+func VenueWith(node string, grants []string) auth.Venue {
+	return auth.Venue{Node: node, Finance: slices.Contains(grants, grantFinance), Mirror: slices.Contains(grants, grantMirror),
+		Names: slices.Contains(grants, grantNames)}
+}
+
+func setVenue(d *record.Doc, n auth.Venue) {
+	if n.Node == "" {
+		return
+	}
+	d.Set("node", value.Quote(n.Node))
+	d.Set("grants", value.Texts(GrantsOf(n)...))
+}
+
+// GrantsOf lists the grants of a venue, as records have them.
+func GrantsOf(n auth.Venue) (grants []string) {
+	for _, g := range []struct {
+		name string
+		has  bool
+	}{{grantFinance, n.Finance}, {grantMirror, n.Mirror}, {grantNames, n.Names}} {
+		if g.has {
+			grants = append(grants, g.name)
+		}
+	}
+	return grants
+}
+
+// KeyExpiry says when the keys of one class end. It leaves out revoked keys.
+type KeyExpiry struct {
+	Soonest time.Time // when the first of the working keys ends; zero = none of them ends
+	Name    string    // of the key that ends first
+	Expired int       // how many have ended
+}
+
+// KeyExpiry returns when keys end, the keys of laptops apart from all others. It returns *Forbidden.
+func (kr *Ring) KeyExpiry(p auth.Principal) (keys, laptops KeyExpiry, err error) {
+	if err := p.CheckRule(); err != nil {
+		return keys, laptops, err
+	}
+	now := kr.tables.Clock.Now()
+	for _, l := range *kr.logins.Load() {
+		of := &keys
+		if l.principal.IsLaptop() {
+			of = &laptops
+		}
+		of.count(l, now)
+	}
+	return keys, laptops, nil
+}
+
+func (e *KeyExpiry) count(l login, now time.Time) {
+	switch {
+	case l.expires.IsZero() || l.revoked:
+	case !now.Before(l.expires):
+		e.Expired++
+	case e.Soonest.IsZero() || l.expires.Before(e.Soonest):
+		e.Soonest, e.Name = l.expires, l.principal.Name()
+	}
 }

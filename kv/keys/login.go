@@ -1,11 +1,14 @@
 package keys
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/binary"
 	"encoding/hex"
 	"log/slog"
 	"slices"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -160,4 +163,71 @@ func HashSecret(secret string) [sha256.Size]byte { return sha256.Sum256([]byte(s
 func ParseHash(text string) (hash [sha256.Size]byte, ok bool) {
 	n, err := hex.Decode(hash[:], []byte(text[:min(len(text), 2*sha256.Size)]))
 	return hash, err == nil && n == sha256.Size && len(text) == 2*sha256.Size
+}
+
+// KeyMark returns a mark of the keys that work at a laptop too. The mark changes if one of them changes, comes or goes, and if
+// a person is erased.
+func (kr *Ring) KeyMark(p auth.Principal) (string, error) {
+	ids, err := kr.keysFor(p)
+	if err != nil {
+		return "", err
+	}
+	text := binary.BigEndian.AppendUint64(nil, kr.erasedTimes())
+	err = kr.tables.View(func(v *table.View) error {
+		for _, id := range ids {
+			st, err := v.Load(record.APIKey, record.Int(id))
+			if err != nil {
+				return err
+			}
+			if st != nil {
+				text = table.AppendRevision(binary.BigEndian.AppendUint64(text, uint64(id)), st.Revision)
+			}
+		}
+		return nil
+	})
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16]), err
+}
+
+// AwaitKeys waits until the mark of a laptop's keys is no longer seen, and returns the new mark. It returns the present mark
+// when ctx ends. It returns an error if the laptop may no longer ask.
+func (kr *Ring) AwaitKeys(ctx context.Context, p auth.Principal, seen string) (mark string, err error) {
+	_ = kr.rekeyed.Await(ctx, func() bool { // what ends it is no failure
+		if _, err = kr.Standing(p); err == nil {
+			mark, err = kr.KeyMark(p)
+		}
+		return err != nil || mark != seen
+	})
+	return mark, err
+}
+
+// The phone of a revoked key may hand in its kept scans once. Its first request opens a window, within which it may repeat the request, for
+// example because the answer was lost. The facts are flagged for review.
+const handInLasts = 10 * time.Minute
+
+func handedIn(key int64) []byte { return []byte("handed_in/" + strconv.FormatInt(key, 10)) }
+
+// RevokedDoor returns the principal of a phone for which Login returned ErrRevoked. This principal may hand in scans of guests that the phone
+// has let in, and reads nothing. RevokedDoor returns ErrRevoked for a key that is not a door's, and after the window has closed.
+func (kr *Ring) RevokedDoor(key string, event int64) (p auth.Principal, err error) {
+	l := (*kr.logins.Load())[key]
+	p = l.principal
+	if !l.revoked || p.IsLaptop() || !p.IsOf(auth.EventOf) || !p.Level().Has(event) || p.Check(record.Checkin.Resource, "POST") != nil {
+		return auth.Principal{}, table.ErrRevoked
+	}
+	p = p.Revoked()
+	return p, kr.tables.DoAtDoor(func(o *table.Tx) error {
+		row, err := o.Get(table.MetaBucket, handedIn(p.Key()))
+		if err != nil {
+			return err
+		}
+		if len(row) == 8 {
+			if age := o.Now.Sub(time.UnixMicro(int64(binary.BigEndian.Uint64(row)))); age > handInLasts || age < -handInLasts {
+				return table.ErrRevoked
+			}
+			return nil
+		}
+		o.Put(table.MetaBucket, handedIn(p.Key()), binary.BigEndian.AppendUint64(nil, uint64(o.Now.UnixMicro())))
+		return nil
+	})
 }

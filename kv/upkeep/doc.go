@@ -1,9 +1,9 @@
 // Package upkeep counts what an operator wants to know of a running store. It changes no record of the congregation.
 //
 //	Figures                                  read from
-//	RecordCounts, TicketStates               the lists in memory, and the tickets page by page          count.go
-//	Reads                                    the rows that the tables write once a minute               reads.go
-//	LastBackup, LastVerify                   the rows and files that each backup and each check leaves  upkeep.go
+//	RecordCounts, TicketStates               the lists in memory, and the tickets page by page
+//	Reads                                    the rows that the tables write once a minute
+//	LastBackup, LastVerify                   the rows and files that each backup and each check leaves
 //	Gauge                                    all of these as metrics, read when they are scraped
 //
 // A caller needs denomination level; a key's reads are shown within the level of the caller. NoteVerify and the function LastVerify need no
