@@ -1,6 +1,8 @@
 package backup
 
 import (
+	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -175,4 +178,120 @@ func keepBeside(path string, now time.Time) (name string, err error) {
 		err = os.Rename(path, name)
 	}
 	return name, err
+}
+
+// Compacted tells how large a store's file was, and is.
+type Compacted struct {
+	Before int64
+	Bytes  int64
+}
+
+// Compact writes the store's file again, without the free pages. No byte of what was deleted or erased before is left in it.
+// The store can be read and written while Compact runs (engine.DB.Rewrite). If a row is damaged, the old file stays, with what
+// can be read of it, and Compact returns *BadFile. It returns *Forbidden unless p administers the whole store.
+func (kp *Keeper) Compact(ctx context.Context, p auth.Principal) (c Compacted, err error) {
+	if err := p.CheckRule(); err != nil {
+		return c, err
+	}
+	start, began := time.Now(), kp.tables.Clock.Now()
+	c.Before = disk.Size(table.Path(kp.tables.Folder.Dir))
+	err = kp.tables.Engine.Rewrite(ctx, func(w *engine.Tx) {
+		w.Put(table.MetaBucket, table.CompactedKey, binary.BigEndian.AppendUint64(nil, uint64(began.UnixMicro())))
+	})
+	if err != nil {
+		return c, fmt.Errorf("compact: %w", kp.tables.Blamed(err))
+	}
+	c.Bytes = disk.Size(table.Path(kp.tables.Folder.Dir))
+	kp.tables.Log.Info("the store is compacted", slog.Int64("before", c.Before), slog.Int64("bytes", c.Bytes), slog.Duration("took", time.Since(start)))
+	return c, nil
+}
+
+// NoteBackup remembers that a file is a backup of the store as it is now. It returns *Forbidden unless p administers the whole
+// store.
+func (kp *Keeper) NoteBackup(p auth.Principal, path string) error {
+	if err := p.CheckRule(); err != nil {
+		return err
+	}
+	if err := table.NoteBeside(kp.tables.Folder.Dir, table.Backup{At: kp.tables.Clock.Now().UnixMicro(), Path: path}); err != nil {
+		return err
+	}
+	return kp.tables.Do(func(o *table.Tx) error {
+		return table.NoteBackup(o, table.Backup{At: o.Now.UnixMicro(), Path: path})
+	})
+}
+
+// OlderFiles lists the files known to this store that still hold its data from before a time: stores that were replaced, logs that were set
+// aside, backups, and copies in work folders that a killed process left. It leaves out files in use. The operator may delete the others.
+func (kp *Keeper) OlderFiles(p auth.Principal, before time.Time) (files []string, err error) {
+	if err := p.CheckRule(); err != nil {
+		return nil, err
+	}
+	dir := kp.tables.Folder.Dir
+	stem := strings.TrimSuffix(filepath.Base(table.Path(dir)), ".db")
+	for _, pattern := range []string{stem + "-*.db", stem + "-*.log", table.Path("*")} {
+		found, err := filepath.Glob(filepath.Join(globQuoted(dir), pattern))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, slices.DeleteFunc(found, disk.IsAtWork)...)
+	}
+	err = kp.tables.View(func(v *table.View) error {
+		made, err := table.Backups(v)
+		for _, b := range made {
+			if info, err := os.Stat(b.Path); err == nil && info.Mode().IsRegular() && info.ModTime().Before(before) {
+				files = append(files, b.Path)
+			}
+		}
+		return err
+	})
+	slices.Sort(files)
+	return slices.Compact(files), err
+}
+
+// globQuoted is a path as a pattern that matches this path alone.
+func globQuoted(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+// turnPause is the time between two looks for a turn, or for the reader of a pipe.
+const turnPause = 50 * time.Millisecond
+
+// pause waits for a moment, or until ctx ends.
+func pause(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(turnPause):
+	}
+}
+
+// takeTurn waits until no other process puts a backup into a folder, and keeps others out until free is called. On a system without
+// locks there are no turns.
+func takeTurn(ctx context.Context, dir string) (free func(), err error) {
+	name := filepath.Join(dir, disk.OwnPrefix+"turn")
+	for ctx.Err() == nil {
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		free = func() {
+			_ = os.Remove(name) // an empty file may stay; while it is locked it is ours
+			_ = f.Close()
+		}
+		switch err := disk.Lock(f); {
+		case errors.Is(err, errors.ErrUnsupported):
+			return func() {}, errors.Join(f.Close(), os.Remove(name))
+		case !errors.Is(err, disk.ErrInUse) && hasName(f, name):
+			return free, nil
+		}
+		_ = f.Close() // another process has the turn
+		pause(ctx)
+	}
+	return nil, ctx.Err()
+}
+
+// hasName reports whether an open file still has a name.
+func hasName(f *os.File, name string) bool {
+	mine, err := f.Stat()
+	there, failed := os.Stat(name)
+	return err == nil && failed == nil && os.SameFile(mine, there)
 }

@@ -2,9 +2,9 @@
 // restored copy.
 //
 //	Keeper.CopyTo    the store as it is now, to a new file                                   copy.go
-//	Keeper.Verify    every value of the store against every other that must agree with it    verify*.go, treeverify.go, leaseverify.go
-//	Keeper.Compact   the file again, without free pages                                      compact.go
-//	Put, Replace     a whole and synced file at its name                                     put.go, place.go
+//	Keeper.Verify    every value of the store against every other that must agree with it    verify.go, treeverify.go
+//	Keeper.Compact   the file again, without free pages                                      copy.go
+//	Put, Replace     a whole and synced file at its name                                     put.go
 //	ReplaceSeen      a restored file in the place of a store, which is kept beside it        copy.go
 //
 // A file is whole or it is not there. It is written under a temporary name in a work folder beside its place, synced, renamed, and

@@ -3,7 +3,6 @@ package backup
 import (
 	"context"
 	"crypto/sha256"
-	"doorward/kv/disk"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -12,6 +11,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
+	"time"
+
+	"doorward/kv/crash"
+	"doorward/kv/disk"
 )
 
 // ErrReadTwice is a copy that differs from its source.
@@ -116,4 +120,201 @@ func (r reader) Read(b []byte) (int, error) {
 		return 0, err
 	}
 	return r.Reader.Read(b)
+}
+
+// Write writes a file that is whole or not there, and replaces a file that is there. A name that leads to a pipe or another device is
+// written to directly, until ctx ends. Errors name the file as the caller does.
+func Write(ctx context.Context, name string, write func(io.Writer) error) error {
+	real, err := Target(name)
+	switch {
+	case err != nil:
+		return err
+	case real == "":
+		return writeInto(ctx, name, write)
+	}
+	return Named(name, Replace(real, write))
+}
+
+// Replace writes a regular file, in the place of another one or where there is none.
+func Replace(name string, write func(io.Writer) error) error {
+	p, err := prepare(name, write)
+	if err != nil {
+		return err
+	}
+	defer p.drop()
+	return p.put()
+}
+
+// pending is a whole and synced file in a work folder beside its place. Its name there is short, because its own may be as long as a name
+// can be.
+type pending struct {
+	path, whole string
+	away        func() error // removes the work folder
+	replaced    disk.Leaving // the file that had the name
+	placed      bool         // durably
+}
+
+// newPending makes the work folder.
+func newPending(path string) (*pending, error) {
+	dir, away, err := disk.MakeWorkFolder(filepath.Dir(path), "put")
+	return &pending{path: path, whole: filepath.Join(dir, "whole"), away: away}, err
+}
+
+// prepare writes and syncs a file beside its place.
+func prepare(name string, write func(io.Writer) error) (*pending, error) {
+	p, err := newPending(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.fill(write); err != nil {
+		p.drop()
+		return nil, err
+	}
+	return p, nil
+}
+
+// fill writes and syncs the file.
+func (p *pending) fill(write func(io.Writer) error) error {
+	temp, err := newTemp(p.whole)
+	if err != nil {
+		return err
+	}
+	if err := write(disk.Throttle(temp.File)); err != nil {
+		_ = temp.Cleanup() // the first error is the one to report
+		return err
+	}
+	return temp.CloseAtomicallyReplace()
+}
+
+// move moves a synced file beside its place. It fails if the place is on another disk.
+func move(from, name string) (*pending, error) {
+	p, err := newPending(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Rename(from, p.whole); err != nil {
+		p.drop()
+		return nil, err
+	}
+	return p, nil
+}
+
+// put gives the file its name, durably.
+func (p *pending) put() error {
+	crash.At(crash.BeforeFile)
+	p.replaced = disk.Leave(p.path)
+	if err := os.Rename(p.whole, p.path); err != nil {
+		return err
+	}
+	crash.At(crash.AfterFile)
+	err := disk.SyncDir(filepath.Dir(p.path))
+	p.placed = err == nil
+	return err
+}
+
+// drop removes the work folder, and frees the file that was replaced. It does nothing to a file that was put.
+func (p *pending) drop() {
+	_ = p.away() // the first error is the one to report
+	p.replaced.Free(p.placed)
+}
+
+// Target is the name of the file that a name leads to, or is to become; "" for a pipe or another device.
+func Target(name string) (real string, err error) {
+	info, err := os.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // the file is to be made
+		return leadsTo(name)
+	case err != nil:
+		return name, nil
+	case info.IsDir():
+		return "", fmt.Errorf("%s is a folder", name)
+	case !info.Mode().IsRegular():
+		return "", nil
+	}
+	return filepath.EvalSymlinks(name)
+}
+
+// leadsTo follows links to a file that is not there, in a folder that is. A name that is no link leads to itself.
+func leadsTo(name string) (string, error) {
+	const links = 40 // as many as systems follow
+	at := name
+	for range links {
+		to, err := os.Readlink(at)
+		if err != nil {
+			return at, nil // it is no link
+		}
+		dir, err := filepath.EvalSymlinks(filepath.Dir(at))
+		if err != nil {
+			return "", err
+		}
+		if at = to; !filepath.IsAbs(to) {
+			at = filepath.Join(dir, to)
+		}
+		if _, err := os.Stat(filepath.Dir(at)); err != nil {
+			return "", fmt.Errorf("%s is a link to %s, and that folder is not there", name, at)
+		}
+	}
+	return "", fmt.Errorf("%s is a link that leads nowhere", name)
+}
+
+// Real is the whole path of a file without links. The file and its folder need not be there.
+func Real(file string) (string, error) {
+	if real, err := filepath.EvalSymlinks(file); err == nil {
+		return filepath.Abs(real)
+	}
+	file, err := leadsTo(file)
+	if err != nil {
+		return "", err
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(file)); err == nil {
+		file = filepath.Join(dir, filepath.Base(file))
+	}
+	return filepath.Abs(file)
+}
+
+// writeInto writes to a pipe or another device, until ctx ends.
+func writeInto(ctx context.Context, name string, write func(io.Writer) error) error {
+	f, err := openDevice(ctx, name)
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = f.SetWriteDeadline(time.Now()) }) // the reader of a pipe may read no more
+	defer stop()
+	err = write(f)
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err != nil && ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return err
+}
+
+// openDevice opens a pipe or another device for writing. It waits until a pipe has a reader, or ctx ends.
+func openDevice(ctx context.Context, name string) (*os.File, error) {
+	info, err := os.Stat(name)
+	if err != nil || info.Mode()&fs.ModeNamedPipe == 0 {
+		return os.OpenFile(name, os.O_WRONLY, 0)
+	}
+	for ctx.Err() == nil {
+		f, err := os.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+		if !errors.Is(err, syscall.ENXIO) {
+			return f, err
+		}
+		pause(ctx)
+	}
+	return nil, ctx.Err()
+}
+
+// Named puts the name that a person gave into an error of the file system.
+func Named(name string, err error) error {
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		return fmt.Errorf("%s: %w", name, path.Err)
+	case errors.As(err, &link):
+		return fmt.Errorf("%s: %w", name, link.Err)
+	}
+	return err
 }

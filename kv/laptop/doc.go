@@ -2,11 +2,11 @@
 // nothing which only this laptop has is removed from its file.
 //
 //	Join, NoteUpstream      which centre the store has, and what that takes            upstream.go
-//	TakeLease               ids that the centre has leased to this store               lease.go
+//	TakeLease               ids that the centre has leased to this store               upstream.go
 //	ReadyEvents, InProgress which doors it can serve, and which it serves now          events.go
-//	Held, Release, Leave    records that the centre keeps leave the file, without      release.go, refuse.go
+//	Held, Release, Leave    records that the centre keeps leave the file, without      release.go
 //	                        a tombstone, after the centre has all changes of them
-//	TakeBack                a refused revision is replaced by what the centre has      takeback.go
+//	TakeBack                a refused revision is replaced by what the centre has      release.go
 //	Mirror                  records pulled from another server; only at a centre       mirror.go
 //
 // Each operation is one call of the laptop's loop (sync/venue) or of a pull (api/pull), and runs in transactions of bounded size. The loop

@@ -1,15 +1,17 @@
 package laptop
 
 import (
-	"doorward/kv/idempotency"
 	"encoding/binary"
 	"math"
 	"slices"
 
 	"doorward/kv/auth"
 	"doorward/kv/engine"
+	"doorward/kv/idempotency"
+	"doorward/kv/inbox"
 	"doorward/kv/merge"
 	"doorward/kv/record"
+	"doorward/kv/rev"
 	"doorward/kv/scopes"
 	"doorward/kv/table"
 )
@@ -203,4 +205,87 @@ func releaseOne(o *table.Tx, scope scopes.Scope, r *released) error {
 		return nil
 	}
 	return merge.Purge(o, r.Kind, r.st)
+}
+
+// ReleaseRefusals removes the refusals of a database of records that is dropped for good, decided or not, because their records are gone. A
+// refusal about a record in one of the kept databases stays. It returns *Forbidden, or ErrNotFound if the name is no database of records.
+func (lp *Laptop) ReleaseRefusals(p auth.Principal, name string, kept ...string) error {
+	h, err := newHandover(p, name, kept)
+	if err != nil {
+		return err
+	}
+	var ids []record.ID
+	err = lp.tables.EachRow(table.KindBucket(record.Refusal), nil, func(v *table.View, key, row []byte) error {
+		id, _ := record.Refusal.KeyID(key) // its length is right
+		goes, err := goesWith(v, h, id, row)
+		if goes {
+			ids = append(ids, id)
+		}
+		return err
+	})
+	for some := range slices.Chunk(ids, table.MaxRows) {
+		if err == nil {
+			err = lp.tables.Do(func(o *table.Tx) error { return inbox.PurgeRefusals(o, some) })
+		}
+	}
+	return err
+}
+
+// goesWith tells whether a refusal goes with a database that is dropped.
+func goesWith(v *table.View, h *handover, id record.ID, row []byte) (bool, error) {
+	st, err := table.ListedRow(v, record.Refusal, id, row)
+	if err != nil || st == nil {
+		return false, err
+	}
+	d, err := st.Decode(record.Refusal)
+	if err != nil || d.Text("db") != h.scope.String() {
+		return false, err
+	}
+	k, of, _ := table.ListedRecord(record.Refusal, d)
+	if k == nil {
+		return true, nil // of a kind that this version does not know
+	}
+	about, err := v.LoadAny(k, of)
+	return err == nil && (about == nil || !h.keeps(about)), err
+}
+
+// TakeBack reverts records to what the centre has of them. lacking has the revisions that the centre lacks, the refused one first; the
+// centre has kept that one for its staff. A record stays as it is if the centre has nothing of it, or if this store does not have the body
+// of the centre's revision any more.
+func (lp *Laptop) TakeBack(p auth.Principal, lacking []merge.Revs) error {
+	if err := p.CheckWhole(); err != nil || !lp.tables.Identity.IsLeaf() {
+		return err
+	}
+	steps := make([]table.Step, len(lacking))
+	for i, r := range lacking {
+		steps[i].Run = func(o *table.Tx) error { return takeBack(o, r) }
+	}
+	return lp.tables.DoEach(steps)
+}
+
+func takeBack(o *table.Tx, r merge.Revs) error {
+	k, id, ok := record.ParseDocID(r.ID)
+	if !ok || len(r.Revisions) == 0 {
+		return nil
+	}
+	before, err := o.LoadAny(k, id)
+	if err != nil || before == nil {
+		return err
+	}
+	a := &merge.Arrival{Kind: k, ID: id, Via: before.Scopes[0], Before: before}
+	if a.Tree, err = table.LoadTree(o.View, k, before); err != nil {
+		return err
+	}
+	forgotten := a.Tree.Prune(r.Revisions[0], func(n rev.Node) bool { return !slices.Contains(r.Revisions, n.Revision) })
+	if w := a.Tree.Winner(); len(forgotten) == 0 || !w.Held && !w.Deleted {
+		return nil // nothing is left that could be shown
+	}
+	ad := &merge.Adoption{Arrival: a}
+	if !before.Deleted {
+		if ad.Was, err = before.Decode(k); err != nil {
+			return err
+		}
+	}
+	table.DropBodies(o, k, id, forgotten)
+	return merge.CarryOut(o, ad)
 }

@@ -1,6 +1,7 @@
 package office
 
 import (
+	"crypto/hmac"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"doorward/kv/fault"
 	"doorward/kv/keys"
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 	"doorward/kv/table"
 	"doorward/kv/value"
 )
@@ -278,4 +280,102 @@ func exchange(o *table.Tx, st *table.Stored, k auth.Key, j Joiner) (c Credential
 func credential(o *table.Tx, id int64, k auth.Key) Credential {
 	f := o.Store.Identity.Family()
 	return Credential{ID: id, Key: k.Key, Name: k.Name, Realm: f.Realm, Centre: o.Store.Identity.Node(), CodeKey: slices.Clone(f.CodeKey), Ends: k.Expires}
+}
+
+// Joiner is a laptop that brings a code.
+type Joiner struct {
+	Node   string            // its ULID
+	Secret [sha256.Size]byte // the hash of the secret that it has drawn
+	Proof  []byte            // of Prove, if the laptop has a key of the centre already
+	Holds  []string          // of laptop.Holdings
+}
+
+// Prove returns a proof that the caller knows the secret of a key. The proof holds for this code and this new secret alone. It
+// does not reveal the secret, because the address may be that of another centre than the key's.
+func (j Joiner) Prove(code, secret string) []byte { return j.prove(code, keys.HashSecret(secret)) }
+
+func (j Joiner) prove(code string, hash [sha256.Size]byte) []byte {
+	mac := hmac.New(sha256.New, hash[:])
+	mac.Write(append(append(codeHashText(code), j.Node...), j.Secret[:]...))
+	return mac.Sum(nil)
+}
+
+// retire ends a laptop's earlier enrolment, because a laptop has one key. It returns ErrEnrolled if the laptop does not prove
+// that it has the earlier key, or if it uses this store's own name.
+func retire(o *table.Tx, code string, j Joiner) error {
+	if j.Node == o.Store.Identity.Node() {
+		return ErrEnrolled
+	}
+	return eachNode(o.View, func(st *table.Stored, d *record.Doc) (bool, error) {
+		if d.Text("node") != j.Node || isRevoked(d) {
+			return true, nil
+		}
+		if err := isProven(o, d, code, j); err != nil {
+			return false, err
+		}
+		return true, endVenue(o, auth.Operator(), st, d)
+	})
+}
+
+// isProven returns nil if a laptop that was enrolled before has proved that it has its key. It returns ErrEnrolled if not.
+func isProven(o *table.Tx, d *record.Doc, code string, j Joiner) error {
+	key, err := o.Load(record.APIKey, record.Int(d.Int("key_id")))
+	if err != nil || key == nil {
+		return err
+	}
+	_, hash, err := keys.ReadKey(key)
+	if err == nil && !hmac.Equal(j.Proof, j.prove(code, hash)) {
+		err = ErrEnrolled
+	}
+	return err
+}
+
+// HoldsMore says that a folder holds databases which its code does not give, for example because replicate has filled it. No erasure, end
+// of an event or revocation would ever remove them from it.
+type HoldsMore struct{ Databases []string }
+
+func (h *HoldsMore) Error() string {
+	return "the folder holds more than its code gives (" + fault.Listed(h.Databases) + "): join with a new folder, or by a code that gives these too"
+}
+
+// givesAll returns a *HoldsMore if a laptop brings databases of churches and events that are not its own. A database that is
+// unknown or deleted here has no owner: a laptop may bring it to a centre that was restored.
+func givesAll(o *table.Tx, p auth.Principal, holds []string) error {
+	e, err := LaptopOf(o.View, p)
+	if err != nil {
+		return err
+	}
+	given := ExchangedOf(o.View, &e)
+	var more []string
+	for _, name := range holds {
+		if slices.ContainsFunc(given, func(db Exchanged) bool { return db.Name == name || db.Name == table.Mirror }) {
+			continue
+		}
+		foreign, err := isForeign(o, p, name)
+		if err != nil {
+			return err
+		}
+		if foreign {
+			more = append(more, name)
+		}
+	}
+	if len(more) > 0 {
+		return &HoldsMore{more}
+	}
+	return nil
+}
+
+// isForeign tells whether a database is of a church or an event that exists here. It is false for an event that the laptop had and drops.
+func isForeign(o *table.Tx, p auth.Principal, name string) (bool, error) {
+	k := record.Church
+	scope, _ := scopes.Parse(name)
+	if scope.Sort.OfEvent() {
+		k = record.Event
+	}
+	st, err := o.Load(k, record.Int(scope.ID))
+	if err != nil || st == nil || k == record.Church {
+		return st != nil, err
+	}
+	had, err := HadEvent(o.View, p, scope.ID)
+	return !had, err
 }
