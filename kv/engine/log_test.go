@@ -177,6 +177,9 @@ func (s *subject) holds() {
 				s.Errorf("%s %q, want %q", how, got, want)
 			}
 		}
+		for _, stride := range []int{1, 2, 5, 37} { // the last also goes back
+			s.seeks(v, want, stride)
+		}
 		for i := range 40 {
 			key := fmt.Sprintf("k%02d", i)
 			if value, err := v.Get(one, []byte(key)); err != nil || string(value) != s.rows[key] {
@@ -189,6 +192,34 @@ func (s *subject) holds() {
 		return nil
 	}))
 	s.must(s.CheckLog())
+}
+
+// seeks wants a cursor to find each place in its keys, and what follows on every third.
+func (s *subject) seeks(v *engine.View, keys []string, stride int) {
+	s.Helper()
+	c := v.Cursor(one)
+	for n := range 40 {
+		key := fmt.Sprintf("k%02d", n*stride%40)
+		at, _ := slices.BinarySearch(keys, key)
+		row := c.Seek([]byte(key))
+		if n%3 == 0 && row.Key != nil {
+			row, at = c.Next(), at+1
+		}
+		want := ""
+		if at < len(keys) {
+			want = keys[at]
+		}
+		value, err := s.rows[want], error(nil)
+		if row.Key != nil {
+			var got []byte
+			if got, err = row.Value(); string(got) != value {
+				s.Errorf("the cursor meets %s = %q, want %q", row.Key, got, value)
+			}
+		}
+		if string(row.Key) != want || err != nil {
+			s.Errorf("from %s in strides of %d the cursor meets %q, %v, want %q", key, stride, row.Key, err, want)
+		}
+	}
 }
 
 // image copies the file and the log as they are now, as a kill leaves them.

@@ -166,6 +166,15 @@ func walkTables(tables []*table, b Bucket, from []byte, down bool) *rowWalk {
 	return w
 }
 
+// seek goes on, upwards, to the first row from a key on that lies behind all that the walk has left.
+func (w *rowWalk) seek(from []byte) {
+	for i := range w.sources {
+		if s := &w.sources[i]; s.more && bytes.Compare(s.at.name(), from) < 0 {
+			s.seek(item{row: from, key: len(from)}, false)
+		}
+	}
+}
+
 func (s *rowSource) seek(from item, down bool) {
 	more := s.iter.Seek(from)
 	if down {

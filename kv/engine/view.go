@@ -318,14 +318,21 @@ func (v *View) Cursor(b Bucket) Cursor {
 
 // Seek goes to the first row from a key on.
 func (c *Cursor) Seek(from []byte) *Row {
-	key, sealed := c.at.Seek(from)
-	if c.merge == nil {
-		c.row.Key, c.row.sealed = key, sealed
+	m := c.merge
+	if m == nil {
+		c.row.Key, c.row.sealed = c.at.Seek(from)
 		return &c.row
 	}
-	c.merge.key, c.merge.sealed = key, sealed
-	c.merge.walk = walkTables(c.merge.tables, c.row.bucket, from, false)
-	c.row.Key, c.row.sealed = c.merge.next(c.at)
+	onwards := c.row.Key != nil && bytes.Compare(c.row.Key, from) < 0 // then whatever stands behind the key is there already
+	if !onwards || m.key != nil && bytes.Compare(m.key, from) < 0 {
+		m.key, m.sealed = c.at.Seek(from)
+	}
+	if onwards {
+		m.walk.seek(from)
+	} else {
+		m.walk = walkTables(m.tables, c.row.bucket, from, false)
+	}
+	c.row.Key, c.row.sealed = m.next(c.at)
 	return &c.row
 }
 
