@@ -33,7 +33,7 @@ proof:
 	@GO='$(GO)' bash .ci/check proof
 
 bench:
-	DOORWARD_BENCH=1 DOORWARD_BENCH_MINUTES='$(MINUTES)' $(GO) test -count=1 -p 1 -timeout 30m -run '^TestBench$$' -v ./kv ./sync ./sync/venue
+	DOORWARD_BENCH=1 DOORWARD_BENCH_MINUTES='$(MINUTES)' $(GO) test -count=1 -p 1 -timeout 30m -run '^(TestBench|TestTheWaysThroughTheHouse)$$' -v ./kv ./sync ./sync/venue ./cmd/doorward
 
 torture:
 	@GO='$(GO)' HOURS='$(HOURS)' bash .ci/torture
