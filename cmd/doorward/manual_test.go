@@ -398,9 +398,19 @@ func TestTheManualIsReadable(t *testing.T) {
 // TestHelpPrintsThePageAsCalled: the commands of a printed page can be pasted, whatever path the program was called by.
 func TestHelpPrintsThePageAsCalled(t *testing.T) {
 	t.Parallel()
-	page := help.Topic{Text: "# a: b\n\n```sh\ndoorward serve --data data\nid=$(doorward x | doorward y)\n. <(doorward c)\nA=b doorward z\n```\nThe doorward program.\n\n```text\ndoorward\n```\n"}
-	want := "# a: b\n\n    ./doorward serve --data data\n    id=$(./doorward x | ./doorward y)\n    . <(./doorward c)\n    A=b ./doorward z\nThe doorward program.\n\n    doorward\n"
+	page := help.Topic{Text: "# a: b\n\n```sh\ndoorward serve --data data\nid=$(doorward x | doorward y)\n. <(doorward c)\nA=b doorward z\nuntil doorward s; do while doorward t; do sleep 1; done; done\n```\nThe doorward program.\n\n```text\ndoorward\n```\n"}
+	want := "# a: b\n\n    ./doorward serve --data data\n    id=$(./doorward x | ./doorward y)\n    . <(./doorward c)\n    A=b ./doorward z\n    until ./doorward s; do while ./doorward t; do sleep 1; done; done\nThe doorward program.\n\n    doorward\n"
 	if got := page.Printed("./doorward"); got != want {
 		t.Errorf("it is printed as\n%s\nwant\n%s", got, want)
+	}
+	bare := regexp.MustCompile(`(?m)^.*(?:^|[^/])\bdoorward .*`)
+	for name, text := range manualPages(t) {
+		blocks, _ := commandBlocks(t, text)
+		for _, b := range blocks {
+			page := help.Topic{Text: "```sh\n" + b.text + "```\n"}
+			if line := bare.FindString(page.Printed("./doorward")); b.is("sh") && line != "" {
+				t.Errorf("%s: the line at %d calls another program: %s", name, b.line, line)
+			}
+		}
 	}
 }

@@ -45,7 +45,7 @@ func Find(name string) (Topic, bool) {
 }
 
 // call is where a line of commands calls the program.
-var call = regexp.MustCompile(`(^|[$<]\(|[|;&{] *|^[A-Z_]+=\S+ )doorward `)
+var call = regexp.MustCompile(`(^|[$<]\(|[|;&{] *|\b(?:until|while) |^[A-Z_]+=\S+ )doorward `)
 
 // Printed is the page as a terminal shows it. Blocks are indented instead of fenced, and their commands call the program by the name
 // that the reader has called it by.
