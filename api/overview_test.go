@@ -77,7 +77,11 @@ type seen struct {
 		Needs []string
 	}
 	LaptopsCount int `json:"laptops_count"`
-	Events       []struct{ ID int64 }
+	Events       []struct {
+		ID               int64
+		Admitted, Inside int
+		Reentry          bool
+	}
 }
 
 func (w *watch) look(query string) (o seen) {
@@ -410,5 +414,30 @@ func TestAnOverviewTellsARevokedLaptopThatIsAbout(t *testing.T) {
 	w.clock.Move(20 * time.Minute)
 	if text := w.look("").Needs[0].Text; !strings.Contains(text, "was last met 20 min ago: it still holds its data") {
 		t.Errorf("once it is gone: %s", text)
+	}
+}
+
+// TestAnOverviewTellsCheckinsFromGuests at an event where guests leave and come back: two guests come in three times, and a third check-in of one that is
+// inside is listed twice.
+func TestAnOverviewTellsCheckinsFromGuests(t *testing.T) {
+	t.Parallel()
+	w := newWatch(t)
+	event := kvtest.Create(t, w.store, record.Event, `{"name":"Camp","start_datetime":"2026-11-22T18:00:00Z","end_datetime":"2026-11-22T22:00:00Z","list_rule":"reentry"}`)
+	for _, code := range []string{"ANA", "BIA"} {
+		kvtest.Create(t, w.store, record.Ticket, `{"event_id":2,"code":"`+code+`"}`)
+	}
+	for _, step := range []door.Attempt{{Code: "ANA"}, {Code: "BIA"}, {Code: "ANA", Way: door.Out}, {Code: "ANA"}, {Code: "ANA", LetIn: true}, {Code: "ANA", LetIn: true}, {Code: "BIA", Way: door.Out}} {
+		w.clock.Move(time.Second)
+		step.Event, step.At = event, w.clock.Now()
+		_, err := w.store.Door.CheckInAll(auth.Operator(), []door.Attempt{step})
+		w.must(err)
+	}
+	o := w.look("?event=2")
+	if e := o.Events[0]; !e.Reentry || e.Admitted != 3 || e.Inside != 1 {
+		t.Errorf("the event is told as %+v, want 3 admissions and 1 guest inside", e)
+	}
+	want := "Let in twice at Camp, or with a ticket that is cancelled: 2 check-ins. Nobody is turned out; look at who it was."
+	if len(o.Needs) != 1 || o.Needs[0].Text != want {
+		t.Errorf("it needs %+v, want %q", o.Needs, want)
 	}
 }

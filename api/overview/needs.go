@@ -247,7 +247,7 @@ func (s needs) ofLists() (all []need) {
 	for i := range s.Events {
 		e := &s.Events[i]
 		if e.Doubles > 0 {
-			all = append(all, s.need("double_entries", "%s let in twice at %s, or with a ticket that is cancelled. Nobody is turned out; look at who it was.", s.were(e.Doubles), e.Name).
+			all = append(all, s.need("double_entries", "Let in twice at %s, or with a ticket that is cancelled: %s. Nobody is turned out; look at who it was.", e.Name, s.many(e.Doubles, "check-in")).
 				look("/admin/v1/double_entries/?event_id="+strconv.FormatInt(e.ID, 10)))
 		}
 	}

@@ -65,11 +65,13 @@ type eventState struct {
 	Start      jsontext.Value `json:"start_datetime"`
 	End        jsontext.Value `json:"end_datetime"`
 	Expected   int            `json:"expected"` // tickets in state valid or unpaid
-	Admitted   int            `json:"admitted"`
+	Admitted   int            `json:"admitted"` // check-ins
 	Doubles    int            `json:"double_entries"`
 	Reviews    int            `json:"reviews"` // facts to review
 	Doors      []doorState    `json:"doors"`   // the one that scanned last first
 	DoorsCount int            `json:"doors_count"`
+	Inside     int            `json:"inside"`  // of those admitted, the guests that have not left
+	Reentry    bool           `json:"reentry"` // guests leave and come back
 }
 
 // doorState is one door. It is silent where it has scanned nothing for 15 minutes, and another door of the event has in the last five.
@@ -236,7 +238,7 @@ func (s *survey) doors() error {
 		}
 		s.Events = append(s.Events, eventState{
 			ID: e.ID, Name: e.Name, Start: value.Time(e.Start), End: value.Time(e.End), Expected: st.Issued, Admitted: st.Admitted,
-			Doubles: st.Doubles, Reviews: reviews, Doors: s.doorsOf(st),
+			Inside: st.Inside, Reentry: e.Reentry, Doubles: st.Doubles, Reviews: reviews, Doors: s.doorsOf(st),
 		})
 	}
 	return nil

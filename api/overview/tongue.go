@@ -53,13 +53,6 @@ func (t tongue) are(n int) string {
 	return t.word("are")
 }
 
-func (t tongue) were(n int) string {
-	if n == 1 {
-		return t.word("1 person was")
-	}
-	return t.say("%d people were", n)
-}
-
 // lasting is Lasting in this language.
 func (t tongue) lasting(d time.Duration) string {
 	number, unit, _ := strings.Cut(Lasting(d), " ")
@@ -143,23 +136,23 @@ var portuguese = tongue{
 	"The credential of laptop %s %s: enrol it again.":                                                                                                                      "A credencial do notebook %s %s: cadastre-o de novo.",
 	"The door %s of %s has scanned nobody for %s, while others do. Look at it.":                                                                                            "A porta %s de %s não lê ninguém há %s, e outras leem. Veja o que há.",
 	"The key %s of %s %s. Make another one if it is needed longer.":                                                                                                        "A chave %s de %s %s. Faça outra se for preciso por mais tempo.",
-	"%s let in twice at %s, or with a ticket that is cancelled. Nobody is turned out; look at who it was.":                                                                 "%s duas vezes em %s, ou com um ingresso cancelado. Ninguém é posto para fora; veja quem foi.",
-	"1 person was":   "1 pessoa entrou",
-	"%d people were": "%d pessoas entraram",
-	"To be reviewed at %s: %s of a revoked laptop or a doubted clock.":                                   "Para rever em %s: %s de um notebook revogado ou com o relógio em dúvida.",
-	"%s to be decided: two people changed one field.":                                                    "%s para decidir: duas pessoas mudaram o mesmo campo.",
-	"%s of laptops or other stores to be applied or dropped.":                                            "%s de notebooks ou de outros bancos de dados, para aplicar ou descartar.",
-	"The last check of every value found %s.":                                                            "A última verificação de todos os valores encontrou %s.",
-	"The certificate by which clients reach this server %s. Put the next one in the place of its files.": "O certificado pelo qual se alcança este servidor %s. Ponha o próximo no lugar dos arquivos dele.",
-	"The bytes of %s are still in the file, since %s ago.":                                               "Os bytes de %s ainda estão no arquivo, há %s.",
-	"No backup was ever made of this store. Make one, on another disk.":                                  "Nunca se fez um backup deste banco de dados. Faça um, em outro disco.",
-	"The last backup is %s old. Make one, on another disk.":                                              "O último backup tem %s. Faça um, em outro disco.",
+	"Let in twice at %s, or with a ticket that is cancelled: %s. Nobody is turned out; look at who it was.":                                                                "Entrada repetida em %s, ou com um ingresso cancelado: %s. Ninguém é posto para fora; veja quem foi.",
+	"To be reviewed at %s: %s of a revoked laptop or a doubted clock.":                                                                                                     "Para rever em %s: %s de um notebook revogado ou com o relógio em dúvida.",
+	"%s to be decided: two people changed one field.":                                                                                                                      "%s para decidir: duas pessoas mudaram o mesmo campo.",
+	"%s of laptops or other stores to be applied or dropped.":                                                                                                              "%s de notebooks ou de outros bancos de dados, para aplicar ou descartar.",
+	"The last check of every value found %s.":                                                                                                                              "A última verificação de todos os valores encontrou %s.",
+	"The certificate by which clients reach this server %s. Put the next one in the place of its files.":                                                                   "O certificado pelo qual se alcança este servidor %s. Ponha o próximo no lugar dos arquivos dele.",
+	"The bytes of %s are still in the file, since %s ago.":                                                                                                                 "Os bytes de %s ainda estão no arquivo, há %s.",
+	"No backup was ever made of this store. Make one, on another disk.":                                                                                                    "Nunca se fez um backup deste banco de dados. Faça um, em outro disco.",
+	"The last backup is %s old. Make one, on another disk.":                                                                                                                "O último backup tem %s. Faça um, em outro disco.",
 	"change":               "alteração",
 	"changes":              "alterações",
 	"record":               "registro",
 	"records":              "registros",
 	"scan":                 "leitura",
 	"scans":                "leituras",
+	"check-in":             "check-in",
+	"check-ins":            "check-ins",
 	"conflict":             "conflito",
 	"conflicts":            "conflitos",
 	"refused document":     "documento recusado",

@@ -26,6 +26,7 @@ type CurrentEvent struct {
 	Name       string
 	Start, End time.Time
 	Scanned    time.Time // when this store last took a fact of it, by its own clock; zero = never
+	Reentry    bool      // its doors lead out, too
 }
 
 // CurrentEvents are the events that are current, in the order of their starts; where there is none, the one that starts next. *Forbidden. Where
@@ -80,7 +81,7 @@ func currentEvent(v *table.View, id record.ID) (e CurrentEvent, err error) {
 	if err != nil || st == nil {
 		return e, table.OrNotFound(err)
 	}
-	e = CurrentEvent{ID: st.ID.Int(), Name: value.Unquote(st.Body.Member("name"))}
+	e = CurrentEvent{ID: st.ID.Int(), Name: value.Unquote(st.Body.Member("name")), Reentry: isReentry(st)}
 	e.Start, _ = table.TimeOf(st.Body.Member("start_datetime")) // it has one
 	e.End, _ = table.TimeOf(st.Body.Member("end_datetime"))     // as above
 	e.Scanned, err = table.ScannedAt(v, e.ID)
@@ -142,7 +143,7 @@ func doorEvent(v *table.View, p auth.Principal, id record.ID) (e DoorEvent, ok b
 	}
 	e = DoorEvent{ID: id.Int(), Name: value.Unquote(st.Body.Member("name")),
 		Open:    isTrue(st.Body.Member("active")) && isTrue(st.Body.Member("enabled")),
-		Reentry: value.Unquote(st.Body.Member("list_rule")) == reentry}
+		Reentry: isReentry(st)}
 	e.Start, _ = table.TimeOf(st.Body.Member("start_datetime"))
 	e.End, _ = table.TimeOf(st.Body.Member("end_datetime"))
 	return e, true, nil

@@ -77,6 +77,8 @@ type event struct {
 	Start      time.Time `json:"start_datetime"`
 	Expected   int
 	Admitted   int
+	Inside     int
+	Reentry    bool
 	Doubles    int `json:"double_entries"`
 	Doors      []door
 	DoorsCount int `json:"doors_count"`

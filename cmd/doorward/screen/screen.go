@@ -130,9 +130,17 @@ func (s *screen) eventLines() []string {
 	}
 	rows := [][]string{{"EVENT", "IN", "OF", "TWICE", "DOORS, and when somebody was last scanned there"}}
 	for _, e := range s.Events[:min(len(s.Events), mostEvents)] {
-		rows = append(rows, []string{fmt.Sprintf("%d %s", e.ID, plain(e.Name, 24)), strconv.Itoa(e.Admitted), strconv.Itoa(e.Expected), strconv.Itoa(e.Doubles), s.doors(e)})
+		rows = append(rows, []string{fmt.Sprintf("%d %s", e.ID, plain(e.Name, 24)), strconv.Itoa(e.in()), strconv.Itoa(e.Expected), strconv.Itoa(e.Doubles), s.doors(e)})
 	}
 	return more(table(rows), s.EventsCount-mostEvents)
+}
+
+// in is how many guests are in: where they leave and come back, those that are inside now.
+func (e *event) in() int {
+	if e.Reentry {
+		return e.Inside
+	}
+	return e.Admitted
 }
 
 // doors are the doors of an event, those that are silent first, as far as they fit.

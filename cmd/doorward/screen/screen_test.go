@@ -9,6 +9,21 @@ import (
 	"unicode/utf8"
 )
 
+// TestAStatusCountsGuestsThatAreInside where they leave and come back, and check-ins elsewhere.
+func TestAStatusCountsGuestsThatAreInside(t *testing.T) {
+	var o Overview
+	answer := `{"events":[{"id":1,"name":"Camp","expected":200,"admitted":1631,"inside":147,"reentry":true},{"id":2,"name":"Sunday","expected":50,"admitted":31,"inside":30}]}`
+	if err := json.Unmarshal([]byte(answer), &o); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(Text(o, "data", time.UTC)), " ")
+	for _, want := range []string{"1 Camp 147 200", "2 Sunday 31 50"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the screen does not say %q: %s", want, text)
+		}
+	}
+}
+
 // TestAStatusFitsOnAScreen prints the overview of a centre where everything is in trouble, with the longest names that there can be and
 // some that would do something to a terminal.
 func TestAStatusFitsOnAScreen(t *testing.T) {
