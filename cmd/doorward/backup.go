@@ -210,8 +210,8 @@ func compactCommand(t *tool) *cobra.Command {
 	return cmd
 }
 
-// compact asks for the store to be compacted. Without a server it also deletes a search index that may hold erased people: no process updates
-// the index now, and the next server builds it again.
+// compact asks for the store to be compacted. The files of a search index may hold words of what was erased: a server builds its index again, and
+// without a server the index is deleted, since the next server builds it.
 func compact(ctx context.Context, l *control.Line, dir string) (done compacted, err error) {
 	answer, err := l.Call(ctx, control.Get("/control/olderfiles", nil))
 	if err != nil {
@@ -233,10 +233,13 @@ func compact(ctx context.Context, l *control.Line, dir string) (done compacted, 
 		done.Older = []string{} // nothing was erased that they still hold
 		return done, nil
 	}
-	if l.Served {
-		return done, nil
+	if !l.Served {
+		return done, folder.RemoveIndex(dir)
 	}
-	return done, folder.RemoveIndex(dir)
+	if _, err := l.Follow(ctx, control.Post("/control/reindex", nil)); err != nil {
+		return done, fmt.Errorf("the file is compacted, but the search index may hold what was erased until doorward reindex has run: %w", err)
+	}
+	return done, nil
 }
 
 // printOlder names the files that hold what was erased.
