@@ -217,12 +217,12 @@ func readFollowing(c *call, d *transit.Parsed, in *multipart.Part) error {
 	if err != nil {
 		return badBytes(err)
 	}
-	if p.Blob = blob; p.Packed {
+	if p.Blob = blob; p.ClaimedDigest != "" && p.ClaimedDigest != p.Digest() {
+		d.Refuse(errDigest)
+	} else if p.Packed {
 		if err := unpackPart(c, d, p); err != nil {
 			return err
 		}
-	} else if p.ClaimedDigest != "" && p.ClaimedDigest != p.Digest() {
-		d.Refuse(errDigest)
 	}
 	if p.ClaimedLength > 0 && p.ClaimedLength != p.Length {
 		d.Refuse(transit.ErrLength)

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -146,6 +147,9 @@ func resolveStubs(c *call, d *transit.Parsed, path []rev.ID) ([]merge.Attachment
 		}
 		found := p.Find(known)
 		if found == nil {
+			found = p.FindPacked(ancestorsIn(known, path))
+		}
+		if found == nil {
 			return nil, transit.ErrStub
 		}
 		if all[i] = *found; p.Type != "" {
@@ -153,6 +157,14 @@ func resolveStubs(c *call, d *transit.Parsed, path []rev.ID) ([]merge.Attachment
 		}
 	}
 	return all, nil
+}
+
+// ancestorsIn returns those of a replicated revision; a nil path is an edit's, which knows the revision before it alone.
+func ancestorsIn(known []docs.DocRevision, path []rev.ID) []docs.DocRevision {
+	if path == nil {
+		return known
+	}
+	return slices.DeleteFunc(slices.Clone(known), func(r docs.DocRevision) bool { return !slices.Contains(path, r.Revision) })
 }
 
 // stubSources returns the revisions that may have the bytes of stubs: the one that is edited, or the ancestors of a replicated revision

@@ -3,6 +3,7 @@ package sync_test
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/md5"
 	"encoding/base64"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"doorward/kv/merge"
 	"doorward/sync/peertest"
 )
 
@@ -166,8 +168,9 @@ func TestCouchDBCompressesTexts(t *testing.T) {
 	s := peertest.NewSite(t)
 	text := strings.Repeat("a text that compresses well\n", 1000)
 	packed := zipped(text)
+	digest := merge.Blob{MD5: md5.Sum([]byte(packed))}.Digest()
 	s.Put("doc", `{"_attachments":{"a":{"content_type":"text/plain","encoding":"gzip","digest":"md5-AAAA","data":"`+base64.StdEncoding.EncodeToString([]byte(packed))+`"}}}`)
-	body, media := related(t, `{"_id":"other","_attachments":{"a":{"content_type":"text/plain","encoding":"gzip","digest":"md5-AAAA","follows":true}}}`, true, packed)
+	body, media := related(t, `{"_id":"other","_attachments":{"a":{"content_type":"text/plain","encoding":"gzip","digest":"`+digest+`","follows":true}}}`, true, packed)
 	s.Want(201, "PUT", "/notes/other", body, "Content-Type", media)
 	for _, id := range []string{"doc", "other"} {
 		if a := s.Want(200, "GET", "/notes/"+id+"/a", ""); a.Body != text {
@@ -175,6 +178,39 @@ func TestCouchDBCompressesTexts(t *testing.T) {
 		}
 	}
 	s.Want(400, "PUT", "/notes/bad", `{"_attachments":{"a":{"encoding":"gzip","data":"YWFh"}}}`)
+}
+
+// TestADigestOfCompressedBytes is CouchDB's, which keeps texts compressed: the bytes that come have it, and a later revision names them by it. A stub stands
+// for what its ancestors have, not for what another branch has under the same name.
+func TestADigestOfCompressedBytes(t *testing.T) {
+	t.Parallel()
+	s := peertest.NewSite(t)
+	digest := func(content string) string { return merge.Blob{MD5: md5.Sum([]byte(content))}.Digest() }
+	put := func(status int, doc string, follows ...string) {
+		t.Helper()
+		body, media := related(t, doc, true, follows...)
+		if a := s.Do("PUT", "/notes/doc?new_edits=false", body, "Content-Type", media); a.Status != status {
+			t.Errorf("%s: %d %s, want %d", doc, a.Status, a.Body, status)
+		}
+	}
+	written := func(path, member, text string) string {
+		ids := strings.Split(path, ",")
+		return fmt.Sprintf(`{"_id":"doc","_revisions":{"start":%d,"ids":["%s"]},"_attachments":{"a":{"content_type":"text/plain","encoding":"gzip","length":%d,"digest":"%s",%s}}}`,
+			len(ids), strings.Join(ids, `","`), len(text), digest(zipped(text)), member)
+	}
+	text, other := strings.Repeat("one text\n", 100), strings.Repeat("two text\n", 100)
+	put(400, written("a", `"follows":true,"revpos":1`, text), zipped(other))
+	s.Want(404, "GET", "/notes/doc", "")
+	put(201, written("a", `"follows":true,"revpos":1`, text), zipped(text))
+	put(201, written("z", `"follows":true,"revpos":1`, other), zipped(other))
+	put(201, written("b,a", `"stub":true,"revpos":1`, text))
+	put(412, written("c,a", `"stub":true,"revpos":2`, text))
+	put(412, written("c,a", `"stub":true,"revpos":1`, text+"\n"))
+	put(412, written("d,x", `"stub":true,"revpos":1`, text)) // x is not held
+	put(412, strings.Replace(written("e,a", `"stub":true,"revpos":1`, text), `"encoding":"gzip",`, "", 1))
+	if a := s.Want(200, "GET", "/notes/doc/a?rev=2-b", ""); a.Body != text {
+		t.Errorf("the attachment is %.40s…, want the text", a.Body)
+	}
 }
 
 // readParts reads an answer of several parts; those of a part with parts of its own one after the other.

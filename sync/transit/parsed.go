@@ -258,3 +258,16 @@ func (p *Part) Find(revisions []docs.DocRevision) *merge.Attachment {
 	}
 	return nil
 }
+
+// FindPacked returns the attachment that a stub with the digest of compressed bytes stands for, or nil. No store keeps that digest here: an ancestor
+// has the attachment, as CouchDB has it, if the name and revpos are the stub's, and the length is.
+func (p *Part) FindPacked(ancestors []docs.DocRevision) *merge.Attachment {
+	for _, r := range ancestors {
+		for i, a := range r.Attachments {
+			if p.Packed && a.Name == p.Name && a.RevPos == p.RevPos && a.Length == p.ClaimedLength {
+				return &r.Attachments[i]
+			}
+		}
+	}
+	return nil
+}
