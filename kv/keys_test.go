@@ -393,6 +393,18 @@ func TestARevokedKeyWritesNothingInTheSameCommit(t *testing.T) {
 			_, err := by(s, p, "notes").Write([]merge.DocWrite{{ID: "late", Body: []byte(`{}`)}})
 			return err
 		},
+		"a local document": func(p auth.Principal) error {
+			_, err := by(s, p, "notes").PutLocal("late", []byte(`{}`), docs.Whatever)
+			return err
+		},
+		"an upload": func(p auth.Principal) error {
+			_, err := by(s, p, "notes").PutBlob(strings.NewReader("late"))
+			return err
+		},
+		"an erasure": func(p auth.Principal) error {
+			_, err := s.Erasures.Erase(p, record.Person, record.Int(person))
+			return err
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, other := kvtest.Login(t, s, "denomination", "*:*"), kvtest.Login(t, s, "denomination", "*:*")

@@ -112,7 +112,7 @@ func assemble(t *table.Set, c table.Config) *Store {
 	s.Venues = office.New(t, s.Keys.StandingIn)
 	s.Laptop = laptop.New(t, s.Venues, func() bool { return s.Erasures.ErasePending() })
 	s.Docs = docs.New(t, s.Keys.StandingIn)
-	s.Erasures = erase.New(t, s.Keys.Rekey)
+	s.Erasures = erase.New(t, s.Keys.StandingIn, s.Keys.Rekey)
 	s.Figures = upkeep.New(t, s.Keys)
 	s.Files = backup.New(t)
 	return s

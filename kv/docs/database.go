@@ -324,7 +324,8 @@ func useOf(writes []merge.DocWrite) disk.Use {
 // PutBlob stores the bytes of an attachment. A document must name them within the hour. It stores them in several operations,
 // so that they are never in memory as a whole. It returns ErrNotFound, *Forbidden, or the error of reading the bytes.
 func (db *Database) PutBlob(content io.Reader) (merge.Blob, error) {
-	if _, err := db.judge(); err != nil {
+	p, err := db.judge()
+	if err != nil {
 		return merge.Blob{}, err
 	}
 	up := &upload{sha: sha256.New(), md5: md5.New()}
@@ -339,13 +340,13 @@ func (db *Database) PutBlob(content io.Reader) (merge.Blob, error) {
 			return merge.Blob{}, err
 		}
 		var b merge.Blob
-		err = db.store.tables.Do(func(o *table.Tx) error {
+		err = db.store.tables.Do(db.store.standing.By(p, func(o *table.Tx) error {
 			docs, err := openDocuments(o.View, db.name)
 			if err == nil {
 				b, err = docs.upload(o, up, part[:n], last)
 			}
 			return err
-		})
+		}))
 		if err != nil {
 			return b, err
 		}
@@ -431,7 +432,7 @@ func (db *Database) PutLocal(id string, body []byte, before uint64) (written uin
 	if err := db.touch(func(*table.View, documents) error { return nil }); err != nil {
 		return 0, err
 	}
-	err = db.store.tables.Do(func(o *table.Tx) error {
+	err = db.store.tables.Do(db.store.standing.By(db.principal, func(o *table.Tx) error {
 		docs, err := openDocuments(o.View, db.name)
 		if err != nil {
 			return err
@@ -461,6 +462,6 @@ func (db *Database) PutLocal(id string, body []byte, before uint64) (written uin
 		written++
 		o.Put(table.FreeLocalBucket, key, append(binary.AppendUvarint(nil, written), body...))
 		return nil
-	})
+	}))
 	return written, err
 }

@@ -119,10 +119,14 @@ func (rg *Register) Erase(p auth.Principal, k *record.Kind, id record.ID) (Erase
 	return found, fmt.Errorf("erase: %w", err)
 }
 
-// erase runs one erasure from its first step to its last.
+// erase runs one erasure from its first step to its last. The ledger has it before the first operation that writes, so an operation before
+// that judges the key.
 func (rg *Register) erase(p auth.Principal, person record.ID) (Erased, error) {
 	rg.mu.Lock()
 	defer rg.mu.Unlock()
+	if err := rg.tables.Do(rg.standing.By(p, func(*table.Tx) error { return nil })); err != nil {
+		return Erased{}, err
+	}
 	e, _, err := rg.newEraser()
 	if err == nil {
 		e.key = p.Key()

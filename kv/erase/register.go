@@ -25,6 +25,7 @@ type Register struct {
 	Recall     *Recall                 // tells other stores of erasures, and carries out what they tell
 	Interrupt  func(step string) error // a test's, which ends the erasure at a step; nil = none
 	tables     *table.Set
+	standing   table.Standing
 	mu         sync.Mutex    // held while an erasure runs
 	dir        string        // of the ledger; "" = none is kept
 	done       atomic.Uint64 // how many erasures were finished since the start
@@ -35,8 +36,8 @@ type Register struct {
 }
 
 // New makes the register of a store. It does nothing before Start.
-func New(t *table.Set, rekey func()) *Register {
-	rg := &Register{tables: t, rekey: rekey}
+func New(t *table.Set, standing table.Standing, rekey func()) *Register {
+	rg := &Register{tables: t, standing: standing, rekey: rekey}
 	rg.Recall = &Recall{rg}
 	return rg
 }
