@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"doorward/cmd/doorward/archive"
+	"doorward/cmd/doorward/certificate"
 	"doorward/cmd/doorward/folder"
 	"doorward/kv"
 	"doorward/kv/disk"
@@ -105,4 +106,22 @@ func ask(path string) string {
 	_, message, _ := strings.Cut(string(b), `"message":"`)
 	message, _, _ = strings.Cut(message, `"`)
 	return resp.Status[:4] + message
+}
+
+// TestAStopWhileACommandHasTheFolderIsNoFailure: the server has nothing open yet, so it ends as it was told.
+func TestAStopWhileACommandHasTheFolderIsNoFailure(t *testing.T) {
+	dir := t.TempDir()
+	command, err := kv.Open(kv.Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = command.Close() }() // it wrote nothing
+	for name, greeted := range map[string]bool{"at its start": false, "between two stores": true} {
+		ctx, stop := context.WithCancel(t.Context())
+		s := &server{Config: Config{Folder: &folder.Folder{Dir: dir}, Listen: "127.0.0.1:0", Certificate: &certificate.Files{}}, log: slog.New(slog.DiscardHandler), greeted: greeted}
+		stop()
+		if err := s.run(ctx); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }

@@ -91,6 +91,9 @@ func (s *server) run(ctx context.Context) error {
 		err := s.serve(served)
 		end()
 		forget()
+		if errors.Is(err, errEnded) {
+			return nil
+		}
 		if err != nil || !s.restores.replace(s.Dir, s.log) {
 			return err
 		}
@@ -246,6 +249,9 @@ func errServed(dir string) error {
 	return fmt.Errorf("another doorward serves the folder %s already", dir)
 }
 
+// errEnded says that a signal came while the server waited for a command.
+var errEnded = errors.New("a signal has ended the server before it had the store")
+
 // openStore opens the store. It waits for a command that is at work on the folder, and not for another server. A server that has served before
 // waits until the command is done: the command took the folder while one store gave way to another.
 func (s *server) openStore(ctx context.Context, registry *prometheus.Registry) (store *kv.Store, err error) {
@@ -258,7 +264,9 @@ func (s *server) openStore(ctx context.Context, registry *prometheus.Registry) (
 		switch {
 		case control.Answers(ctx, s.Dir):
 			return nil, errServed(s.Dir)
-		case ctx.Err() != nil, tries >= control.Tries && !s.greeted:
+		case ctx.Err() != nil:
+			return nil, errEnded
+		case tries >= control.Tries && !s.greeted:
 			return nil, folder.Busy(s.Dir)
 		case tries == 1 && s.greeted:
 			s.log.Warn("another doorward is at work on the folder; the server waits until it is done")
