@@ -82,7 +82,7 @@ func TestDoorsFollowEachOther(t *testing.T) {
 		w.ticket(w.event, code, "")
 	}
 	server := httptest.NewServer(w.server.Handler())
-	defer server.Close()
+	t.Cleanup(server.Close) // when the streams have ended
 	level := fmt.Sprintf("event:%d", w.event)
 	north, south := w.as(level, "checkin:GET", "checkin:POST"), w.as(level, "checkin:*")
 	l := w.listen(server.URL, "North", north)
@@ -114,7 +114,7 @@ func TestDoorsFollowEachOther(t *testing.T) {
 func TestADoorHearsOfAnotherWithinASecond(t *testing.T) {
 	w := newWorld(t)
 	server := httptest.NewServer(w.server.Handler())
-	defer server.Close()
+	t.Cleanup(server.Close) // when the streams have ended
 	l := w.listen(server.URL, "North", w.as(fmt.Sprintf("event:%d", w.event), "checkin:*"))
 	var all []time.Duration
 	for n := 1; n <= 5; n++ {
@@ -137,7 +137,7 @@ func TestARevokedKeyFollowsNoDoor(t *testing.T) {
 	w := newWorld(t)
 	w.ticket(w.event, "K1", "")
 	server := httptest.NewServer(w.server.Handler())
-	defer server.Close()
+	t.Cleanup(server.Close) // when the streams have ended
 	north := w.as(fmt.Sprintf("event:%d", w.event), "checkin:*")
 	l := w.listen(server.URL, "North", north)
 	l.until(func(b board) bool { return b.Issued == 1 })
