@@ -48,6 +48,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/nicksnyder/go-i18n/v2/i18n"
 	qrcode "github.com/skip2/go-qrcode"
@@ -191,11 +192,17 @@ type Asset struct {
 	ETag   string
 }
 
-// Assets returns the files beside the pages by their names.
-func Assets() map[string]Asset { return assetsIn("assets") }
+// The files are packed once for each program, at their first use.
+var (
+	assets        = sync.OnceValue(func() map[string]Asset { return assetsIn("assets") })
+	consoleAssets = sync.OnceValue(func() map[string]Asset { return assetsIn("console") })
+)
 
-// ConsoleAssets returns the files that the console has besides. Phones keep none of them.
-func ConsoleAssets() map[string]Asset { return assetsIn("console") }
+// Assets returns the files beside the pages by their names. The caller changes nothing in them.
+func Assets() map[string]Asset { return assets() }
+
+// ConsoleAssets returns the files that the console has besides. Phones keep none of them. The caller changes nothing in them.
+func ConsoleAssets() map[string]Asset { return consoleAssets() }
 
 func assetsIn(folder string) map[string]Asset {
 	all := map[string]Asset{}
