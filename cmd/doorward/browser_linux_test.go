@@ -185,9 +185,12 @@ func (b *browser) page(t testing.TB) context.Context {
 	return page
 }
 
+// unused are what chromedp turns off in a browser, and the process that a browser starts for a page that may be opened next.
+var unused = chromedp.Flag("disable-features", "site-per-process,Translate,BlinkGenPropertyTrees,SpareRendererForSitePerProcess")
+
 // openBrowser makes a browser with further flags. It starts when it is first used.
 func openBrowser(ctx context.Context, flags ...chromedp.ExecAllocatorOption) (context.Context, func()) {
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.WindowSize(360, 740), chromedp.Flag("lang", "en-US"), finding)
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.WindowSize(360, 740), chromedp.Flag("lang", "en-US"), finding, unused)
 	all, end := chromedp.NewExecAllocator(ctx, append(options, flags...)...)
 	ctx, leave := chromedp.NewContext(all, chromedp.WithErrorf(func(string, ...any) {})) // it tells of events that it does not know
 	return ctx, func() { leave(); end() }
@@ -267,9 +270,15 @@ func (p *phone) faulted() string {
 	return said
 }
 
+// glance is the time between two looks at a page. chromedp looks each 5 ms, or at each frame, which takes the time of other tests.
+const glance = 25 * time.Millisecond
+
 func (p *phone) do(actions ...chromedp.Action) {
 	p.Helper()
 	for _, action := range actions {
+		if s, ok := action.(*chromedp.Selector); ok {
+			chromedp.RetryInterval(glance)(s)
+		}
 		err := chromedp.Run(p.ctx, action)
 		for renumbered(err) {
 			err = chromedp.Run(p.ctx, action)
@@ -339,7 +348,7 @@ func (p *phone) next() {
 // until waits for an expression to be true.
 func (p *phone) until(expression string) {
 	p.Helper()
-	p.do(chromedp.Poll(expression, nil, chromedp.WithPollingTimeout(30*time.Second)))
+	p.do(chromedp.Poll(expression, nil, chromedp.WithPollingInterval(glance), chromedp.WithPollingTimeout(30*time.Second)))
 }
 
 func TestAHelperScansAtTheDoor(t *testing.T) {

@@ -53,6 +53,7 @@ func TestMain(m *testing.M) {
 //
 // $REPO is the folder of the whole project.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
