@@ -18,6 +18,7 @@ import (
 	"doorward/api/load/export"
 	"doorward/kv"
 	"doorward/kv/auth"
+	"doorward/kv/kvtest/proof"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 
@@ -87,6 +88,7 @@ func encodings(t *testing.T, text []byte) map[string][]byte {
 
 // TestImportOfOtherSystems: with no flag each file is understood, or stops with one question whose answer then makes it right.
 func TestImportOfOtherSystems(t *testing.T) {
+	proof.Unraced(t)
 	for _, e := range exports {
 		text, err := os.ReadFile(filepath.Join("testdata", "exports", e.file))
 		if err != nil {

@@ -199,6 +199,7 @@ func openBrowser(ctx context.Context, flags ...chromedp.ExecAllocatorOption) (co
 // browse opens a phone. One with flags of its own is a browser of its own. When the test ends it wants the phone to be clean.
 func browse(t *testing.T, flags ...chromedp.ExecAllocatorOption) *phone {
 	t.Helper()
+	proof.Unraced(t) // the server is another process
 	if _, err := exec.LookPath("chromium"); err != nil {
 		proof.Missing(t, "chromium is missing: %v", err)
 	}

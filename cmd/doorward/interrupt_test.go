@@ -70,6 +70,7 @@ func whenItGrows(ctx context.Context, t *testing.T, dir string, stop func()) {
 // TestAnInterruptedImportIsCompletedByTheNext: Ctrl-C in the middle leaves a valid store, alone and beside a server.
 func TestAnInterruptedImportIsCompletedByTheNext(t *testing.T) {
 	t.Parallel()
+	proof.Unraced(t) // api/load has the like, which is raced
 	const n = 30_000
 	var file strings.Builder
 	file.WriteString("codigo;nome;tipo\n")
