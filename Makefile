@@ -1,7 +1,7 @@
 # make run    build, make a demo congregation on first use, serve it
 # make lint   gofmt, vet and staticcheck
 # make test   a quick check, on a fresh machine too; under 5 minutes on two cores
-# make proof  full counts of kills, power cuts, simulation, hostile clients and all that is drawn
+# make proof  what make test leaves out: full counts of kills, power cuts, simulation and all that is drawn; the race detector
 # make bench  the benchmarks; MINUTES=10: a mixed load for so long, too
 # make torture HOURS=n  what breaks things, for so long; prints the table of doorward help proofs
 # make build  the program: ./doorward

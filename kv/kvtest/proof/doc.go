@@ -1,7 +1,7 @@
 // Package proof says how much a test does. A test asks it for a count, a seed or a folder, and reads no variable of its own.
 //
 // make test is quick: a test that draws does a sample, from another seed each time. make proof sets DOORWARD_PROOF=1: the same tests
-// do their full counts. make torture lets a few tests go on for hours.
+// do their full counts. It finds them by the files that ask this package. make torture lets a few tests go on for hours.
 //
 //	DOORWARD_PROOF=1            full counts
 //	DOORWARD_SEED=n             draws again what a test drew from the seed n; each test that draws prints its seed
