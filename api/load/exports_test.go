@@ -18,8 +18,8 @@ import (
 	"doorward/api/load/export"
 	"doorward/kv"
 	"doorward/kv/auth"
-	"doorward/kv/kvtest/proof"
 	"doorward/kv/kvtest"
+	"doorward/kv/kvtest/proof"
 	"doorward/kv/record"
 
 	"github.com/google/go-cmp/cmp"
