@@ -1,6 +1,7 @@
 # make run    build, make a demo congregation on first use, serve it
 # make lint   gofmt, vet and staticcheck
 # make test   a quick check, on a fresh machine too; under 5 minutes on two cores
+# make race   the race detector over the store and the index
 # make proof  what make test leaves out: full counts of kills, power cuts, simulation and all that is drawn; the race detector
 # make bench  the benchmarks; MINUTES=10: a mixed load for so long, too
 # make torture HOURS=n  what breaks things, for so long; prints the table of doorward help proofs
@@ -15,7 +16,7 @@ BUILT   ?= $(shell date -u +%Y-%m-%dT%H:%M:%SZ)
 
 export CGO_ENABLED := 0
 
-.PHONY: run lint test proof bench build torture
+.PHONY: run lint test race proof bench build torture
 
 build:
 	$(GO) build -trimpath -ldflags '-X main.version=$(VERSION) -X main.built=$(BUILT)' -o doorward ./cmd/doorward
@@ -28,6 +29,9 @@ lint:
 
 test:
 	@GO='$(GO)' bash .ci/check test
+
+race:
+	@GO='$(GO)' bash .ci/check race
 
 proof:
 	@GO='$(GO)' bash .ci/check proof
