@@ -154,6 +154,36 @@ func TestARowThatIsCrossedOutOrHiddenIsRefused(t *testing.T) {
 	}
 }
 
+// TestLettersThatAreCrossedOutRefuseTheirRow: a part of a text may have a font of its own, in the texts that cells share and within a cell.
+func TestLettersThatAreCrossedOutRefuseTheirRow(t *testing.T) {
+	f, err := excelize.OpenReader(book(t, false, [][]any{{"Código", "Nome"}, {"KX7A1", "Ana"}, {"KX7A2", "Bia"}, {"KX7A3", "Caio"}, {"KX7A4", "Bia"}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	for _, err := range []error{
+		f.SetCellRichText("Sheet1", "B2", []excelize.RichTextRun{{Text: "Ana", Font: &excelize.Font{Bold: true}}}),
+		f.SetCellRichText("Sheet1", "B3", []excelize.RichTextRun{{Text: "Bia", Font: &excelize.Font{Strike: true}}}),
+		f.SetCellRichText("Sheet1", "B4", []excelize.RichTextRun{{Text: "Caio"}, {Text: " Melo", Font: &excelize.Font{Strike: true}}}),
+		f.Write(&b), f.Close(),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	struck := `<c t="inlineStr"><is><r><rPr><strike/></rPr><t>A-1</t></r></is></c>`
+	for name, c := range map[string]struct {
+		book io.Reader
+		out  int
+	}{"shared": {&b, 2}, "in the cell": {rebook(t, part{sheetPart, sheetStart + "<row>" + struck + "</row><row>" + inline("A-2") + "</row>" + sheetEnd}), 1}} {
+		s := congregation(t)
+		rep := mustImport(t, s, load.Source{Reader: c.book, Kind: "ticket", Event: 7})
+		if len(rep.Rejected) != c.out || !strings.Contains(rep.Rejected[0].Reason, "crossed out") || rep.Rejected[0].Line+rep.Created != map[int]int{2: 5, 1: 3}[c.out] {
+			t.Errorf("%s: %+v, want %d refused", name, rep, c.out)
+		}
+	}
+}
+
 // TestACommentThatKeepsOutIsRead: what stands at a cell refuses its row, other comments do not.
 func TestACommentThatKeepsOutIsRead(t *testing.T) {
 	f, err := excelize.OpenReader(book(t, false, [][]any{{"Código", "Nome"}, {"KX7A1", "Ana"}, {"KX7A2", "Bia"}, {"KX7A3", "Caio"}}))

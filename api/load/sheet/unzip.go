@@ -32,32 +32,38 @@ const (
 )
 
 // inspect holds a workbook against the limits before anything is read of it: ErrFile. It ends with ctx. It tells whether any cells
-// are merged.
-func inspect(ctx context.Context, name string) (merged bool, err error) {
+// are merged, and whether any letters are crossed out.
+func inspect(ctx context.Context, name string) (found features, err error) {
 	file, err := os.Open(name)
 	if err != nil {
-		return false, fmt.Errorf("read the workbook: %w", err)
+		return found, fmt.Errorf("read the workbook: %w", err)
 	}
 	defer func() { _ = file.Close() }() // it was only read
 	info, err := file.Stat()
 	if err != nil {
-		return false, fmt.Errorf("read the workbook: %w", err)
+		return found, fmt.Errorf("read the workbook: %w", err)
 	}
 	parts, err := directory(file, info.Size())
 	if err != nil {
-		return false, err
+		return found, err
 	}
 	if err := weigh(parts, uint64(info.Size())); err != nil {
-		return false, err
+		return found, err
 	}
 	for _, part := range parts {
 		some, err := inspectPart(ctx, part)
 		if err != nil {
-			return false, err
+			return found, err
 		}
-		merged = merged || some
+		found.merged, found.struck = found.merged || some.merged, found.struck || some.struck
 	}
-	return merged, nil
+	return found, nil
+}
+
+// features are what a workbook has that is to be looked at cell by cell.
+type features struct {
+	merged bool // cells of a sheet are merged
+	struck bool // a part of a cell's text is crossed out
 }
 
 // directory lists the parts. The list is as long as it likes, whatever it says of its length: it is read through a limit.
@@ -133,7 +139,7 @@ type inspection struct {
 	row       rowSpan
 	texts     int
 
-	merged bool // cells of a sheet are merged
+	found features
 }
 
 // rowSpan is the row that is read.
@@ -144,11 +150,10 @@ type rowSpan struct {
 	filled int // cells that hold anything
 }
 
-// inspectPart also tells whether cells of the part are merged.
-func inspectPart(ctx context.Context, part *zip.File) (merged bool, err error) {
+func inspectPart(ctx context.Context, part *zip.File) (found features, err error) {
 	r, err := part.Open()
 	if err != nil {
-		return false, unreadable(err)
+		return found, unreadable(err)
 	}
 	wanted := &untilDone{ctx: ctx, from: r}
 	s := &inspection{from: wanted}
@@ -165,7 +170,7 @@ func inspectPart(ctx context.Context, part *zip.File) (merged bool, err error) {
 	case !errors.Is(err, ErrFile):
 		err = unreadable(err)
 	}
-	return s.merged, err
+	return s.found, err
 }
 
 // untilDone reads until its context ends.
@@ -238,8 +243,9 @@ func (s *inspection) begin(name string) error {
 			return tooMuch(fmt.Sprintf("line %d has more than 1,000 columns", s.row.number))
 		}
 	case s.cell > 0:
+		s.found.struck = s.found.struck || name == "strike"
 	case name == "mergeCell":
-		s.merged = true
+		s.found.merged = true
 	case name == "row":
 		s.row = rowSpan{s.row.number + 1, true, s.token, 0}
 	case name == "c" || name == "si":

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,9 +20,9 @@ import (
 
 // Workbook is an .xlsx file.
 type Workbook struct {
-	ctx    context.Context
-	file   *excelize.File
-	merged bool // some cells are
+	ctx  context.Context
+	file *excelize.File
+	features
 }
 
 // OpenWorkbook opens a workbook that keeps the limits of what it unpacks to. It returns ErrFile for any other.
@@ -34,7 +35,7 @@ func OpenWorkbook(ctx context.Context, sp *Spool) (*Workbook, error) {
 	case info.Size() > maxWorkbook:
 		return nil, fmt.Errorf("%w: the workbook is larger than 256 MiB; save it as CSV", ErrFile)
 	}
-	if w.merged, err = inspect(ctx, sp.Name); err != nil {
+	if w.features, err = inspect(ctx, sp.Name); err != nil {
 		return nil, err
 	}
 	w.file, err = excelize.OpenFile(sp.Name, excelize.Options{
@@ -97,7 +98,7 @@ func (w *Workbook) SheetAsShown(name string, columns []int) (*Sheet, error) {
 	if s.shown, err = w.file.Rows(name); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	s.codes, s.marks = columns, marks{file: w.file, name: name, crossed: w.crossed()}
+	s.codes, s.marks = columns, marks{file: w.file, name: name, crossed: w.crossed(), struck: w.struck}
 	if s.marks.remarks, err = w.remarks(name); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -146,8 +147,9 @@ func (w *Workbook) crossed() map[int]bool {
 type marks struct {
 	file    *excelize.File
 	name    string
-	crossed map[int]bool
-	remarks map[int]int // line → column of a comment that refuses admission
+	crossed map[int]bool // styles of cells
+	struck  bool         // some texts have letters that are crossed out
+	remarks map[int]int  // line → column of a comment that refuses admission
 }
 
 // fault is why a row is not taken as it is, and the column that shows it.
@@ -158,7 +160,7 @@ func (m *marks) fault(line int, texts []string, hidden bool) (at int, fault stri
 	if at, ok := m.remarks[line]; ok {
 		return at, "a comment in the workbook says that it is cancelled, refunded, blocked or not paid; say its state in a column, or take the row out"
 	}
-	if len(m.crossed) == 0 {
+	if len(m.crossed) == 0 && !m.struck {
 		return 0, ""
 	}
 	for i, text := range texts {
@@ -166,11 +168,23 @@ func (m *marks) fault(line int, texts []string, hidden bool) (at int, fault stri
 		if err != nil || strings.TrimSpace(text) == "" {
 			continue
 		}
-		if style, err := m.file.GetCellStyle(m.name, cell); err != nil || m.crossed[style] {
+		if m.isCrossed(cell) {
 			return i, "it is crossed out in the workbook; say its state in a column, or take the row out"
 		}
 	}
 	return 0, ""
+}
+
+// isCrossed tells a cell that is crossed out, or a part of its text. One that cannot be looked at may be.
+func (m *marks) isCrossed(cell string) bool {
+	if style, err := m.file.GetCellStyle(m.name, cell); err != nil || m.crossed[style] {
+		return true
+	}
+	if !m.struck {
+		return false
+	}
+	runs, err := m.file.GetCellRichText(m.name, cell)
+	return err != nil || slices.ContainsFunc(runs, func(run excelize.RichTextRun) bool { return run.Font != nil && run.Font.Strike })
 }
 
 // Sheet is the table of one sheet.
