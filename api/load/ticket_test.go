@@ -61,6 +61,27 @@ func TestImportOfTicketDatesInAWorkbook(t *testing.T) {
 		want: []m{{"code": "A-1", "valid_from": "2026-12-31T00:00:00Z", "valid_until": "2026-12-31T23:59:59.999999Z"}}}.check(t, "a day")
 }
 
+// TestADayBeginsWithItsFirstMoment: in Santiago the clocks go from midnight to one, so the day begins at one. The hour before is the day before.
+func TestADayBeginsWithItsFirstMoment(t *testing.T) {
+	zone, err := time.LoadLocation("America/Santiago")
+	if err != nil {
+		t.Fatal(err)
+	}
+	day := time.Date(2026, 9, 6, 0, 0, 0, 0, time.UTC)
+	for name, c := range map[string]told{
+		"a text":     {text: "code;Válido de;Válido até\nA-1;06/09/2026;05/09/2026\n"},
+		"a workbook": {rows: [][]any{{"code", "Válido de", "Válido até"}, {"A-1", day, day.AddDate(0, 0, -1)}}},
+	} {
+		s := congregation(t)
+		src := c.source(t)
+		src.Zone, src.Dates = zone, "dmy"
+		mustImport(t, s, src)
+		if got := tickets(t, s)[0]; got["valid_from"] != "2026-09-06T04:00:00Z" || got["valid_until"] != "2026-09-06T03:59:59.999999Z" {
+			t.Errorf("%s: valid from %v until %v, want 04:00 in UTC and the moment before", name, got["valid_from"], got["valid_until"])
+		}
+	}
+}
+
 func TestImportOfTicketCodes(t *testing.T) {
 	for _, title := range []string{"Nº ingresso", "N. do ingresso", "Número do ingresso", "Barcode #", "Ticket code", "Código", "code"} {
 		told{text: title + ";Nome\nA-1;Ana\n;Bia\nA-3;Caio\n", want: []m{{"code": "A-1", "holder_name": "Ana"}, {"code": "A-3", "holder_name": "Caio"}},

@@ -214,9 +214,9 @@ func (f Filter) single(w *desk.Where, text string, zone *time.Location) (wrong s
 func moment(text string, end bool, zone *time.Location) (time.Time, bool) {
 	if day, ok := value.ParseDate(text); ok {
 		if end {
-			return dayStart(day.AddDate(0, 0, 1), zone).Add(-time.Microsecond), true
+			return value.DayStart(day.AddDate(0, 0, 1), zone).Add(-time.Microsecond), true
 		}
-		return dayStart(day, zone), true
+		return value.DayStart(day, zone), true
 	}
 	if t, ok := value.ParseDateTime(text, zone); ok {
 		return t, true
@@ -225,23 +225,6 @@ func moment(text string, end bool, zone *time.Location) (time.Time, bool) {
 		return value.ParseDateTime(text[:i]+"+"+text[i+1:], zone)
 	}
 	return time.Time{}, false
-}
-
-// dayStart is the first instant of a local day, given as its midnight in UTC. Where clocks are set at midnight that may be another
-// hour, or the first of two midnights.
-func dayStart(day time.Time, zone *time.Location) time.Time {
-	for t := day.Add(-24 * time.Hour).In(zone); ; { // no zone is so far ahead
-		_, offset := t.Zone()
-		start := day.Add(-time.Duration(offset) * time.Second)
-		if start.Before(t) {
-			start = t
-		}
-		_, end := t.ZoneBounds()
-		if end.IsZero() || start.Before(end) {
-			return start
-		}
-		t = end
-	}
 }
 
 // window of a list (contract.md §5).

@@ -197,6 +197,23 @@ func Day(t time.Time, zone *time.Location) jsontext.Value {
 	return append(t.In(orUTC(zone)).AppendFormat(dst, dateLayout), '"')
 }
 
+// DayStart is the first instant of a local day, given as its midnight in UTC. Where clocks are set at midnight that may be another
+// hour, or the first of two midnights.
+func DayStart(day time.Time, zone *time.Location) time.Time {
+	for t := day.Add(-24 * time.Hour).In(zone); ; { // no zone is so far ahead
+		_, offset := t.Zone()
+		start := day.Add(-time.Duration(offset) * time.Second)
+		if start.Before(t) {
+			start = t
+		}
+		_, end := t.ZoneBounds()
+		if end.IsZero() || start.Before(end) {
+			return start
+		}
+		t = end
+	}
+}
+
 // Time is a date-time's stored form: UTC with Z, microseconds only when not zero.
 func Time(t time.Time) jsontext.Value { return AppendTime(make([]byte, 0, 29), t) }
 

@@ -24,6 +24,7 @@ type Reader struct {
 	Words    map[string]string // choices seen before: field and cell → value
 	States   map[string]string // what --states says of a state's word, in plain form
 	Orders   map[string]Order  // of the dates of a field
+	Zone     *time.Location    // of a day that names none; nil = UTC
 	UTC      []string          // fields with times in UTC, if they have no offset
 	Yearless int               // birthdays without a year, which were left out
 }
@@ -145,17 +146,17 @@ var lastMoments = []string{"valid_until", "end_datetime", "subscription_deadline
 
 // Moment reads a date and time into RFC 3339, without an offset where the cell has none. It returns a fault for any other text.
 func (c *Reader) Moment(name, cell string) (string, string) {
-	last := slices.Contains(lastMoments, name)
 	if c.Workbook {
 		if t, ok := serial(cell, c.From1904); ok {
-			if last && t.Equal(t.Truncate(24*time.Hour)) {
-				return t.Format("2006-01-02T") + dayEnd, ""
+			if t.Equal(t.Truncate(24 * time.Hour)) {
+				return c.bound(name, t), ""
 			}
 			return t.Format("2006-01-02T15:04:05"), ""
 		}
 	}
-	if date, rest, ok := datePart(cell, c.Orders[name]); ok && rest == "" && last {
-		return date + "T" + dayEnd, ""
+	if date, rest, ok := datePart(cell, c.Orders[name]); ok && rest == "" {
+		day, _ := value.ParseDate(date) // datePart has
+		return c.bound(name, day), ""
 	}
 	if m, ok := moment(cell, c.Orders[name]); ok {
 		if slices.Contains(c.UTC, name) && !strings.ContainsAny(m[len("2006-01-02T"):], "+-Z") {
@@ -164,6 +165,19 @@ func (c *Reader) Moment(name, cell string) (string, string) {
 		return m, ""
 	}
 	return "", faultMoment
+}
+
+// bound is the first moment of a day, of some fields the last.
+func (c *Reader) bound(name string, day time.Time) string {
+	zone := c.Zone
+	if zone == nil || slices.Contains(c.UTC, name) {
+		zone = time.UTC
+	}
+	at := value.DayStart(day, zone)
+	if slices.Contains(lastMoments, name) {
+		at = value.DayStart(day.AddDate(0, 0, 1), zone).Add(-time.Microsecond)
+	}
+	return at.UTC().Format("2006-01-02T15:04:05.999999Z07:00")
 }
 
 // number reads an amount; a workbook's numbers have no separators to mistake.

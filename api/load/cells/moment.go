@@ -8,9 +8,6 @@ import (
 	"time"
 )
 
-// dayEnd is the last moment of a day.
-const dayEnd = "23:59:59.999999"
-
 const (
 	faultDate   = "not a date; 31/12/2026 and 2026-12-31 are understood"
 	faultMoment = "not a date and time; 31/12/2026 19:30 and 2026-12-31 19:30 are understood"
