@@ -272,7 +272,7 @@ func TestImportOfNDJSON(t *testing.T) {
 		{8, "kind", "no kind: the line names none and --kind is not given"},
 		{9, "id", "Ensure this value is less than or equal to 2147483647."},
 		{10, "id", "not an id: an integer from 1 is wanted"},
-		{11, "email", "Enter a valid email address. gender: Is not a valid choice."},
+		{11, "email", "Enter a valid email address. gender: is not a valid choice."},
 	}}
 	if diff := cmp.Diff(want, core(rep)); diff != "" {
 		t.Errorf("report differs (-want +got):\n%s", diff)

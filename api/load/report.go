@@ -160,12 +160,16 @@ func (r *Report) note(it *item) {
 // quoted matches a value that a fault's sentence repeats.
 var quoted = regexp.MustCompile(`\s*["“][^"”]*["”]\s*`)
 
-// reason returns a fault's sentence without the values that it repeats.
+// reason returns a fault's sentence without the values that it repeats. Where it began with one, the column stands before it instead.
 func reason(text string) string {
-	text = strings.TrimSpace(quoted.ReplaceAllString(text, " "))
-	if text == "" {
+	cut := strings.TrimSpace(quoted.ReplaceAllString(text, " "))
+	switch {
+	case cut == "":
 		return "Not accepted."
+	case strings.HasPrefix(strings.TrimSpace(text), `"`):
+		return cut
 	}
+	text = cut
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 

@@ -21,7 +21,7 @@ import (
 // Role is what a helper is at a door.
 type Role string
 
-// The roles: a steward takes back the own check-ins of the last minute and finds five tickets at most; a supervisor any, and twenty.
+// The roles: a steward takes back only their own check-ins of the last minute and finds five tickets at most; a supervisor any, and twenty.
 const (
 	Steward    Role = "steward"
 	Supervisor Role = "supervisor"

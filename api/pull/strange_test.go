@@ -360,7 +360,7 @@ func TestARecordThatIsRefusedBlocksNoOther(t *testing.T) {
 	for range 2 {
 		rep := pulled(t, s.config(store))
 		want := []pull.Reason{{Kind: "person", Reason: "The record has no id that is an integer from 1", Count: 1, IDs: []int64{0}},
-			{Kind: "person", Field: "gender", Reason: "Is not a valid choice.", Count: 2, IDs: []int64{4, 5}}}
+			{Kind: "person", Field: "gender", Reason: "is not a valid choice.", Count: 2, IDs: []int64{4, 5}}}
 		if diff := cmp.Diff(want, rep.Refused); diff != "" {
 			t.Errorf("refused (-want +got):\n%s", diff)
 		}

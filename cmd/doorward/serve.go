@@ -81,7 +81,7 @@ func doorCommand(t *tool) *cobra.Command {
 		Long: "Show a QR code that opens the door's page on one helper's phone. It works once, within twelve hours. The page asks for the helper's name\n" +
 			"and makes a key of that name, which checks tickets of this event in and ends a day after it. Each phone needs a code of its own.\n" +
 			"The sheet that tells helpers how to scan is at /door/help of the server, to print on one page.\n" +
-			"A steward takes back the own check-ins of the last minute. With --supervisor the helper takes back any.",
+			"A steward takes back only their own check-ins of the last minute. With --supervisor the helper takes back any.",
 		Example: "  doorward door --data data --event 7",
 	}
 	asJSON := jsonFlag(cmd)

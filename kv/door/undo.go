@@ -114,7 +114,7 @@ func mayUndo(o *table.Tx, p auth.Principal, checkin *table.Stored) error {
 	}
 	err := p.Check(record.Undo.Resource, "DELETE")
 	if f, ok := errors.AsType[*auth.Forbidden](err); ok {
-		f.Reason = "a steward takes back only the own check-ins of the last minute: ask a supervisor"
+		f.Reason = "a steward takes back only their own check-ins of the last minute: ask a supervisor"
 	}
 	return err
 }

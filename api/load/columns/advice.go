@@ -26,7 +26,7 @@ type HeaderError struct {
 	Near    []near
 	Unread  []string // columns of a header that names something else
 	Known   []string // the columns that the kind has
-	Unfit   string   // a column that is called a code and holds none
+	Unfit   string   // a column that is called a code and holds none, and why it does not
 	Hint    string   // what is known of the system that wrote the file
 }
 
@@ -44,7 +44,7 @@ func (e *HeaderError) Error() string {
 	} else {
 		fmt.Fprintf(&b, "the header in line %d has no column for %s", e.Line, strings.Join(e.Missing, ", "))
 		if e.Unfit != "" {
-			fmt.Fprintf(&b, ": “%s” is called so, but what stands in it looks like no codes of tickets", e.Unfit)
+			fmt.Fprintf(&b, ": %s", e.Unfit)
 		}
 	}
 	if slices.Contains(e.Missing, kinds.Event) {
@@ -126,11 +126,11 @@ func (ly *Layout) mayBe(field string) (titles []string) {
 	return titles
 }
 
-// unfit is a column that is called a code and holds none.
+// unfit says which column is called a code and holds none, and why it does not.
 func (ly *Layout) unfit() string {
 	for i, t := range ly.Titles {
 		if slices.Contains(words.Titles(kinds.Code), words.PlainTitle(t)) && ly.Profiles != nil && !ly.Profiles[i].IsCodes() {
-			return ly.Name(i)
+			return fmt.Sprintf("“%s” is called so, but %s", ly.Name(i), ly.Profiles[i].WhyNoCodes())
 		}
 	}
 	return ""

@@ -236,7 +236,19 @@ func (p *Column) Share(is func(value string) bool) (n int) {
 }
 
 // IsCodes tells whether a column can hold the codes of tickets: it is filled, its values differ, and they look like codes.
-func (p *Column) IsCodes() bool {
-	return p.Filled == 0 || 2*p.Filled >= p.Rows && 2*len(p.Unique) > p.Filled && (p.Filled < 20 || 10*len(p.Unique) >= 9*p.Filled) &&
-		p.Mostly(Codes)
+func (p *Column) IsCodes() bool { return p.WhyNoCodes() == "" }
+
+// WhyNoCodes says why a column cannot hold the codes of tickets; "" if it can.
+func (p *Column) WhyNoCodes() string {
+	switch {
+	case p.Filled == 0:
+		return ""
+	case !p.Mostly(Codes):
+		return "what stands in it looks like no codes of tickets"
+	case 2*p.Filled < p.Rows:
+		return "most rows have none"
+	case 2*len(p.Unique) <= p.Filled, p.Filled >= 20 && 10*len(p.Unique) < 9*p.Filled:
+		return "many rows have the same one, and a ticket's code is its own"
+	}
+	return ""
 }

@@ -128,10 +128,10 @@ func (r *Report) Print(w io.Writer, zone *time.Location) {
 		line("  "+name, "%s", text(r.Outcomes[name]))
 	}
 	if r.Before > 0 {
-		line("in before", "%s check-ins of the real event: their tickets are already_admitted", text(r.Before))
+		line("in before", "%s %s of the real event: their tickets are already_admitted", text(r.Before), console.Plural(r.Before, "check-in", "check-ins"))
 	}
 	if r.Named > 0 {
-		line("without a code", "%s tickets of which this machine knows no code; they were named as a search at the door does", text(r.Named))
+		line("without a code", "%s %s of which this machine knows no code, named as a search at the door does", text(r.Named), console.Plural(r.Named, "ticket", "tickets"))
 	}
 	line("cut cables", "%d: phones kept %s codes, and handed %s in; of these %s were decided otherwise, %s as double entries", r.Cables.Cut, text(r.Cables.Kept), text(r.Cables.Handed),
 		text(r.Cables.Differ), text(r.Cables.Double))
