@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -80,6 +81,22 @@ func TestImportLetsNoDoubtfulRowIn(t *testing.T) {
 		"sold on trust":                     {"Obs", names + "Obs\n" + rowsOf("Ana;", "Bia;fiado", "Caio;")},
 		"not paid, in short":                {"Obs", names + "Obs\n" + rowsOf("Ana;", "Bia;ñ pg", "Caio;")},
 		"the money back":                    {"Obs", names + "Obs\n" + rowsOf("Ana;", "Bia;pediu o dinheiro de volta", "Caio;")},
+		"a number that was paid, and none":  {"Valor pago", names + "Valor pago\n" + rowsOf("Ana;50", "Bia;50", "Caio;", "Davi;50")},
+		"a number that was received":        {"Valor recebido", names + "Valor recebido\n" + rowsOf("Ana;50", "Bia;50", "Caio;0", "Davi;50")},
+		"nothing and a half of the price":   {"Valor pago", names + "Preço;Valor pago\n" + rowsOf("Ana;80;80", "Bia;80;0", "Caio;80;40")},
+		"a half of the price":               {"Valor pago", names + "Preço;Valor pago\n" + rowsOf("Ana;80;80", "Bia;80;40", "Caio;80;80")},
+		"two prices the other way about":    {"Valor pago", names + "Preço;Valor pago\n" + rowsOf("Ana;50;60", "Bia;60;50", "Caio;50;50")},
+		"one of many prices":                {"Valor pago", names + "Preço;Valor pago\n" + numbered(300, func(i int) string { return fmt.Sprintf("Ana;%d,00;%d,00", i+1, i+1) }) + "KX9;Bia;50,00;25,00\n"},
+		"a late remark":                     {"Obs", names + "Obs\n" + numbered(5200, func(i int) string { return fmt.Sprintf("Ana;chega às %d h", i) }) + "KX9;Bia;cancelou\n"},
+		"a late state":                      {"Obs", names + "Obs\n" + numbered(5200, func(i int) string { return fmt.Sprintf("Ana;mesa nova %d", i) }) + "KX9;Bia;transferido\n"},
+		"a late payment of nothing":         {"Valor pago", names + "Valor pago\n" + numbered(5200, func(i int) string { return fmt.Sprintf("Ana;%d,50", i) }) + "KX9;Bia;0,00\n"},
+		"parts of instalments":              {"Parcelas", names + "Parcelas\n" + rowsOf("Ana;3/3", "Bia;1/3", "Caio;3/3")},
+		"a part in words":                   {"Parcela", names + "Parcela\n" + rowsOf("Ana;3 de 3", "Bia;1 de 3", "Caio;3 de 3")},
+		"how many instalments":              {"Parcelas", names + "Parcelas;Total de parcelas\n" + rowsOf("Ana;3;3", "Bia;1;3", "Caio;3;3")},
+		"words under no title":              {"#3", names + "\n" + rowsOf("Ana;ok", "Bia;", "Caio;ok")},
+		"ways to pay under no title":        {"#3", names + "\n" + rowsOf("Ana;pix", "Bia;", "Caio;dinheiro")},
+		"yes and no under an unknown title": {"Sorteado", names + "Sorteado\n" + rowsOf("Ana;sim", "Bia;não", "Caio;sim")},
+		"a remark in JSON":                  {"notes", `{"kind":"ticket","code":"KX7A1","notes":"cancelled by phone"}` + "\n"},
 		"sentences, each of its own": {"Situação pagto", names + "Situação pagto\n" + rowsOf(func() (all []string) {
 			for i := range 300 {
 				all = append(all, "Ana;Pendente desde "+strings.Repeat("I", i))
@@ -109,6 +126,13 @@ func TestTitlesThatSpeakOfAdmission(t *testing.T) {
 		"Admit": {"Y", "N"}, "Can enter": {"Y", "N"}, "Pode entrar": {"Sim", "Não"}, "Entra?": {"Sim", "Não"}, "Credenciado": {"Sim", "Não"},
 		"Vetado": {"", "x"}, "Blacklist": {"", "x"}, "Lista negra": {"", "sim"}, "Fraude": {"", "sim"}, "Suspeito": {"", "sim"},
 		"Contestação": {"", "sim"}, "Voided at": {"", "2026-01-01"}, "Apagado": {"", "sim"}, "Perdeu o prazo": {"", "x"}, "Setor": {"Pista", "Reembolso"},
+		"Parcelas": {"ok", ""}, "Prestações": {"50", ""}, "Mensalidades": {"ok", ""}, "Cuotas": {"1", ""}, "Instalments": {"2", ""}, "Recibos": {"12", ""}, "Receipts": {"12", ""},
+		"Transações": {"a1b2", ""}, "Inválido": {"Não", "Sim"}, "Invalid": {"No", "Yes"}, "Invalidado": {"Não", "Sim"}, "Inactivo": {"No", "Sí"}, "Anulación": {"", "Sí"},
+		"Fecha de anulación": {"", "2026-10-01"}, "Baja": {"", "x"}, "Dado de baja": {"No", "Sí"}, "Impago": {"No", "Sí"}, "Moroso": {"No", "Sí"}, "Adimplente": {"Sim", "Não"},
+		"Excedente": {"Não", "Sim"}, "Posição na fila": {"", "1"}, "Na fila": {"Não", "Sim"},
+		"Zahlungsstatus": {"bezahlt", "offen"}, "Bestellstatus": {"bezahlt", "storniert"}, "Ticketstatus": {"gültig", "storniert"}, "Betaalstatus": {"betaald", "open"},
+		"Paymentstatus": {"done", "open"}, "Betaald": {"ja", "nee"}, "Gesperrt": {"Nein", "Ja"}, "Warteliste": {"Nein", "Ja"}, "Ungültig": {"Nein", "Ja"}, "Erstattet": {"Nein", "Ja"},
+		"Remboursé": {"non", "oui"}, "Liste d'attente": {"non", "oui"}, "Lista d'attesa": {"no", "sì"}, "Zahlungseingang": {"01.10.2026", ""},
 		"Transferido para": {"", "Beto"}, "Trocado por": {"", "X1"}, "Substituído por": {"", "X1"}, "Replaced by": {"", "X1"}, "Duplicado": {"", "sim"},
 		"Observação": {"", "não deixar entrar"}, "Notes": {"", "do not admit"}, "Obs.": {"", "pix não caiu"}, "Alerta": {"", "Não liberar"},
 	} {
@@ -124,6 +148,57 @@ func TestTitlesThatSpeakOfAdmission(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestSomeColumnsDecideBesideAState: a good column of states does not answer for what another one says.
+func TestSomeColumnsDecideBesideAState(t *testing.T) {
+	for _, title := range []string{"Inválido", "Invalid", "Invalidado", "Inactivo", "Anulación", "Baja", "Impago", "Moroso", "Excedente", "Na fila"} {
+		s := congregation(t)
+		file := "code;name;Status;" + title + "\nKX7A1;Ana;pago;Não\nKX7A2;Bia;pago;Sim\n"
+		_, err := load.Import(context.Background(), s, auth.Operator(), load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(file)}, nil)
+		if !errors.Is(err, load.ErrSource) || len(tickets(t, s)) != 0 {
+			t.Errorf("%s: error = %v, want a question", title, err)
+		}
+	}
+}
+
+// TestARemarkInAKnownExportRefusesItsRow, and no other row. --ignore of the column lets it in.
+func TestARemarkInAKnownExportRefusesItsRow(t *testing.T) {
+	remarks := []string{"", "cancelled by phone", "", "desistiu, devolver o dinheiro", "não pagou", "", ""}
+	for system, c := range map[string]struct{ column, head, row string }{
+		"pretix-checkin":   {"Comment", "Order code;Attendee name;Product;Paid;Secret;Comment\n", "A%[1]d;Ana;Adulto;Yes;secret0000000000000000000000000%[1]d;%[2]s\n"},
+		"pretix-positions": {"Order comment", "Order code;Attendee name;Product;Status;Ticket secret;Order comment\n", "A%[1]d;Ana;Adulto;paid;secret0000000000000000000000000%[1]d;%[2]s\n"},
+		"sympla":           {"Observação interna", "Nº ingresso;Nome;Tipo de ingresso;Nº pedido;Estado de pagamento;Observação interna\n", "ABCDEFGHIJ%[1]d;Ana;Inteira;P%[1]d;Aprovado;%[2]s\n"},
+		"eventbrite":       {"Notes", "Order #;Attendee #;Ticket Type;Barcode #;Attendee Status;Notes\n", "P%[1]d;%[1]d;GA;1001100110011001%[1]d;Attending;%[2]s\n"},
+	} {
+		file := c.head
+		for i, remark := range remarks {
+			file += fmt.Sprintf(c.row, i, remark)
+		}
+		s := congregation(t)
+		rep := mustImport(t, s, load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(file)})
+		if rep.Source != system || rep.Created != 4 || len(rep.Rejected) != 3 || len(tickets(t, s)) != 4 {
+			t.Errorf("%s: %+v, want three rows refused", system, rep)
+		}
+		for _, r := range rep.Rejected {
+			if r.Column != c.column || !strings.Contains(r.Reason, "a remark may say that the ticket is cancelled") {
+				t.Errorf("%s: refused %+v, want it for its remark", system, r)
+			}
+		}
+		rep = mustImport(t, s, load.Source{Kind: "ticket", Event: 7, Ignore: []string{c.column}, Reader: strings.NewReader(file)})
+		if rep.Created != 3 || rep.Unchanged != 4 {
+			t.Errorf("%s with --ignore: %+v, want the other three created", system, rep)
+		}
+	}
+}
+
+// numbered makes rows, each with a code of its own in front.
+func numbered(n int, row func(i int) string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "KX7%06d;%s\n", i, row(i))
+	}
+	return b.String()
 }
 
 // TestACodeOfTwoStatesIsRefused: of a code that was paid in one row and given back in another neither row comes in.

@@ -52,7 +52,7 @@ func newTableFile(ctx context.Context, src *Source, ly *columns.Layout, start fu
 	if ly.Lost > 0 {
 		return nil, fmt.Errorf("%w: line %d stands above the header in line %d and looks like a row of the list: move the header to the top, or take the line out", ErrSource, ly.Lost, ly.Line)
 	}
-	p := profile.NewTable(len(ly.Titles), func(i int) bool { return slices.Contains(words.Titles(kinds.Code), words.PlainTitle(ly.Titles[i])) })
+	p := profile.NewTable(ly.Titles)
 	err := t.each(func(row sheet.Row) { p.Row(row.Texts) })
 	if err != nil {
 		return nil, err
@@ -391,6 +391,9 @@ func (t *tableDrafts) read(row sheet.Row) (draft, *Rejection) {
 	}
 	if name := t.ly.Cell(kinds.HolderName, row.Texts); t.ly.Form.Kind == record.Ticket && name != "" && words.NameKeepsOut(name) {
 		return d, &Rejection{row.Line, t.ly.Column(kinds.HolderName), "the name says that the ticket is cancelled, refunded, blocked or not paid"}
+	}
+	if at, ok := t.ly.Remark(row.Texts); ok {
+		return d, &Rejection{row.Line, t.ly.Title(at), fmt.Sprintf("a remark may say that the ticket is cancelled, refunded, blocked or not paid; --ignore '%s' reads no remarks", t.ly.Name(at))}
 	}
 	if t.ly.Form.Kind == record.Ticket && len(t.ly.Deciders) == 0 && saysOut(t.ly.Cell(kinds.Code, row.Texts)) {
 		return d, &Rejection{row.Line, t.ly.Column(kinds.Code), faultNoCode}

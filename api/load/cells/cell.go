@@ -311,8 +311,11 @@ func isStructured(f *record.Field) bool {
 // thousands.
 func amount(text string) string {
 	s := spaces.Replace(text)
-	s, below := unsigned(strings.TrimSpace(currency.ReplaceAllString(s, "")))
-	if spaced.MatchString(s) {
+	if strings.Trim(s, "0123456789.,-+() ") != "" {
+		s = currency.ReplaceAllString(s, "")
+	}
+	s, below := unsigned(strings.TrimSpace(s))
+	if strings.Contains(s, " ") && spaced.MatchString(s) {
 		s = strings.ReplaceAll(s, " ", "")
 	}
 	comma, point := strings.LastIndexByte(s, ','), strings.LastIndexByte(s, '.')
@@ -332,7 +335,7 @@ func amount(text string) string {
 
 // SignOf tells whether a cell is an amount, and whether it is above (1), below (-1) or nothing (0).
 func SignOf(cell string) (sign int, ok bool) {
-	if !strings.ContainsAny(cell, "0123456789") {
+	if strings.ContainsFunc(cell, noAmount) || !strings.ContainsAny(cell, "0123456789") {
 		return 0, false
 	}
 	digits, below := strings.CutPrefix(amount(cell), "-")
@@ -345,6 +348,27 @@ func SignOf(cell string) (sign int, ok bool) {
 		return -1, true
 	}
 	return 1, true
+}
+
+// IsAmount tells a cell that is one.
+func IsAmount(cell string) bool {
+	_, ok := SignOf(cell)
+	return ok
+}
+
+// SameAmount tells whether two amounts are equal, however they are written: 50 and R$ 50,00.
+func SameAmount(a, b string) bool {
+	if a == b {
+		return true
+	}
+	x, _ := strconv.ParseFloat(amount(a), 64)
+	y, _ := strconv.ParseFloat(amount(b), 64)
+	return x == y
+}
+
+// noAmount tells an ASCII character that no amount has, with its currency or without: most cells are seen to be none by one.
+func noAmount(r rune) bool {
+	return r < unicode.MaxASCII && !strings.ContainsRune("0123456789.,-+() $BRLUSDEGPbrlusdegp\t", r)
 }
 
 var (

@@ -2,7 +2,6 @@ package columns
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -48,6 +47,7 @@ func (c admission) decide() {
 	}
 	if !slices.ContainsFunc(c.ly.Deciders, func(d Decider) bool { return d.State == "" || d.State == "unpaid" }) {
 		c.askForPayments()
+		c.askForTicks()
 		c.keepBlank()
 	}
 }
@@ -91,12 +91,12 @@ func (c admission) askForRest() {
 // validities are the fields by which a ticket is good for a time.
 var validities = []string{"valid_from", "valid_until"}
 
-// saysOut tells a column of few values in which one is only a state that refuses admission.
+// saysOut tells a column in which a cell is only a state that refuses admission. Of few values it is known what --states says of them.
 func (c admission) saysOut(p *profile.Column) bool {
-	return p.Share(func(v string) bool {
-		s := words.StateOf(v, c.said.States)
-		return s != "" && s != words.Severity[0]
-	}) > 0
+	if p.Counts == nil {
+		return p.Has[profile.States] > 0
+	}
+	return p.Share(func(v string) bool { return words.Refuses(words.StateOf(v, c.said.States)) }) > 0
 }
 
 // askForTypes asks about types of tickets with a name that refuses admission: Adulto (cancelado).
@@ -141,8 +141,8 @@ func (c admission) decides(column int) (d Decider, sure, ask bool) {
 	switch {
 	case p.Filled == 0, c.isPlace(column):
 		return d, false, false
-	case title == "" && p.Mostly(profile.Truths):
-		return d, false, true // ticks, of what no title says
+	case title == "":
+		return d, false, true // of what, no title says
 	case slices.Contains(c.origin.others, title):
 		return d, false, c.saysOut(p) || p.Has[profile.Outs] > 0
 	case own:
@@ -161,7 +161,22 @@ func (c admission) decides(column int) (d Decider, sure, ask bool) {
 		words.Begins(title, words.PayTitles) && p.Mostly(profile.Truths) && !words.Begins(title, words.MailTitles):
 		return c.decidesByValues(d, p)
 	}
-	return d, false, c.saysOut(p) || 2*p.Has[profile.Telling] >= p.Studied || p.Has[profile.Outs] > 0 && c.origin == Unknown
+	return d, false, c.asksByValues(column)
+}
+
+// asksByValues tells a column under a title of another matter that is asked about for its values. Remarks of a known system are read row by row.
+func (c admission) asksByValues(column int) bool {
+	p := &c.profiles[column]
+	out, tells := c.saysOut(p), 2*p.Has[profile.Telling] >= p.Filled
+	switch {
+	case c.origin == Unknown:
+		return out || tells || p.Has[profile.Outs] > 0
+	case 2*p.Filled >= p.Rows && (out || tells): // a remark is not made on most tickets
+		return true
+	case out || tells || p.Has[profile.Outs] > 0:
+		c.ly.Remarks = append(c.ly.Remarks, Remarks{column, tells})
+	}
+	return false
 }
 
 // spelled is a column's title in plain form. Of one that no field knows, the words of hasPaid are apart.
@@ -192,7 +207,7 @@ func (c admission) decidesByValues(d Decider, p *profile.Column) (_ Decider, sur
 	case p.IsNumbering():
 		return d, false, false
 	case p.Counts == nil:
-		return d, false, 2*p.Has[profile.Telling] >= p.Studied || p.Has[profile.Outs] > 0
+		return d, false, 2*p.Has[profile.Telling] >= p.Filled || p.Has[profile.Outs] > 0
 	}
 	return d, false, true
 }
@@ -214,7 +229,7 @@ func (c admission) isPlace(column int) bool {
 		return true
 	}
 	if p.Share(func(v string) bool {
-		return words.StateOf(v, c.said.States) != "" || words.Truths[words.Plain(v)] != "" || words.Begins(words.Plain(v), words.TellingValues)
+		return words.StateOf(v, c.said.States) != "" || words.Truths[words.Plain(v)] != "" || words.Telling(words.Plain(v))
 	}) > 0 {
 		return false
 	}
@@ -238,13 +253,13 @@ func (c admission) askForPayments() {
 			continue
 		}
 		blank := p.Rows - p.Filled
-		none, pays := blank+p.Has[profile.Zeros], words.Begins(title, words.PayTitles)
+		none, pays := blank+p.Has[profile.Zeros], words.IsPaid(title)
 		isMoney, sure := words.IsMoney(title)
 		switch {
 		case pays && blank > 0 && (words.HasWord(title, words.DateTitles) || cells.IsDated(p.Samples[0])),
-			pays && p.IsAmounts() && (none > 0 && none < p.Rows || c.isNoPrice(i)),
+			pays && p.All(profile.Numbers) && (none > 0 && none < p.Rows || p.NotPrice > 0),
 			(sure && p.All(profile.Numbers) || isMoney && p.IsAmounts()) && blank > 0, // nothing, and not an amount of nothing
-			words.IsProof(title) && none > 0 && none < p.Rows,
+			words.IsProof(title) && (none > 0 && none < p.Rows || words.IsInstalment(title) && p.DiffersInParts()),
 			pays && p.Share(func(way string) bool { return words.IsLater(words.Plain(way)) }) > 0,
 			words.HasWord(title, words.AmountTitles) && p.All(profile.Numbers) && p.Has[profile.Below] > 0: // money that was given back
 			c.ly.questions = append(c.ly.questions, c.question(i))
@@ -253,22 +268,19 @@ func (c admission) askForPayments() {
 	}
 }
 
-// isNoPrice tells amounts that were paid and are, in some row, not those of the column of prices: a part, or with a discount.
-func (c admission) isNoPrice(paid int) bool {
-	amounts := func(column int) map[string]int {
-		all := map[string]int{}
-		for v, n := range c.profiles[column].Counts {
-			all[strings.Trim(strings.TrimSuffix(strings.TrimSuffix(v, ".00"), ",00"), "R$ \u00a0")] += n
-		}
-		return all
+// askForTicks asks about columns of yes and no that differ from row to row, where no column says a state and --states does not say it of all
+// rows. A question to the guest, and what is asked of guests as a rule, is left out.
+func (c admission) askForTicks() {
+	if _, all := c.said.States[""]; all || c.profiles == nil || c.origin != Unknown {
+		return
 	}
 	for i, title := range c.plains {
 		p := &c.profiles[i]
-		if i != paid && words.HasWord(title, words.AmountTitles) && !words.Begins(title, words.PayTitles) && p.Counts != nil && p.Filled > 0 && p.All(profile.Numbers) {
-			return c.profiles[paid].Counts != nil && !maps.Equal(amounts(i), amounts(paid))
+		if !c.taken[i] && p.IsYesOrNo() && !c.isKnown(title) && !words.IsAboutGuests(c.ly.Titles[i]) {
+			c.ly.questions = append(c.ly.questions, c.question(i))
+			c.taken[i] = true
 		}
 	}
-	return false
 }
 
 // MaxAsked is how many values of a column a question shows.
@@ -336,10 +348,11 @@ func (c admission) question(column int) *Question {
 func AskMember(name string, p *profile.Column, said *Answers) (*Question, bool) {
 	c := admission{&chooser{ly: &Layout{header: header{Titles: []string{name}}}, said: said, profiles: []profile.Column{*p}}}
 	known := p.Share(func(v string) bool {
-		return words.StateOf(v, said.States) != "" || words.Begins(words.Plain(v), words.TellingValues)
+		return words.StateOf(v, said.States) != "" || words.Telling(words.Plain(v))
 	})
 	title := words.Plain(words.Parted(name))
-	if p.Counts == nil || !words.Tells(title) && !words.IsDebt(title) && !words.Begins(title, words.TellingTitles) && 2*known < p.Filled && !c.saysOut(p) {
+	tells := words.Tells(title) || words.IsDebt(title) || words.Begins(title, words.TellingTitles) || 2*known >= p.Filled
+	if p.Has[profile.Outs] == 0 && !c.saysOut(p) && (p.Counts == nil || !tells) {
 		return nil, false
 	}
 	return c.question(0), true

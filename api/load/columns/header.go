@@ -31,6 +31,8 @@ type Layout struct {
 	Feeds     []Feed
 	Deciders  []Decider // the columns that say a ticket's state
 	Checkins  []int     // the columns that say whether and when a ticket was used
+	Remarks   []Remarks // of a known system, in which some rows say that their ticket does not get in
+	Gone      []int     // the columns that say which people have died
 	torn      []torn
 	questions Questions
 	Orders    map[string]cells.Order
@@ -131,6 +133,27 @@ type Feed struct {
 
 // Columns are the columns of all parts.
 func (f *Feed) Columns() []int { return slices.Concat(f.Parts...) }
+
+// Remarks are a column of remarks.
+type Remarks struct {
+	Column int
+	Tells  bool // most of them speak of admission
+}
+
+// Remark is the column by which a row says that its ticket does not get in, or may say it.
+func (ly *Layout) Remark(texts []string) (at int, ok bool) {
+	i := slices.IndexFunc(ly.Remarks, func(r Remarks) bool {
+		if r.Column >= len(texts) {
+			return false
+		}
+		text := words.Plain(cells.Clean(texts[r.Column]))
+		return words.KeepsOut(text) || words.Refuses(words.StateWords[text]) || r.Tells && words.Telling(text)
+	})
+	if i < 0 {
+		return 0, false
+	}
+	return ly.Remarks[i].Column, true
+}
 
 // NamesChurches tells whether a feed's columns hold names of churches, or numbers under a title that does not say id.
 func (ly *Layout) NamesChurches(f *Feed) bool {

@@ -4,18 +4,19 @@ import (
 	"hash/maphash"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
 	"doorward/api/load/cells"
+	"doorward/api/load/kinds"
 	"doorward/api/load/sheet"
 	"doorward/api/load/words"
 	"doorward/kv/codes"
 )
 
 const (
-	MaxDistinct = 200  // values of a column that are counted one by one
-	maxStudied  = 5000 // rows in which every cell is looked at; of columns with many values only the first so many
+	MaxDistinct = 200 // values of a column that are counted one by one; of every cell it is seen what it may be
 	MaxSamples  = 2
 	maxSample   = 40 // characters of a sample
 )
@@ -36,20 +37,22 @@ const (
 	Below                // an amount below zero
 	Telling              // it begins as words for states do
 	Outs                 // it has a word that refuses admission
+	States               // it is a word for a state that refuses admission
+	Parts                // it is a part of a whole: 1/3, 1 de 3
 	traits               // how many there are
 )
 
 // Column is what the cells of one column look like.
 type Column struct {
-	Rows    int
-	Filled  int
-	Studied int            // filled cells that has is about
-	Counts  map[string]int // by value; nil where there are more than MaxDistinct
-	Samples []string       // the first values, as people see them
-	Has     [traits]int
-	known   map[string][traits]bool // what was seen of the values that are counted
-	Dates   cells.Evidence
-	Unique  map[uint64]struct{} // the values that differ as codes, of columns that may hold codes
+	Rows     int
+	Filled   int
+	Counts   map[string]int // by value; nil where there are more than MaxDistinct
+	Samples  []string       // the first values, as people see them
+	Has      [traits]int
+	known    map[string][traits]bool // what was seen of the values that are counted
+	Dates    cells.Evidence
+	NotPrice int                 // rows with another amount than their price
+	Unique   map[uint64]struct{} // the values that differ as codes, of columns that may hold codes
 }
 
 // NewColumn is a column of which this many rows were read, all blank.
@@ -61,15 +64,25 @@ func NewColumn(rows int) Column {
 type Table struct {
 	Columns []Column
 	seed    maphash.Seed
+	prices  []int // the columns of what is to be paid
+	paid    []int // those of what was
 }
 
-// NewTable begins to study a table of so many columns. Of those that may hold codes the different values are counted.
-func NewTable(columns int, codes func(column int) bool) *Table {
-	p := &Table{Columns: make([]Column, columns), seed: maphash.MakeSeed()}
+// NewTable begins to study a table with these titles. Of columns that may hold codes the different values are counted, and what was paid is
+// compared with the price in every row.
+func NewTable(titles []string) *Table {
+	p := &Table{Columns: make([]Column, len(titles)), seed: maphash.MakeSeed()}
 	for i := range p.Columns {
 		p.Columns[i] = NewColumn(0)
-		if codes(i) {
+		title := words.PlainTitle(titles[i])
+		if slices.Contains(words.Titles(kinds.Code), title) {
 			p.Columns[i].Unique = map[uint64]struct{}{}
+		}
+		switch {
+		case words.IsPrice(title):
+			p.prices = append(p.prices, i)
+		case words.IsPaid(title):
+			p.paid = append(p.paid, i)
 		}
 	}
 	return p
@@ -88,6 +101,25 @@ func (p *Table) Row(texts []string) {
 			cell = cells.Clean(texts[i])
 		}
 		p.Columns[i].Add(cell, p.seed)
+	}
+	p.compare(texts)
+}
+
+// compare holds what a row says was paid against its price, the first of its columns of prices that holds an amount.
+func (p *Table) compare(texts []string) {
+	if len(p.paid) == 0 {
+		return
+	}
+	for _, i := range p.prices {
+		if i >= len(texts) || !cells.IsAmount(cells.Clean(texts[i])) {
+			continue
+		}
+		for _, paid := range p.paid {
+			if paid < len(texts) && cells.IsAmount(cells.Clean(texts[paid])) && !cells.SameAmount(cells.Clean(texts[i]), cells.Clean(texts[paid])) {
+				p.Columns[paid].NotPrice++
+			}
+		}
+		return
 	}
 }
 
@@ -123,14 +155,10 @@ func (p *Column) Add(cell string, seed maphash.Seed) {
 		p.Samples = append(p.Samples, Sample(cell))
 	}
 	p.Dates.Add(cell)
-	if p.Counts == nil && p.Rows > maxStudied {
-		return
-	}
 	p.study(cell)
 }
 
 func (p *Column) study(cell string) {
-	p.Studied++
 	has, known := p.known[cell]
 	if !known {
 		has = traitsOf(cell)
@@ -154,21 +182,37 @@ func traitsOf(cell string) [traits]bool {
 		Letters: strings.ContainsFunc(cell, unicode.IsLetter),
 		Digits:  strings.ContainsFunc(cell, unicode.IsDigit),
 		Ats:     strings.Contains(cell, "@"),
-		Codes:   codeLike(cell),
+		Codes:   codeLike(cell, text),
 		Truths:  words.Truths[text] != "" || text == "" && words.TruthOf(cell) != "",
 		Whole:   isWhole,
 		long:    isWhole && len(cell) > 2,
 		Numbers: isNumber,
 		Zeros:   isNumber && sign == 0,
 		Below:   isNumber && sign < 0,
-		Telling: words.Begins(text, words.TellingValues),
+		Telling: words.Telling(text),
 		Outs:    words.KeepsOut(text),
+		States:  words.Refuses(words.StateWords[text]),
+		Parts:   !isNumber && isPart(cell),
 	}
 }
 
-// codeLike tells what may stand on a ticket from prices, dates, addresses and sentences.
-func codeLike(cell string) bool {
-	if strings.ContainsAny(cell, " \t\n@$€") || words.Truths[words.Plain(cell)] != "" && len(cell) > 1 {
+// isPart tells two numbers of which the first is the smaller one.
+func isPart(cell string) bool {
+	if len(cell) > len("10 de 12") || cell[0] < '0' || cell[0] > '9' {
+		return false
+	}
+	all := strings.FieldsFunc(cell, func(r rune) bool { return r < '0' || r > '9' })
+	if len(all) != 2 {
+		return false
+	}
+	done, _ := strconv.Atoi(all[0])
+	of, _ := strconv.Atoi(all[1])
+	return done < of
+}
+
+// codeLike, given the plain form too, tells what may stand on a ticket from prices, dates, addresses and sentences.
+func codeLike(cell, text string) bool {
+	if strings.ContainsAny(cell, " \t\n@$€") || words.Truths[text] != "" && len(cell) > 1 {
 		return false
 	}
 	if i := strings.LastIndexAny(cell, ".,"); i > 0 && len(cell)-i == 3 && strings.Trim(cell, "0123456789.,") == "" {
@@ -187,11 +231,11 @@ func Sample(cell string) string {
 	return cell
 }
 
-// Mostly tells whether more than half of the cells that were looked at have a trait.
-func (p *Column) Mostly(t Trait) bool { return 2*p.Has[t] > p.Studied }
+// Mostly tells whether more than half of the filled cells have a trait.
+func (p *Column) Mostly(t Trait) bool { return 2*p.Has[t] > p.Filled }
 
 // All tells whether all of them have it.
-func (p *Column) All(t Trait) bool { return p.Has[t] == p.Studied }
+func (p *Column) All(t Trait) bool { return p.Has[t] == p.Filled }
 
 // IsWhole tells a column of integers.
 func (p *Column) IsWhole() bool { return p.All(Whole) }
@@ -199,6 +243,16 @@ func (p *Column) IsWhole() bool { return p.All(Whole) }
 // IsAmounts tells numbers that are no short codes, 1, 2, 3.
 func (p *Column) IsAmounts() bool {
 	return p.All(Numbers) && (p.Has[Whole] < p.Has[Numbers] || p.Has[long] > 0)
+}
+
+// DiffersInParts tells a column in which a row has a part of a whole, or short numbers that are not the same in all rows.
+func (p *Column) DiffersInParts() bool {
+	return p.Has[Parts] > 0 || p.IsWhole() && p.Has[long] == 0 && len(p.Counts) != 1
+}
+
+// IsYesOrNo tells a column that says yes or no, and not the same of all rows.
+func (p *Column) IsYesOrNo() bool {
+	return p.Filled > 0 && p.All(Truths) && (p.Filled < p.Rows || len(p.Counts) > 1) && (!p.IsWhole() || p.Has[Zeros] > 0) // a table is 1 too
 }
 
 // IsNumbering tells a column in which every row has a number or code of its own.

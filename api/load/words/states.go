@@ -41,21 +41,26 @@ func StateOf(cell string, own map[string]string) string {
 	return StateWords[p]
 }
 
+// Refuses tells a state by which a ticket does not get in.
+func Refuses(state string) bool { return state != "" && state != Severity[0] }
+
 // Beginnings of words in titles that speak of admission, and words beside them that show another matter.
 var (
-	TellingTitles = slices.Concat(PayTitles, RefundTitles, strings.Fields("status situac estado state pagto pgto pgmt quitad quitou quitac bloque block cancel anulad "+
+	TellingTitles = slices.Concat(PayTitles, RefundTitles, strings.Fields("status situac estado state pagto pgto pgmt quitad quitou quitac bloque block cancel anul "+
 		"conferid valid vencid vencim vencto vigen caduc expir aprov approv aprob confirm liberad inadimpl autoriz suspen desist recus "+
 		"rejeit rechaz reject revog revok negad eliminad removid removed banid penden pendient efetivad compensad recebid abonad cobrad disput storn annul bezahl "+
-		"payed pagou admit credenciad vetad blacklist fraud suspeit contestac apagad atras overdue replac substitu transferid transferred trocad duplic voided deposit cobr"))
+		"payed pagou admit credenciad vetad blacklist fraud suspeit contestac apagad atras overdue replac substitu transferid transferred trocad duplic voided deposit cobr "+
+		"invalid inactiv inativ impag moros adimpl exceden "+
+		"betaal gesperr wartelist wachtlijst ungultig attente attesa zahlung paiement"))
 	tellingWords = strings.Fields("ativo ativa ativado ativada active activo activa enabled habilitado habilitada inativo inativa inactive disabled " +
 		"waitlist waitlisted deleted excluido excluida void permitido permitida proibido proibida allowed denied barrado banned comprovante archived arquivado arquivada " +
-		"baixa baixado baixada tesouraria financeiro comprovou pix entra statut stato zustand bezahlt storniert paye annule pagato annullato pg pgt ok conf rsvp settled cleared received")
+		"baixa baixado baixada tesouraria financeiro comprovou pix entra statut stato zustand bezahlt storniert paye annule pagato annullato pg pgt ok conf rsvp settled cleared received baja")
 	debtWords = strings.Fields("aberto devedor debito debitos divida dividas due owed owes owing balance outstanding saldo saldos pendente pendentes adeudado " +
 		"deuda deudas faltante falta restante restam remaining devendo deve devem devido devida cobrar offen")
 	debtPhrases    = []string{"a pagar", "a receber", "por pagar", "por cobrar", "to pay", "em atraso", "open amount", "unpaid amount"}
 	waitingPhrases = []string{"lista de espera", "fila de espera", "waiting list", "wait list", "em espera"}
-	TellingPhrases = slices.Concat(waitingPhrases, []string{"em dia", "al dia", "pode entrar", "can enter", "may enter", "lista negra", "perdeu o prazo"})
-	RefundTitles   = strings.Fields("refund reembols estorn devol devuel chargeback")
+	TellingPhrases = slices.Concat(waitingPhrases, []string{"na fila", "em dia", "al dia", "pode entrar", "can enter", "may enter", "lista negra", "perdeu o prazo"})
+	RefundTitles   = strings.Fields("refund reembols estorn devol devuel chargeback erstatt rembours rimbors")
 	MailTitles     = strings.Fields("mail email correo")
 	otherMatters   = strings.Fields("civil marital endereco address direccion fatura invoice billing home work shipping entrega metodo forma meio method provider " +
 		"gateway valor total amount taxa fee fees preco price precio currency moeda mail email cupom coupon voucher processing uf natal birth")
@@ -66,9 +71,14 @@ var (
 	PayTitles    = strings.Fields("pagament pagad payment pago paga paid")
 )
 
-// TellingValues are the beginnings of words in cells that speak of admission, whatever their column is called.
-var TellingValues = strings.Fields("pago paga pagad pagament paid unpaid pend cancel anulad reembols refund estorn devolv devuel bloque block expir aprov approv aprob " +
+// tellingValues are the beginnings of words in cells that speak of admission.
+var tellingValues = strings.Fields("pago paga pagad pagament paid unpaid pend cancel anulad reembols refund estorn devolv devuel bloque block expir aprov approv aprob " +
 	"confirm recus rechaz declin negad denied granted aguard await inadimpl quitad chargeback liberad void")
+
+var telling = lexiconOf(nil, tellingValues)
+
+// Telling tells a text in plain form that speaks of admission, whatever its column is called.
+func Telling(text string) bool { return telling.in(text) }
 
 // Places are the states of Brazil: what a column of an address holds.
 var Places = strings.Fields("ac al ap am ba ce df es go ma mt ms mg pa pb pr pe pi rj rn rs ro rr sc sp se to")
@@ -79,6 +89,44 @@ func Begins(text string, stems []string) bool {
 		if slices.ContainsFunc(stems, func(stem string) bool { return strings.HasPrefix(word, stem) }) {
 			return true
 		}
+	}
+	return false
+}
+
+// lexicon has words, phrases and beginnings of words, by their first letters: every cell of a file is looked up in it.
+type lexicon map[string][]lexeme
+
+// lexeme is one of them. The beginning of a word may have any letters behind it.
+type lexeme struct {
+	text  string
+	stems bool
+}
+
+// lexicalKey is how many bytes of a word its place in a lexicon is known by. No word of one is shorter than it needs to be: n pg.
+const lexicalKey = 3
+
+func lexiconOf(whole, stems []string) lexicon {
+	l := lexicon{}
+	for _, text := range whole {
+		l[firstBytes(text)] = append(l[firstBytes(text)], lexeme{text, false})
+	}
+	for _, text := range stems {
+		l[firstBytes(text)] = append(l[firstBytes(text)], lexeme{text, true})
+	}
+	return l
+}
+
+func firstBytes(text string) string { return text[:min(len(text), lexicalKey)] }
+
+// in tells whether a text in plain form has any of them.
+func (l lexicon) in(text string) bool {
+	for text != "" {
+		for _, one := range l[firstBytes(text)] {
+			if rest, ok := strings.CutPrefix(text, one.text); ok && (one.stems || rest == "" || rest[0] == ' ') {
+				return true
+			}
+		}
+		_, text, _ = strings.Cut(text, " ")
 	}
 	return false
 }
@@ -99,14 +147,16 @@ var (
 		"not paid", "no pago", "no pagado", "sin pagar", "a pagar", "por pagar", "falta pagar", "faltou pagar", "falta receber", "em analise", "em aberto",
 		"vai pagar", "vou pagar", "pagar na porta", "pagar na portaria", "pagar na entrada", "pagar na hora", "pagar no dia", "pagar no local", "pay at the door", "nao deixar entrar", "nao pode entrar", "nao entra", "nao liberar",
 		"dinheiro de volta", "money back", "nao vai mais", "nao vem mais", "nao ira mais", "n pago", "n paga", "n pagou", "n pg", "nao pg", "nao admitir", "do not admit", "not admitted", "do not let in", "no entry", "deny entry", "nao caiu"})
+	outs       = lexiconOf(slices.Concat(notAdmitted, notAdmittedPhrases), nil)
 	owingWords = strings.Fields("deve devem devendo debe owes owing")
+	owing      = lexiconOf(owingWords, nil)
 	goods      = strings.Fields("camiseta camisetas camisa camisas shirt shirts tshirt tshirts playera remera almoco jantar lanche refeicao refeicoes marmita meal meals lunch dinner " +
 		"breakfast almuerzo cena estacionamento parking estacionamiento livro livros caneca brinde brindes doacao donation donacion")
 )
 
 // KeepsOut tells a text in plain form that refuses admission.
 func KeepsOut(text string) bool {
-	return HasWord(text, notAdmitted) || HasPhrase(text, notAdmittedPhrases) || slices.Contains(waitingAlone, text) || owes(text)
+	return outs.in(text) || slices.Contains(waitingAlone, text) || owes(text)
 }
 
 // dashes put a bracket where a note begins.
@@ -126,6 +176,9 @@ func NameKeepsOut(name string) bool {
 
 // owes tells a text in plain form that names an amount to pay: deve 50.
 func owes(text string) bool {
+	if !owing.in(text) {
+		return false
+	}
 	all := strings.Fields(text)
 	for i, word := range all[:max(0, len(all)-1)] {
 		next := all[i+1]
@@ -165,7 +218,7 @@ func Heading(text string) (out, in bool) {
 	}
 	for _, said := range []string{text, strings.Join(all, " "), strings.Join(bare, " ")} {
 		state := StateWords[said]
-		out = out || state != "" && state != Severity[0] || slices.Contains(outHeadings, said) || slices.Contains(waitingAlone, said)
+		out = out || Refuses(state) || slices.Contains(outHeadings, said) || slices.Contains(waitingAlone, said)
 		in = in || state == Severity[0]
 	}
 	return out, in && !out
@@ -186,9 +239,11 @@ func HasPhrase(text string, phrases []string) bool {
 
 // Titles of columns that are filled for what is paid, and ways to pay that are still to come.
 var (
-	proofTitles = strings.Fields("recibo receipt transacao transaccion transaction txid nsu autenticacao parcela prestacao mensalidade cuota installment instalment")
-	wishes      = strings.Fields("precisa deseja quer gostaria want wants need needs necesita quiere")
-	laterWays   = []string{"na portaria", "na porta", "no dia", "na hora", "na entrada", "na chegada", "no local", "no evento", "no credenciamento", "depois", "mais tarde",
+	proofTitles      = strings.Fields("recibo receipt transac transaction txid nsu autenticac")
+	instalmentTitles = strings.Fields("parcela prestac mensalidad cuota installment instalment")
+	receivedTitles   = strings.Fields("recebid receiv")
+	wishes           = strings.Fields("precisa deseja quer gostaria want wants need needs necesita quiere")
+	laterWays        = []string{"na portaria", "na porta", "no dia", "na hora", "na entrada", "na chegada", "no local", "no evento", "no credenciamento", "depois", "mais tarde",
 		"fiado", "at the door", "on arrival", "on site", "on the day", "pay later", "en la puerta", "en la entrada", "a la entrada", "el dia"}
 )
 
@@ -200,8 +255,30 @@ func IsMoney(title string) (is, sure bool) {
 	return HasWord(title, AmountTitles), slices.Contains(moneyTitles, title)
 }
 
+// IsPrice tells a title in plain form of a column of amounts to pay.
+func IsPrice(title string) bool { return HasWord(title, AmountTitles) && !IsPaid(title) }
+
+// IsPaid tells a title in plain form that speaks of what was paid, or how.
+func IsPaid(title string) bool { return Begins(title, PayTitles) || Begins(title, receivedTitles) }
+
 // IsProof tells a title in plain form of a column that is filled where a payment, or a part of it, has come: a receipt, the second instalment.
-func IsProof(title string) bool { return HasWord(title, proofTitles) && !HasWord(title, wishes) }
+func IsProof(title string) bool {
+	return (Begins(title, proofTitles) || IsInstalment(title)) && !HasWord(title, wishes)
+}
+
+// IsInstalment tells a title in plain form of a column of parts of a payment.
+func IsInstalment(title string) bool { return Begins(title, instalmentTitles) }
+
+// guestTitles are the beginnings of words in titles of what a list tells of its guests, by yes and no, beside their tickets.
+var guestTitles = strings.Fields("vip alerg allerg restric vegetar vegan gluten lactos crianc child kid filh bebe baby menor minor idos acompanh membro miembro member batiz baptiz " +
+	"bautiz lider leader pastor visit volunt convert primeir first novidad newsletter whats telegram termo term lgpd gdpr consent imag foto photo transp onibus bus hosped " +
+	"aloj lodging quarto room camis shirt almoc jant lunch dinner meal lanch cadeir wheel acessib accessib pcd defici disab gestant pregnan estaciona parking estud student casad married")
+
+// IsAboutGuests tells a title, as it stands, of a column of yes and no that speaks of the guest and not of the ticket: a question, or a usual matter.
+func IsAboutGuests(title string) bool {
+	plain := Plain(title)
+	return asks(title) || HasWord(plain, wishes) || Begins(plain, guestTitles)
+}
 
 // IsLater tells a way to pay in plain form by which nothing is paid yet: at the door.
 func IsLater(way string) bool { return HasPhrase(way, laterWays) }
@@ -211,7 +288,8 @@ func IsDebt(title string) bool { return HasWord(title, debtWords) || HasPhrase(t
 
 // Tells tells a title that speaks of admission.
 func Tells(title string) bool {
-	return HasWord(title, tellingWords) || slices.Contains(waitingAlone, title) || HasPhrase(title, TellingPhrases) || Begins(title, TellingTitles) && !Begins(title, otherMatters)
+	return HasWord(title, tellingWords) || slices.Contains(waitingAlone, title) || HasPhrase(title, TellingPhrases) ||
+		(Begins(title, TellingTitles) || strings.HasSuffix(title, "status") || strings.Contains(title, "status ")) && !Begins(title, otherMatters) // Zahlungsstatus
 }
 
 // IsGoods tells the name of a product that is no admission.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -154,10 +155,11 @@ func asks(cell string) bool { return strings.ContainsAny(cell, "?？") }
 // Plain is a text's form for comparison: lower case, no accents, one space for whatever is neither letter nor digit.
 func Plain(s string) string {
 	var b strings.Builder
+	b.Grow(len(s))
 	gap := false
 	for _, r := range norm.NFD.String(strings.ToLower(s)) {
 		switch {
-		case unicode.Is(unicode.Mn, r) || unicode.Is(unicode.Cf, r) || r == 'º' || r == 'ª' || r == '°':
+		case r >= utf8.RuneSelf && (unicode.Is(unicode.Mn, r) || unicode.Is(unicode.Cf, r) || r == 'º' || r == 'ª' || r == '°'):
 		case unicode.IsLetter(r) || unicode.IsDigit(r):
 			if gap && b.Len() > 0 {
 				b.WriteByte(' ')
