@@ -481,6 +481,42 @@ func TestImportFindsTheCampusOfRock(t *testing.T) {
 	}
 }
 
+// TestImportOfWhoIsActiveInRock: who has died, or whose record is closed, is not active.
+func TestImportOfWhoIsActiveInRock(t *testing.T) {
+	s := congregation(t)
+	const file = "Family Id,Id,First Name,Last Name,Is Deceased,Record Status\n1,1,Ana,Luz,False,Active\n1,2,Bia,Luz,False,Inactive\n1,3,Caio,Luz,True,Active\n1,4,Davi,Luz,?,Active\n1,5,Eva,Luz,,Pending\n"
+	rep := mustImport(t, s, load.Source{Kind: "person", Reader: strings.NewReader(file)})
+	got := map[string][2]any{}
+	err := s.Log.Export(auth.Operator(), record.Person, func(b []byte) error {
+		var one map[string]any
+		err := json.Unmarshal(b, &one)
+		got[one["full_name"].(string)] = [2]any{one["is_active"], one["inactive_reason"]}
+		return err
+	})
+	delete(got, "Ana Souza")
+	want := map[string][2]any{"Ana Luz": {true, nil}, "Bia Luz": {false, nil}, "Caio Luz": {false, "death"}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("who is active differs (-want +got): %v\n%s", err, diff)
+	}
+	if len(rep.Rejected) != 2 || rep.Rejected[0].Column != "Is Deceased" || rep.Rejected[1].Column != "Record Status" {
+		t.Errorf("rejected = %+v, want lines 5 and 6", rep.Rejected)
+	}
+}
+
+// TestACodeThatStandsTwiceIsSaid: a column of codes that is none, because one stands in several rows, is said to be so.
+func TestACodeThatStandsTwiceIsSaid(t *testing.T) {
+	for file, want := range map[string]string{
+		"code;name\nKX7A1;Ana\nKX7A1;Bia\n":   "“code” is called so, but many rows have the same one",
+		"code;name\nKX7A1;Ana\n;Bia\n;Caio\n": "“code” is called so, but most rows have none",
+		"code;name\n50,00;Ana\n60,00;Bia\n":   "“code” is called so, but what stands in it looks like no codes of tickets",
+	} {
+		_, err := load.Import(context.Background(), congregation(t), auth.Operator(), load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(file)}, nil)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error = %v, want %q", err, want)
+		}
+	}
+}
+
 func churchCount(t *testing.T, s *kv.Store) (n int) {
 	t.Helper()
 	if err := s.Log.Export(auth.Operator(), record.Church, func([]byte) error { n++; return nil }); err != nil {

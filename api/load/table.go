@@ -139,6 +139,9 @@ func (t *tableFile) plan(rep *Report) {
 		rep.Columns = append(rep.Columns, t.column(kinds.State, why, [][]int{{d.Column}}))
 		t.unknownWords(d, rep)
 	}
+	for _, i := range t.ly.Gone {
+		rep.Columns = append(rep.Columns, t.column(kinds.IsActive, "yes or no: has died", [][]int{{i}}))
+	}
 	for _, i := range t.ly.Checkins {
 		rep.Columns = append(rep.Columns, t.column(kinds.Checkin, "its title", [][]int{{i}}))
 	}
@@ -384,7 +387,14 @@ func (t *tableDrafts) read(row sheet.Row) (draft, *Rejection) {
 		return d, &Rejection{row.Line, t.ly.Title(at), fault}
 	}
 	d.body = append(make([]byte, 0, 256), '{')
+	gone, r := t.gone(&d, row)
+	if r != nil {
+		return d, r
+	}
 	for i := range t.ly.Feeds {
+		if gone && (t.ly.Feeds[i].Name == kinds.IsActive || t.ly.Feeds[i].Name == kinds.Inactive) {
+			continue
+		}
 		if r := t.feed(&d, row, &t.ly.Feeds[i]); r != nil {
 			return d, r
 		}
@@ -407,6 +417,23 @@ func (t *tableDrafts) read(row sheet.Row) (draft, *Rejection) {
 	d.entered, d.at = t.checkin(row.Texts)
 	d.body = append(d.body, '}')
 	return d, nil
+}
+
+// gone tells whether a row is of a person who has died, and puts that into the draft.
+func (t *tableDrafts) gone(d *draft, row sheet.Row) (yes bool, r *Rejection) {
+	for _, i := range t.ly.Gone {
+		if i >= len(row.Texts) || cells.Clean(row.Texts[i]) == "" {
+			continue
+		}
+		switch words.TruthOf(cells.Clean(row.Texts[i])) {
+		case "true":
+			d.body = appendMember(appendMember(d.body, kinds.IsActive, value.Quote("false")), kinds.Inactive, value.Quote("death"))
+			return true, nil
+		case "":
+			return false, &Rejection{row.Line, t.ly.Title(i), "neither yes nor no"}
+		}
+	}
+	return false, nil
 }
 
 // saysOut tells words for a state in the place of a code. Where a column says states, they may be a code.

@@ -358,6 +358,7 @@ type Origin struct {
 	columns map[string][]string // field → its titles, the first that a row fills counts
 	IDs     string              // the title of the people's ids, which become external ids
 	others  []string            // titles that sound as if they decided on admission, and do not
+	Gone    string              // the title that says yes of people who have died
 	dates   cells.Order         // of dates that do not show it themselves; "" = not known
 	UTC     []string            // fields with times in UTC, if they have no offset
 	Types   bool                // its products are not all admissions
@@ -390,8 +391,9 @@ var origins = []*Origin{
 	{Name: "planning-center", kind: record.Person, dates: cells.MonthFirst, IDs: "person id",
 		columns: map[string][]string{kinds.Email: {"home email", "work email", "other email"}},
 		signs:   []string{"person id", "given name|household id|name prefix|nickname", "first name", "last name"}},
-	{Name: "rock", kind: record.Person, dates: cells.MonthFirst, IDs: "id",
-		signs: []string{"family id", "last name", "nick name|connection status|record status"}},
+	{Name: "rock", kind: record.Person, dates: cells.MonthFirst, IDs: "id", Gone: "is deceased",
+		columns: map[string][]string{kinds.IsActive: {"record status"}},
+		signs:   []string{"family id", "last name", "nick name|connection status|record status"}},
 	{Name: "churchcrm", kind: record.Person, IDs: "person id",
 		signs: []string{"family id|familyid", "last name|lastname", "first name|firstname", "envelope number|family role|classification|homephone"}},
 }

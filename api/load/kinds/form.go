@@ -35,6 +35,8 @@ const (
 	Type       = "type"
 	Birthday   = "birthday"
 	Church     = "church_id"
+	IsActive   = "is_active"
+	Inactive   = "inactive_reason"
 	Checkin    = "check-in" // not a field: what a list says of used tickets
 )
 
