@@ -93,7 +93,7 @@ func (ly *Layout) Check(said *Answers) error {
 	}
 	e := &HeaderError{Kind: ly.Form.Kind.Name, Line: ly.Line, Missing: missing, Known: ly.Form.Known()}
 	if slices.Contains(missing, kinds.Code) {
-		e.Hint, e.Unfit = ly.Origin.noCode, ly.unfit()
+		e.Hint, e.Unfit = ly.Origin.noCode, unfit(ly)
 	}
 	if ly.Understood() > 1 {
 		e.Unread = ly.Ignored[:min(len(ly.Ignored), maxUnread)]
@@ -127,9 +127,9 @@ func (ly *Layout) mayBe(field string) (titles []string) {
 }
 
 // unfit says which column is called a code and holds none, and why it does not.
-func (ly *Layout) unfit() string {
+func unfit(ly *Layout) string {
 	for i, t := range ly.Titles {
-		if slices.Contains(words.Titles(kinds.Code), words.PlainTitle(t)) && ly.Profiles != nil && !ly.Profiles[i].IsCodes() {
+		if words.IsCode(words.PlainTitle(t)) && ly.Profiles != nil && !ly.Profiles[i].IsCodes() {
 			return fmt.Sprintf("“%s” is called so, but %s", ly.Name(i), ly.Profiles[i].WhyNoCodes())
 		}
 	}

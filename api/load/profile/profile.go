@@ -9,7 +9,6 @@ import (
 	"unicode"
 
 	"doorward/api/load/cells"
-	"doorward/api/load/kinds"
 	"doorward/api/load/sheet"
 	"doorward/api/load/words"
 	"doorward/kv/codes"
@@ -75,7 +74,7 @@ func NewTable(titles []string) *Table {
 	for i := range p.Columns {
 		p.Columns[i] = NewColumn(0)
 		title := words.PlainTitle(titles[i])
-		if slices.Contains(words.Titles(kinds.Code), title) {
+		if words.IsCode(title) {
 			p.Columns[i].Unique = map[uint64]struct{}{}
 		}
 		switch {

@@ -242,6 +242,9 @@ func Ranks(field string) (out [][]string) {
 // Titles are all of them.
 func Titles(field string) []string { return slices.Concat(Ranks(field)...) }
 
+// IsCode tells a title in plain form of a column of tickets' codes.
+func IsCode(title string) bool { return slices.Contains(Titles("code"), title) }
+
 // PlainTitle is a title's plain form; a # at its end means a number.
 func PlainTitle(title string) string {
 	if t, ok := strings.CutSuffix(strings.TrimSpace(title), "#"); ok {
