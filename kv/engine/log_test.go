@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,6 +20,7 @@ import (
 	"doorward/kv/engine/wal"
 	"doorward/kv/kvtest/proof"
 
+	"go.etcd.io/bbolt"
 	"pgregory.net/rapid"
 )
 
@@ -192,6 +194,31 @@ func (s *subject) holds() {
 		return nil
 	}))
 	s.must(s.CheckLog())
+}
+
+// TestSixLargeRowsShareAPage: rows of people that came in order lie six to a page.
+func TestSixLargeRowsShareAPage(t *testing.T) {
+	const rows = 6000
+	config := engine.Config{Path: filepath.Join(proof.Memory(t), "a.db"), Schema: &engine.Schema{one: {Name: "one", Tail: true}}}
+	s := &subject{TB: t, rows: map[string]string{}, config: config}
+	s.open()
+	person := bytes.Repeat([]byte{'x'}, 1290)
+	s.must(s.Do(false, func(tx *engine.Tx) error {
+		for i := range uint64(rows) {
+			tx.Put(one, binary.BigEndian.AppendUint64(nil, i), person)
+		}
+		return nil
+	}))
+	s.must(s.Close())
+	file, err := bbolt.Open(config.Path, 0o600, &bbolt.Options{ReadOnly: true})
+	s.must(err)
+	defer func() { s.must(file.Close()) }()
+	s.must(file.View(func(tx *bbolt.Tx) error {
+		if n := tx.Bucket([]byte("one")).Stats().LeafPageN; n > rows/6*21/20 {
+			t.Errorf("%d rows take %d pages, want six to a page and a twentieth more", rows, n)
+		}
+		return nil
+	}))
 }
 
 // seeks wants a cursor to find each place in its keys, and what follows on every third.
