@@ -126,16 +126,23 @@ func (l *holding) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// TestWhatHasLeftGoesAfterItIsWritten: a record that is on its way to a laptop leaves the source. If it were taken away first and written
-// then, it would stay for good.
-func TestWhatHasLeftGoesAfterItIsWritten(t *testing.T) {
-	a := peertest.NewSite(t)
+// churchesOfAna makes a site of two churches with a person in the first, and a site that knows the churches.
+func churchesOfAna(t *testing.T) (a, b *peertest.Site, ana int64) {
+	t.Helper()
+	a = peertest.NewSite(t)
 	for range 2 {
 		kvtest.Create(t, a.Store, record.Church, `{"name":"Church"}`)
 	}
-	ana := kvtest.Create(t, a.Store, record.Person, `{"full_name":"Ana","church_id":1}`)
-	b := a.InRealm()
+	ana = kvtest.Create(t, a.Store, record.Person, `{"full_name":"Ana","church_id":1}`)
+	b = a.InRealm()
 	peertest.CopyAll(t, a.LocalOf("reference"), b.LocalOf("reference"))
+	return a, b, ana
+}
+
+// TestWhatHasLeftGoesAfterItIsWritten: a record that is on its way to a laptop leaves the source. If it were taken away first and written
+// then, it would stay for good.
+func TestWhatHasLeftGoesAfterItIsWritten(t *testing.T) {
+	a, b, ana := churchesOfAna(t)
 	held := &holding{writes: make(chan struct{}, 8), release: make(chan struct{})}
 	ctx, stop := context.WithCancel(t.Context())
 	left, ended := make(chan string, 8), make(chan struct{})
@@ -185,13 +192,7 @@ func TestWhatHasLeftGoesAfterItIsWritten(t *testing.T) {
 // TestARestoredTargetIsToldAgainWhatHasLeft: a target is restored to a backup from before a record left the source, in the middle of a
 // live run in which nothing else happened since. The next run begins where the backup ends.
 func TestARestoredTargetIsToldAgainWhatHasLeft(t *testing.T) {
-	a := peertest.NewSite(t)
-	for range 2 {
-		kvtest.Create(t, a.Store, record.Church, `{"name":"Church"}`)
-	}
-	ana := kvtest.Create(t, a.Store, record.Person, `{"full_name":"Ana","church_id":1}`)
-	b := a.InRealm()
-	peertest.CopyAll(t, a.LocalOf("reference"), b.LocalOf("reference"))
+	a, b, ana := churchesOfAna(t)
 	source, target := a.LocalOf("church-1"), b.LocalOf("church-1")
 	left, saved := make(chan string, 8), make(chan string, 100)
 	job := replicate.Job{Source: source, Target: target, Note: time.Millisecond, On: replicate.Hooks{
