@@ -49,7 +49,7 @@ func (k *Kind) Adopt(b Body) (*Doc, error) {
 // readBody reads the members of a body. The document shares their bytes.
 func readBody(d *Doc, b Body) error {
 	order := [2][]int{d.Kind.shown, d.Kind.hidden}
-	if len(b.Hidden) == 0 {
+	if first := d.Kind.labels[d.Kind.sorted[0]]; len(b.Hidden) == 0 && bytes.HasPrefix(b.Shown, []byte(first)) {
 		order[0] = d.Kind.sorted // a canonical one
 	}
 	for n, run := range [2][]byte{b.Shown, b.Hidden} {
