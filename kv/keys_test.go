@@ -320,6 +320,9 @@ func TestARevisionOnThePresentOneKeepsItsBody(t *testing.T) {
 // revokedFirst revokes a key, and runs a function that hands one operation to the writer: both are in one commit, in this order.
 func revokedFirst(t *testing.T, s *kv.Store, key int64, then func() error) error {
 	t.Helper()
+	for s.Tables.Engine.DoorWithin(time.Second) { // else the writer may commit the revocation alone
+		time.Sleep(10 * time.Millisecond)
+	}
 	started, end, revoked, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1), make(chan error, 1)
 	steps := []table.Step{{Run: func(o *table.Tx) error {
 		st, err := o.Load(record.APIKey, record.Int(key))
