@@ -133,7 +133,8 @@ func TestTitlesThatSpeakOfAdmission(t *testing.T) {
 		"Zahlungsstatus": {"bezahlt", "offen"}, "Bestellstatus": {"bezahlt", "storniert"}, "Ticketstatus": {"gültig", "storniert"}, "Betaalstatus": {"betaald", "open"},
 		"Paymentstatus": {"done", "open"}, "Betaald": {"ja", "nee"}, "Gesperrt": {"Nein", "Ja"}, "Warteliste": {"Nein", "Ja"}, "Ungültig": {"Nein", "Ja"}, "Erstattet": {"Nein", "Ja"},
 		"Remboursé": {"non", "oui"}, "Liste d'attente": {"non", "oui"}, "Lista d'attesa": {"no", "sì"}, "Zahlungseingang": {"01.10.2026", ""},
-		"Transferido para": {"", "Beto"}, "Trocado por": {"", "X1"}, "Substituído por": {"", "X1"}, "Replaced by": {"", "X1"}, "Duplicado": {"", "sim"},
+		"Sit.": {"P", "C"}, "St": {"P", "C"}, "Réglé": {"oui", "non"}, "NF": {"12", ""}, "Nota fiscal": {"12", ""}, "Reserva": {"Não", "Sim"}, "Inscrito": {"Sim", "Não"},
+		"Fila": {"", "1"}, "Transferido para": {"", "Beto"}, "Trocado por": {"", "X1"}, "Substituído por": {"", "X1"}, "Replaced by": {"", "X1"}, "Duplicado": {"", "sim"},
 		"Observação": {"", "não deixar entrar"}, "Notes": {"", "do not admit"}, "Obs.": {"", "pix não caiu"}, "Alerta": {"", "Não liberar"},
 	} {
 		s := congregation(t)

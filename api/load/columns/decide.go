@@ -222,7 +222,7 @@ func (c admission) isKnown(title string) bool {
 // isPlace tells the state of an address: by its values, or by its neighbours where its values are no states of a ticket.
 func (c admission) isPlace(column int) bool {
 	p, title := &c.profiles[column], c.plains[column]
-	if !words.HasWord(title, []string{"state", "estado", "uf"}) || strings.Contains(title, " ") && slices.Contains(words.Titles(kinds.State), title) {
+	if !words.HasWord(title, []string{"state", "estado", "uf", "st"}) || strings.Contains(title, " ") && slices.Contains(words.Titles(kinds.State), title) {
 		return false
 	}
 	if p.Counts != nil && p.Filled > 0 && p.Share(func(v string) bool { return slices.Contains(words.Places, words.Plain(v)) }) == p.Filled {
@@ -241,7 +241,7 @@ func (c admission) isPlace(column int) bool {
 	return false
 }
 
-// askForPayments asks about dates, amounts, receipts and instalments that not every row has, about what is paid later, and about what is not
+// askForPayments asks about dates, amounts, receipts, instalments and places in a queue that not every row has, about what is paid later, and about what is not
 // the price, where no other column says what is paid.
 func (c admission) askForPayments() {
 	if c.profiles == nil {
@@ -259,6 +259,7 @@ func (c admission) askForPayments() {
 		case pays && blank > 0 && (words.HasWord(title, words.DateTitles) || cells.IsDated(p.Samples[0])),
 			pays && p.All(profile.Numbers) && (none > 0 && none < p.Rows || p.NotPrice > 0),
 			(sure && p.All(profile.Numbers) || isMoney && p.IsAmounts()) && blank > 0, // nothing, and not an amount of nothing
+			words.IsQueue(title) && blank > 0,
 			words.IsProof(title) && (none > 0 && none < p.Rows || words.IsInstalment(title) && p.DiffersInParts()),
 			pays && p.Share(func(way string) bool { return words.IsLater(words.Plain(way)) }) > 0,
 			words.HasWord(title, words.AmountTitles) && p.All(profile.Numbers) && p.Has[profile.Below] > 0: // money that was given back
@@ -274,9 +275,9 @@ func (c admission) askForTicks() {
 	if _, all := c.said.States[""]; all || c.profiles == nil || c.origin != Unknown {
 		return
 	}
-	for i, title := range c.plains {
+	for i := range c.plains {
 		p := &c.profiles[i]
-		if !c.taken[i] && p.IsYesOrNo() && !c.isKnown(title) && !words.IsAboutGuests(c.ly.Titles[i]) {
+		if !c.taken[i] && p.IsYesOrNo() && !words.IsAboutGuests(c.ly.Titles[i]) {
 			c.ly.questions = append(c.ly.questions, c.question(i))
 			c.taken[i] = true
 		}

@@ -54,7 +54,7 @@ var (
 		"betaal gesperr wartelist wachtlijst ungultig attente attesa zahlung paiement"))
 	tellingWords = strings.Fields("ativo ativa ativado ativada active activo activa enabled habilitado habilitada inativo inativa inactive disabled " +
 		"waitlist waitlisted deleted excluido excluida void permitido permitida proibido proibida allowed denied barrado banned comprovante archived arquivado arquivada " +
-		"baixa baixado baixada tesouraria financeiro comprovou pix entra statut stato zustand bezahlt storniert paye annule pagato annullato pg pgt ok conf rsvp settled cleared received baja")
+		"baixa baixado baixada tesouraria financeiro comprovou pix entra statut stato zustand bezahlt storniert paye annule pagato annullato regle reglee pg pgt sit situ stat sts st ok conf rsvp settled cleared received baja")
 	debtWords = strings.Fields("aberto devedor debito debitos divida dividas due owed owes owing balance outstanding saldo saldos pendente pendentes adeudado " +
 		"deuda deudas faltante falta restante restam remaining devendo deve devem devido devida cobrar offen")
 	debtPhrases    = []string{"a pagar", "a receber", "por pagar", "por cobrar", "to pay", "em atraso", "open amount", "unpaid amount"}
@@ -237,9 +237,12 @@ func HasPhrase(text string, phrases []string) bool {
 	})
 }
 
-// Titles of columns that are filled for what is paid, and ways to pay that are still to come.
+// Titles of columns that are filled for what is paid, and ways to pay that are still to come, and titles of queues.
 var (
 	proofTitles      = strings.Fields("recibo receipt transac transaction txid nsu autenticac")
+	invoiceWords     = strings.Fields("nf nfe nfs nfse factura fattura rechnung")
+	invoicePhrases   = []string{"nota fiscal", "n da nota", "numero da nota"}
+	queueTitles      = strings.Fields("fila queue cola")
 	instalmentTitles = strings.Fields("parcela prestac mensalidad cuota installment instalment")
 	receivedTitles   = strings.Fields("recebid receiv")
 	wishes           = strings.Fields("precisa deseja quer gostaria want wants need needs necesita quiere")
@@ -263,8 +266,11 @@ func IsPaid(title string) bool { return Begins(title, PayTitles) || Begins(title
 
 // IsProof tells a title in plain form of a column that is filled where a payment, or a part of it, has come: a receipt, the second instalment.
 func IsProof(title string) bool {
-	return (Begins(title, proofTitles) || IsInstalment(title)) && !HasWord(title, wishes)
+	return (Begins(title, proofTitles) || HasWord(title, invoiceWords) || HasPhrase(title, invoicePhrases) || IsInstalment(title)) && !HasWord(title, wishes)
 }
+
+// IsQueue tells a title in plain form of a place in a queue, or of a row of seats, which every guest has or none.
+func IsQueue(title string) bool { return slices.Contains(queueTitles, title) }
 
 // IsInstalment tells a title in plain form of a column of parts of a payment.
 func IsInstalment(title string) bool { return Begins(title, instalmentTitles) }
