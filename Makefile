@@ -1,8 +1,8 @@
 # make run    build, make a demo congregation on first use, serve it
 # make lint   gofmt, vet and staticcheck
 # make test   a quick check, on a fresh machine too; under 5 minutes on two cores
-# make race   the race detector over the store and the index
-# make proof  what make test leaves out: full counts of kills, power cuts, simulation and all that is drawn; the race detector
+# make race   the race detector over every test; ROOMS='./kv/... ./index/...': over those of some packages
+# make proof  what make test leaves out: full counts of kills, power cuts, simulation and all that is drawn; 32-bit builds
 # make bench  the benchmarks; MINUTES=10: a mixed load for so long, too
 # make torture HOURS=n  what breaks things, for so long; prints the table of doorward help proofs
 # make build  the program: ./doorward
@@ -31,7 +31,7 @@ test:
 	@GO='$(GO)' bash .ci/check test
 
 race:
-	@GO='$(GO)' bash .ci/check race
+	@GO='$(GO)' ROOMS='$(ROOMS)' bash .ci/check race
 
 proof:
 	@GO='$(GO)' bash .ci/check proof

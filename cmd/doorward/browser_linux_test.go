@@ -211,7 +211,7 @@ func browse(t *testing.T, flags ...chromedp.ExecAllocatorOption) *phone {
 	} else {
 		ctx = chromium.page(t)
 	}
-	ctx, late := context.WithTimeout(ctx, 3*time.Minute)
+	ctx, late := context.WithTimeout(ctx, 6*time.Minute)
 	t.Cleanup(late)
 	p := &phone{TB: t, ctx: ctx}
 	t.Cleanup(p.clean)

@@ -19,31 +19,24 @@ const (
 	DiskVariable    = "DOORWARD_DISK"
 )
 
-// racedShare is which share of the full counts is proved under the race detector, which slows a test five to ten times.
-const racedShare = 10
-
 // Full tells whether full counts are asked for.
 func Full() bool { return os.Getenv(Variable) == "1" }
 
-// Count is how often a test does what it does: a sample, or the full count in make proof. Under the race detector the full count is
-// a tenth of it, and at least the sample.
+// Count is how often a test does what it does: a sample, or the full count in make proof.
 func Count(sample, full int) int {
-	switch {
-	case !Full():
-		return sample
-	case Raced:
-		return max(sample, full/racedShare)
+	if Full() {
+		return full
 	}
-	return full
+	return sample
 }
 
-// Sampled answers, for one case after the other, whether a test does it: each in make proof, one in share in make test and under the race
-// detector. The seed says which is the first.
+// Sampled answers, for one case after the other, whether a test does it: each in make proof, and one in share in make test. The seed says
+// which is the first.
 func Sampled(seed uint64, share int) func() bool {
 	turn := seed
 	return func() bool {
 		turn++
-		return Full() && !Raced || turn%uint64(share) == 0
+		return Full() || turn%uint64(share) == 0
 	}
 }
 
