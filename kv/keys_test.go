@@ -324,19 +324,20 @@ func revokedFirst(t *testing.T, s *kv.Store, key int64, then func() error) error
 		time.Sleep(10 * time.Millisecond)
 	}
 	started, end, revoked, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1), make(chan error, 1)
-	steps := []table.Step{{Run: func(o *table.Tx) error {
+	steps := []func(*table.Tx) error{func(o *table.Tx) error {
 		st, err := o.Load(record.APIKey, record.Int(key))
 		if err == nil {
 			_, err = entry.Amend(o, auth.Operator(), record.APIKey, st, func(d *record.Doc) { d.Set("revoked_at", value.Time(o.Now)) })
 		}
 		return err
-	}}, {Run: func(*table.Tx) error {
+	}, func(*table.Tx) error {
 		close(started)
 		<-end
 		return nil
-	}}}
+	}}
 	groups := kv.Groups(s)
-	go func() { revoked <- s.Tables.DoEach(steps) }()
+	run := func(o *table.Tx, step func(*table.Tx) error) error { return step(o) }
+	go func() { revoked <- table.DoEach(s.Tables, steps, run) }()
 	<-started
 	go func() { ended <- then() }()
 	waiting(s, 1)

@@ -167,11 +167,8 @@ func (e *eraser) add(k *record.Kind, ids []record.ID) error {
 	if err := errors.Join(e.Enter(lines), e.after("ledger "+k.Name)); err != nil {
 		return err
 	}
-	var steps []table.Step
-	for _, l := range lines {
-		steps = append(steps, table.Step{Run: func(o *table.Tx) error { return merge.NoteErased(o, l, e.key, 0) }})
-	}
-	return errors.Join(e.register.tables.DoEach(steps), e.after("noted "+k.Name))
+	note := func(o *table.Tx, l ledger.LedgerLine) error { return merge.NoteErased(o, l, e.key, 0) }
+	return errors.Join(table.DoEach(e.register.tables, lines, note), e.after("noted "+k.Name))
 }
 
 // line is the ledger's line of a record.
@@ -207,33 +204,21 @@ func (e *eraser) run() error {
 
 // eraseRecords leaves tombstones for the records of a kind, and removes their bodies.
 func (e *eraser) eraseRecords(k *record.Kind) error {
-	var steps []table.Step
-	for _, id := range e.all[k] {
-		steps = append(steps, table.Step{Run: func(o *table.Tx) error {
-			if k == record.Holder {
-				return merge.EraseHolding(o, id, e.key)
-			}
-			return merge.EraseRecord(o, k, id, e.key)
-		}})
-	}
-	return errors.Join(e.register.tables.DoEach(steps), e.after("gone "+k.Name))
+	err := table.DoEach(e.register.tables, e.all[k], func(o *table.Tx, id record.ID) error {
+		if k == record.Holder {
+			return merge.EraseHolding(o, id, e.key)
+		}
+		return merge.EraseRecord(o, k, id, e.key)
+	})
+	return errors.Join(err, e.after("gone "+k.Name))
 }
 
 // finish notes that the erasure is done. absent are erasures of records that are not here.
 func (e *eraser) finish(absent []ledger.LedgerLine) error {
-	var steps []table.Step
-	for _, l := range absent {
-		steps = append(steps, table.Step{Run: func(o *table.Tx) error {
-			if o.Store.Identity.IsUnkeyed() { // the record may be here under another hash
-				return merge.NoteErased(o, l, e.key, o.Now.UnixMicro())
-			}
-			return merge.NoteErased(o, l, e.key, table.NothingHeld)
-		}})
-	}
+	var lines []ledger.LedgerLine
 	for _, k := range []*record.Kind{record.Holder, record.Membership, record.Person} {
 		for _, id := range e.all[k] {
-			l := e.line(k, id)
-			steps = append(steps, table.Step{Run: func(o *table.Tx) error { return merge.NoteErased(o, l, e.key, o.Now.UnixMicro()) }})
+			lines = append(lines, e.line(k, id))
 		}
 	}
 	e.found.Memberships = len(e.all[record.Membership])
@@ -242,12 +227,22 @@ func (e *eraser) finish(absent []ledger.LedgerLine) error {
 			e.found.Tickets++
 		}
 	}
-	if err := e.register.tables.DoEach(steps); err != nil {
+	note := func(o *table.Tx, l ledger.LedgerLine) error { return merge.NoteErased(o, l, e.key, o.Now.UnixMicro()) }
+	err := table.DoEach(e.register.tables, absent, func(o *table.Tx, l ledger.LedgerLine) error {
+		if o.Store.Identity.IsUnkeyed() { // the record may be here under another hash
+			return note(o, l)
+		}
+		return merge.NoteErased(o, l, e.key, table.NothingHeld)
+	})
+	if err == nil {
+		err = table.DoEach(e.register.tables, lines, note)
+	}
+	if err != nil {
 		return err
 	}
 	e.register.done.Add(1)
 	e.register.rekey()
-	e.register.tables.Log.Info("an erasure is done; compacting is due within a day", slog.Int("records", len(steps)))
+	e.register.tables.Log.Info("an erasure is done; compacting is due within a day", slog.Int("records", len(absent)+len(lines)))
 	return nil
 }
 
@@ -268,33 +263,26 @@ func (e *eraser) eraseItems(k *record.Kind, n *int) error {
 		}
 	})
 	*n += len(ids)
-	var steps []table.Step
-	for _, id := range ids {
-		steps = append(steps, table.Step{Run: func(o *table.Tx) error { return merge.EraseRecord(o, k, id, e.key) }})
-	}
-	return errors.Join(err, e.register.tables.DoEach(steps))
+	eraseItem := func(o *table.Tx, id record.ID) error { return merge.EraseRecord(o, k, id, e.key) }
+	return errors.Join(err, table.DoEach(e.register.tables, ids, eraseItem))
 }
 
 // eraseReplies deletes the replies that are kept for an Idempotency-Key and show an erased record.
 func (e *eraser) eraseReplies() error {
-	var keys [][]byte
+	var pairs [][2][]byte // of a reply's key and that of its expiry
 	err := e.register.tables.EachRow(table.OnceBucket, nil, func(_ *table.View, key, row []byte) error {
 		r, _, expires, err := idempotency.Parse(row)
 		if err == nil && e.showsReply(r) {
-			keys = append(keys, slices.Clone(key), idempotency.ExpiryKey(expires, key))
+			pairs = append(pairs, [2][]byte{slices.Clone(key), idempotency.ExpiryKey(expires, key)})
 		}
 		return err
 	})
-	e.found.Answers += len(keys) / 2
-	var steps []table.Step
-	for pair := range slices.Chunk(keys, 2) {
-		steps = append(steps, table.Step{Run: func(o *table.Tx) error {
-			o.Delete(table.OnceBucket, pair[0])
-			o.Delete(table.OnceExpiryBucket, pair[1])
-			return nil
-		}})
-	}
-	return errors.Join(err, e.register.tables.DoEach(steps))
+	e.found.Answers += len(pairs)
+	return errors.Join(err, table.DoEach(e.register.tables, pairs, func(o *table.Tx, pair [2][]byte) error {
+		o.Delete(table.OnceBucket, pair[0])
+		o.Delete(table.OnceExpiryBucket, pair[1])
+		return nil
+	}))
 }
 
 // eachKey calls fn with all keys of a bucket, a page of them in one View. It reads no rows, which may be damaged.

@@ -81,16 +81,12 @@ func (rc *Recall) Carry(p auth.Principal, all []Erasure) error {
 	if err := p.CheckWhole(); err != nil {
 		return err
 	}
-	var steps []table.Step
-	for _, l := range all {
-		if l.Kind != nil && table.IsErasable(l.Kind) {
-			steps = append(steps, table.Step{Run: func(o *table.Tx) error {
-				merge.QueueErasure(o, l.Kind, l.Hash)
-				return nil
-			}})
-		}
-	}
-	if err := rc.register.tables.DoEach(steps); err != nil || len(steps) == 0 {
+	all = erasable(all)
+	err := table.DoEach(rc.register.tables, all, func(o *table.Tx, l Erasure) error {
+		merge.QueueErasure(o, l.Kind, l.Hash)
+		return nil
+	})
+	if err != nil || len(all) == 0 {
 		return err
 	}
 	rc.register.ErasePending() // it logs a failure, redacts the person, and tries again
@@ -147,9 +143,14 @@ func (rc *Recall) Restore(p auth.Principal, all []Erasure, brought bool) error {
 	return nil
 }
 
+// erasable are the erasures of kinds that are erased.
+func erasable(all []Erasure) []Erasure {
+	return slices.DeleteFunc(slices.Clone(all), func(l Erasure) bool { return l.Kind == nil || !table.IsErasable(l.Kind) })
+}
+
 // mayTell picks the erasures that the laptop of a key may tell of.
 func (rc *Recall) mayTell(p auth.Principal, all []Erasure) (told []Erasure, err error) {
-	all = slices.DeleteFunc(slices.Clone(all), func(l Erasure) bool { return l.Kind == nil || !table.IsErasable(l.Kind) })
+	all = erasable(all)
 	ids, err := rc.identify(all)
 	if err != nil {
 		return nil, err
@@ -194,27 +195,19 @@ func (rc *Recall) identify(all []Erasure) (map[ledger.ErasedHash]record.ID, erro
 // note stores the erasures that a laptop told and that this store did not know.
 func (rc *Recall) note(told []Erasure) error {
 	tables := rc.register.tables
-	steps, isNew := make([]table.Step, len(told)), make([]bool, len(told))
-	for i, l := range told {
-		steps[i].Run = func(o *table.Tx) (err error) {
-			isNew[i], err = noteTold(o, l)
-			return err
+	isNew := map[ledger.ErasedHash]bool{}
+	err := table.DoEach(tables, told, func(o *table.Tx, l Erasure) error {
+		added, err := noteTold(o, l)
+		if added {
+			isNew[l.Hash] = true
 		}
-	}
-	if err := tables.DoEach(steps); err != nil {
+		return err
+	})
+	if err != nil || len(isNew) == 0 {
 		return err
 	}
-	n := 0
-	for _, is := range isNew {
-		if is {
-			n++
-		}
-	}
-	if n == 0 {
-		return nil
-	}
-	tables.Log.Warn("a laptop knows of erasures that the restored store did not have; they are carried out again", slog.Int("records", n))
-	rc.register.redactTold(n)
+	tables.Log.Warn("a laptop knows of erasures that the restored store did not have; they are carried out again", slog.Int("records", len(isNew)))
+	rc.register.redactTold(len(isNew))
 	return nil
 }
 

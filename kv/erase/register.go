@@ -279,11 +279,8 @@ func (b pendingWork) complete() error {
 	if err := b.Enter(b.all); err != nil || len(b.pending) == 0 {
 		return err
 	}
-	var steps []table.Step
-	for _, l := range b.pending {
-		steps = append(steps, table.Step{Run: func(o *table.Tx) error { return merge.NoteErased(o, l, 0, 0) }})
-	}
-	if err := b.register.tables.DoEach(steps); err != nil {
+	note := func(o *table.Tx, l ledger.LedgerLine) error { return merge.NoteErased(o, l, 0, 0) }
+	if err := table.DoEach(b.register.tables, b.pending, note); err != nil {
 		return err
 	}
 	if len(b.absent) < len(b.pending) {

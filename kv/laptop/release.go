@@ -48,10 +48,10 @@ func (lp *Laptop) Release(p auth.Principal, name string, upto uint64, kept ...st
 		return err
 	}
 	for from := uint64(0); ; {
-		err := lp.tables.DoEach([]table.Step{{Run: func(o *table.Tx) (err error) {
+		err := table.DoEach(lp.tables, []*handover{h}, func(o *table.Tx, h *handover) (err error) {
 			from, err = releaseSome(o, h, from, upto)
 			return err
-		}}})
+		})
 		if err != nil || from == 0 {
 			return err
 		}
@@ -127,22 +127,12 @@ func (lp *Laptop) Leave(p auth.Principal, name string, ids []string, upto uint64
 	if err := idempotency.Redact(lp.tables, scope, func(k *record.Kind, st *table.Stored) bool { return gone[k.DocID(st.ID)] && st.Seq <= upto }); err != nil {
 		return false, err
 	}
-	for some := range slices.Chunk(ids, table.MaxRows) {
-		err := lp.tables.DoEach([]table.Step{{Run: func(o *table.Tx) error {
-			for _, id := range some {
-				late, err := leave(o, scope, id, upto)
-				if err != nil {
-					return err
-				}
-				held = held || late
-			}
-			return nil
-		}}})
-		if err != nil {
-			return held, err
-		}
-	}
-	return held, nil
+	err = table.DoEach(lp.tables, ids, func(o *table.Tx, id string) error {
+		late, err := leave(o, scope, id, upto)
+		held = held || late
+		return err
+	})
+	return held, err
 }
 
 func leave(o *table.Tx, scope scopes.Scope, text string, upto uint64) (late bool, err error) {
@@ -256,11 +246,7 @@ func (lp *Laptop) TakeBack(p auth.Principal, lacking []merge.Revs) error {
 	if err := p.CheckWhole(); err != nil || !lp.tables.Identity.IsLeaf() {
 		return err
 	}
-	steps := make([]table.Step, len(lacking))
-	for i, r := range lacking {
-		steps[i].Run = func(o *table.Tx) error { return takeBack(o, r) }
-	}
-	return lp.tables.DoEach(steps)
+	return table.DoEach(lp.tables, lacking, takeBack)
 }
 
 func takeBack(o *table.Tx, r merge.Revs) error {

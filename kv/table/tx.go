@@ -289,15 +289,19 @@ func opError(err error) error {
 	return err
 }
 
-// DoEach hands steps to the writer in operations of bounded size, up to the first that fails.
-func (s *Set) DoEach(steps []Step) error {
-	for part := range slices.Chunk(steps, MaxRows) {
-		if err := s.DoAll(part); err != nil {
+// DoEach hands one step for each of some things to the writer, in operations of bounded size, up to the first step that fails.
+func DoEach[T any](s *Set, all []T, run func(*Tx, T) error) error {
+	for part := range slices.Chunk(all, MaxRows) {
+		steps := make([]Step, len(part))
+		for i, one := range part {
+			steps[i].Run = func(o *Tx) error { return run(o, one) }
+		}
+		if err := s.DoAll(steps); err != nil {
 			return err
 		}
-		for i := range part {
-			if part[i].Err != nil {
-				return part[i].Err
+		for i := range steps {
+			if steps[i].Err != nil {
+				return steps[i].Err
 			}
 		}
 	}
