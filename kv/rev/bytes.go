@@ -143,8 +143,8 @@ func (s *treeTables) append(dst []byte) []byte {
 // ParseTree reads what Append wrote. The tree shares nothing with the bytes. For any bytes it returns a tree or ErrTree, and takes
 // memory in proportion to their number.
 func ParseTree(b []byte) (Tree, error) {
-	r := treeReader{rest: b}
-	if format := r.byte(); format != treeFormat {
+	r := treeReader{Cutter: Cutter{Rest: b}}
+	if format := r.Byte(); format != treeFormat {
 		return Tree{}, fmt.Errorf("%w: format %d", ErrTree, format)
 	}
 	r.tables()
@@ -152,69 +152,31 @@ func ParseTree(b []byte) (Tree, error) {
 	t := Tree{nodes: slices.Grow([]Node(nil), n)}
 	for range n {
 		t.nodes = append(t.nodes, r.node(t.nodes))
-		if r.bad {
+		if r.Short {
 			break
 		}
 	}
-	if r.bad || len(r.rest) > 0 {
-		return Tree{}, fmt.Errorf("%w: %d bytes, wrong at %d", ErrTree, len(b), len(b)-len(r.rest))
+	if r.Short || len(r.Rest) > 0 {
+		return Tree{}, fmt.Errorf("%w: %d bytes, wrong at %d", ErrTree, len(b), len(b)-len(r.Rest))
 	}
 	return t, nil
 }
 
-// treeReader reads a tree's bytes from the left. bad tells that they are wrong: each later read returns zero.
+// treeReader reads a tree's bytes.
 type treeReader struct {
-	rest   []byte
-	bad    bool
+	Cutter
 	at     int64 // At of the last node that has one
 	nodes  []ulid.ULID
 	fields []string
 }
 
-// fail notes that the bytes are wrong.
-func (r *treeReader) fail() { r.bad, r.rest = true, nil }
-
-func (r *treeReader) bytes(n uint64) []byte {
-	if n > uint64(len(r.rest)) {
-		r.fail()
-		return nil
-	}
-	b := r.rest[:n]
-	r.rest = r.rest[n:]
-	return b
-}
-
-func (r *treeReader) byte() byte {
-	if b := r.bytes(1); b != nil {
-		return b[0]
-	}
-	return 0
-}
-
-func (r *treeReader) uvarint() uint64 {
-	v, n := binary.Uvarint(r.rest)
-	return after(r, v, n)
-}
-
-func (r *treeReader) varint() int64 {
-	v, n := binary.Varint(r.rest)
-	return after(r, v, n)
-}
-
-// after goes on behind a number of n bytes.
-func after[T int64 | uint64](r *treeReader, v T, n int) T {
-	if n <= 0 {
-		r.fail()
-		return 0
-	}
-	r.rest = r.rest[n:]
-	return v
-}
+// fail notes that the bytes are wrong: each later read returns zero.
+func (r *treeReader) fail() { r.Short, r.Rest = true, nil }
 
 // count reads the number of things that follow, each of at least size bytes.
 func (r *treeReader) count(size int) int {
-	n := r.uvarint()
-	if n > uint64(len(r.rest)/size) {
+	n := r.Uvarint()
+	if n > uint64(len(r.Rest)/size) {
 		r.fail()
 		return 0
 	}
@@ -223,7 +185,7 @@ func (r *treeReader) count(size int) int {
 
 // place reads a place in a table of n.
 func (r *treeReader) place(n int) int {
-	at := r.uvarint()
+	at := r.Uvarint()
 	if at >= uint64(n) {
 		r.fail()
 		return -1
@@ -235,22 +197,22 @@ func (r *treeReader) place(n int) int {
 func (r *treeReader) tables() {
 	r.nodes = make([]ulid.ULID, r.count(16))
 	for i := range r.nodes {
-		copy(r.nodes[i][:], r.bytes(16))
+		copy(r.nodes[i][:], r.Bytes(16))
 		if (r.nodes[i] == ulid.ULID{}) {
 			r.fail() // this store is in no table
 		}
 	}
 	r.fields = make([]string, r.count(1))
 	for i := range r.fields {
-		r.fields[i] = string(r.bytes(r.uvarint()))
+		r.fields[i] = string(r.Bytes(int(r.Uvarint())))
 	}
 }
 
 // node reads the node that follows the given ones.
 func (r *treeReader) node(before []Node) (n Node) {
-	bits := r.byte()
+	bits := r.Byte()
 	n.Deleted, n.Ended, n.Held = bits&treeDeleted != 0, bits&treeEnded != 0, bits&treeHeld != 0
-	n.Revision.Generation = r.uvarint()
+	n.Revision.Generation = r.Uvarint()
 	if len(before) > 0 {
 		n.Revision.Generation += before[len(before)-1].Revision.Generation
 	}
@@ -277,10 +239,10 @@ func (r *treeReader) node(before []Node) (n Node) {
 // hash reads a revision's hash. It fails for a text that FromHash would store in another form.
 func (r *treeReader) hash(rev *ID, isText bool) {
 	if !isText {
-		copy(rev.Hash[:], r.bytes(16))
+		copy(rev.Hash[:], r.Bytes(16))
 		return
 	}
-	rev.Text = string(r.bytes(r.uvarint()))
+	rev.Text = string(r.Bytes(int(r.Uvarint())))
 	if again, ok := FromHash(rev.Generation, rev.HashText()); !ok || again != *rev {
 		r.fail()
 	}
@@ -288,7 +250,7 @@ func (r *treeReader) hash(rev *ID, isText bool) {
 
 // parent reads which of the earlier nodes is a revision's parent.
 func (r *treeReader) parent(rev ID, before []Node) ID {
-	distance := r.uvarint()
+	distance := r.Uvarint()
 	if distance == 0 || distance > uint64(len(before)) {
 		r.fail()
 		return ID{}
@@ -302,8 +264,8 @@ func (r *treeReader) parent(rev ID, before []Node) ID {
 
 // author reads At, Key and Node.
 func (r *treeReader) author(n *Node) {
-	n.At = r.at + r.varint()
-	n.Key = int64(r.uvarint())
+	n.At = r.at + r.Varint()
+	n.Key = int64(r.Uvarint())
 	if at := r.place(len(r.nodes) + 1); at > 0 {
 		n.Node = r.nodes[at-1]
 	}
@@ -329,7 +291,7 @@ const maxInto = 1<<53 - 1
 
 // into reads Into.
 func (r *treeReader) into() int64 {
-	n := r.uvarint()
+	n := r.Uvarint()
 	if n == 0 || n > maxInto {
 		r.fail()
 		return 0

@@ -86,15 +86,14 @@ func readStanding(r *engine.View) (*standing, error) {
 	if err != nil || row == nil {
 		return c, err
 	}
+	cut := Cutter{Rest: row}
 	for _, field := range []*int64{&c.measured, &c.offset, &c.right, &c.trusted, &c.build} {
-		n, size := binary.Varint(row)
-		if size <= 0 {
-			return c, fmt.Errorf("%w: meta row clock", engine.ErrCorrupt)
-		}
-		*field, row = n, row[size:]
+		*field = cut.Varint()
 	}
-	c.peer = string(row)
-	return c, nil
+	if c.peer = string(cut.Rest); cut.Short {
+		err = fmt.Errorf("%w: meta row clock", engine.ErrCorrupt)
+	}
+	return c, err
 }
 
 // doubt judges the clock for a program that was built at some time.
