@@ -56,16 +56,12 @@ func (rc *Recall) List(p auth.Principal, since uint64) (all []Erasure, upto uint
 // erasuresAfter lists the erasures that were noted after a sequence, oldest first.
 func erasuresAfter(v *table.View, since uint64) (all []Erasure, err error) {
 	for _, id := range table.IDsOf(v, record.Erasure) {
-		st, err := v.Load(record.Erasure, id)
+		st, d, err := v.LoadDoc(record.Erasure, id)
 		if err != nil {
 			return nil, err
 		}
 		if st == nil || st.Seq <= since {
 			continue
-		}
-		d, err := st.Decode(record.Erasure)
-		if err != nil {
-			return nil, err
 		}
 		if k, known := record.ByName(d.Text("kind")); known {
 			all = append(all, Erasure{Kind: k, Hash: ledger.ErasedHash(id.ULID()), seq: st.Seq})

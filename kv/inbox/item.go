@@ -127,12 +127,8 @@ func fulfils(d *record.Doc, where []desk.Where) bool {
 
 // find loads an item. It returns nil if p does not see it.
 func find(v *table.View, p auth.Principal, it Item) (*table.Stored, *record.Doc, error) {
-	st, err := v.Load(it.Kind, it.ID)
+	st, d, err := v.LoadDoc(it.Kind, it.ID)
 	if err != nil || st == nil {
-		return nil, nil, err
-	}
-	d, err := st.Decode(it.Kind)
-	if err != nil {
 		return nil, nil, err
 	}
 	sees := seesConflict

@@ -183,14 +183,10 @@ func isVacant(v *table.View) error {
 // moveKeys gives the keys that were made here ids that the centre does not give to its own keys.
 func moveKeys(o *table.Tx) error {
 	for _, id := range table.IDsOf(o.View, record.APIKey) {
-		st, err := o.Load(record.APIKey, id)
-		if err != nil {
-			return err
-		}
 		if id.Int() >= record.FirstDrawn {
 			continue
 		}
-		d, err := st.Decode(record.APIKey)
+		st, d, err := o.LoadDoc(record.APIKey, id)
 		if err != nil {
 			return err
 		}

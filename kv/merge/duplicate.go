@@ -274,12 +274,8 @@ func redirectAll(o *table.Tx, to *record.Kind, id record.ID) error {
 
 // redirectOne is redirect for one record. Two memberships may have the same key after that, and are merged.
 func redirectOne(o *table.Tx, k *record.Kind, id record.ID) error {
-	st, err := o.Load(k, id)
+	st, d, err := o.LoadDoc(k, id)
 	if err != nil || st == nil {
-		return err
-	}
-	d, err := st.Decode(k)
-	if err != nil {
 		return err
 	}
 	if _, d, err = redirect(o, k, st, d); err != nil || !hasDuplicates(k) {

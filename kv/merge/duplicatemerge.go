@@ -130,12 +130,8 @@ func deleteDuplicate(o *table.Tx, k *record.Kind, st *table.Stored, d *record.Do
 
 // mergeCode merges the code record of a ticket, if it is here.
 func mergeCode(o *table.Tx, id, into int64) error {
-	st, err := o.Load(record.TicketCode, record.Int(id))
+	st, d, err := o.LoadDoc(record.TicketCode, record.Int(id))
 	if err != nil || st == nil {
-		return err
-	}
-	d, err := st.Decode(record.TicketCode)
-	if err != nil {
 		return err
 	}
 	return deleteDuplicate(o, record.TicketCode, st, d, into)
@@ -165,12 +161,8 @@ func mergeHolding(o *table.Tx, id, into record.ID) error {
 
 // addHolding adds a holding of a merged ticket to the ticket that stays.
 func addHolding(o *table.Tx, id, into record.ID) error {
-	st, err := o.Load(record.Ticket, into)
+	st, was, err := o.LoadDoc(record.Ticket, into)
 	if err != nil || st == nil {
-		return err
-	}
-	was, err := st.Decode(record.Ticket)
-	if err != nil {
 		return err
 	}
 	if slices.Contains(entry.HoldingsOf(was), id) {

@@ -202,12 +202,8 @@ func EraseHolding(o *table.Tx, id record.ID, author int64) error {
 	if o.Store.Identity.IsLeaf() {
 		return nil // the ticket arrives from the centre
 	}
-	st, err := o.Load(record.Ticket, ticket)
+	st, was, err := o.LoadDoc(record.Ticket, ticket)
 	if err != nil || st == nil || entry.PresentOf(st.Body) != id {
-		return err
-	}
-	was, err := st.Decode(record.Ticket)
-	if err != nil {
 		return err
 	}
 	is := was.Clone()

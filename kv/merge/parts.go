@@ -66,13 +66,9 @@ func updateTicketParts(o *table.Tx, ad *Adoption) error {
 		}
 		return ticket.DeleteParts(o, ad.ID, ad.Was, 0)
 	}
-	st, err := o.Load(record.Ticket, ad.ID)
+	st, is, err := o.LoadDoc(record.Ticket, ad.ID)
 	if err != nil || st == nil {
 		return err // it was merged into another ticket
-	}
-	is, err := st.Decode(record.Ticket)
-	if err != nil {
-		return err
 	}
 	if !o.Store.Identity.IsLeaf() {
 		if is, err = DropErased(o, st, is); err != nil {
@@ -167,7 +163,7 @@ func matchCode(o *table.Tx, ticket record.ID) error {
 	if err != nil || t == nil {
 		return err
 	}
-	st, err := o.Load(record.TicketCode, ticket)
+	st, was, err := o.LoadDoc(record.TicketCode, ticket)
 	if err != nil || st == nil {
 		return err
 	}
@@ -175,9 +171,8 @@ func matchCode(o *table.Tx, ticket record.ID) error {
 		hash := o.Store.Identity.HashCode(d.Text("code"))
 		return bytes.Equal(table.HexText(hash[:]), t.Body.Member("code_hash"))
 	}
-	was, err := st.Decode(record.TicketCode)
-	if err != nil || admits(was) {
-		return err
+	if admits(was) {
+		return nil
 	}
 	tree, err := table.LoadTree(o.View, record.TicketCode, st)
 	if err != nil {
@@ -207,12 +202,8 @@ func replaceCode(o *table.Tx, st *table.Stored, was, is *record.Doc) error {
 		return err
 	}
 	for _, id := range ids {
-		listed, err := o.Load(record.Conflict, id)
+		listed, d, err := o.LoadDoc(record.Conflict, id)
 		if err != nil || listed == nil {
-			return err
-		}
-		d, err := listed.Decode(record.Conflict)
-		if err != nil {
 			return err
 		}
 		if d.Text("kind") != record.TicketCode.Name || !value.Equal(d.Value("other"), next.Value("code")) {

@@ -114,11 +114,7 @@ func LaptopOf(v *table.View, p auth.Principal) (e Enrolled, err error) {
 // eachNode calls fn with each enrolment, in order of the ids, until fn returns false or an error.
 func eachNode(v *table.View, fn func(st *table.Stored, d *record.Doc) (more bool, err error)) error {
 	for _, id := range table.IDsOf(v, record.Node) {
-		st, err := v.Load(record.Node, id)
-		if err != nil {
-			return err
-		}
-		d, err := st.Decode(record.Node)
+		st, d, err := v.LoadDoc(record.Node, id)
 		if err != nil {
 			return err
 		}
@@ -142,13 +138,9 @@ func stamp(o *table.Tx, field string) func(*record.Doc) {
 
 // enrolled reads one laptop.
 func enrolled(v *table.View, id record.ID) (e Enrolled, err error) {
-	st, err := v.Load(record.Node, id)
+	st, d, err := v.LoadDoc(record.Node, id)
 	if err != nil || st == nil {
 		return e, table.OrNotFound(err)
-	}
-	d, err := st.Decode(record.Node)
-	if err != nil {
-		return e, err
 	}
 	e = Enrolled{ID: id.Int(), Name: d.Text("name"), Venue: keys.VenueOf(d)}
 	e.Joined, _ = table.TimeOf(d.Value("joined_at")) // null: not
@@ -209,13 +201,9 @@ func (of *Desk) changeVenue(p auth.Principal, id int64, change func(*table.Tx, *
 		return err
 	}
 	return of.tables.Do(of.standing.By(p, func(o *table.Tx) error {
-		st, err := o.Load(record.Node, record.Int(id))
+		st, d, err := o.LoadDoc(record.Node, record.Int(id))
 		if err != nil || st == nil {
 			return table.OrNotFound(err)
-		}
-		d, err := st.Decode(record.Node)
-		if err != nil {
-			return err
 		}
 		return change(o, st, d)
 	}))

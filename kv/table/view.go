@@ -59,6 +59,16 @@ func (v *View) Load(k *record.Kind, id record.ID) (*Stored, error) {
 	return st, nil
 }
 
+// LoadDoc reads a live record and its document; nil where there is none.
+func (v *View) LoadDoc(k *record.Kind, id record.ID) (*Stored, *record.Doc, error) {
+	st, err := v.Load(k, id)
+	if err != nil || st == nil {
+		return nil, nil, err
+	}
+	d, err := st.Decode(k)
+	return st, d, err
+}
+
 // LoadAny reads a record or its tombstone; nil where the store never had it. A body that was written under another version of the
 // kind's table is converted.
 func (v *View) LoadAny(k *record.Kind, id record.ID) (*Stored, error) {
@@ -173,7 +183,7 @@ func (v *View) LoadRef(k *record.Kind, id record.ID) (*Stored, error) {
 		return nil, err
 	}
 	if st != nil {
-		st.Body.Shown, st.Body.Hidden = bytes.Clone(st.Body.Shown), bytes.Clone(st.Body.Hidden)
+		st = st.Kept()
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
