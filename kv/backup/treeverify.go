@@ -204,11 +204,7 @@ func verifyGiven(v *table.View, k *record.Kind, to int64, holder []byte) error {
 	if v.Store.Identity.IsLeaf() {
 		return nil // it was cut off a range that this store was leased
 	}
-	row, err := v.Get(table.MetaBucket, table.StateKey)
-	if err != nil {
-		return err
-	}
-	s, err := table.DecodeState(row)
+	s, err := table.ReadState(v.View)
 	if err == nil && to > s.Minted[k.Number] {
 		err = fmt.Errorf("%s ids up to %d are leased, and those from %d on are minted here", k.Name, to, s.Minted[k.Number]+1)
 	}

@@ -222,10 +222,7 @@ func replayed(v *table.View, c table.Change) (Replayed, error) {
 	if err != nil || st == nil {
 		return r, err
 	}
-	r.Home = st.Home(c.Kind)
-	cut := len(st.Body.Shown)
-	run := append(append(make([]byte, 0, cut+len(st.Body.Hidden)), st.Body.Shown...), st.Body.Hidden...)
-	r.Body = record.Body{Shown: run[:cut:cut], Hidden: run[cut:]}
+	r.Home, r.Body = st.Home(c.Kind), st.Kept().Body
 	return r, nil
 }
 

@@ -196,11 +196,7 @@ func (b *bells) ringScopes(changes []ListChange) {
 
 // Sequence is the sequence of the latest change that a View shows.
 func Sequence(v *View) (uint64, error) {
-	row, err := v.Get(MetaBucket, StateKey)
-	if err != nil {
-		return 0, err
-	}
-	st, err := DecodeState(row)
+	st, err := ReadState(v.View)
 	return st.Seq, err
 }
 
@@ -356,10 +352,7 @@ func (h *Header) Mark() scopeMark {
 }
 
 func compareScopes(a, b scopes.Scope) int {
-	if a.Sort != b.Sort {
-		return cmp.Compare(a.Sort, b.Sort)
-	}
-	return cmp.Compare(a.ID, b.ID)
+	return cmp.Or(cmp.Compare(a.Sort, b.Sort), cmp.Compare(a.ID, b.ID))
 }
 
 func chunkOf(s scopes.Scope) int { return int((uint64(s.ID)*7 + uint64(s.Sort)) % countChunks) }

@@ -38,19 +38,11 @@ func (s *state) Encode() []byte {
 	return b
 }
 
-// ReadState reads the state that the last commit has written.
-func ReadState(r *engine.View) (state, error) {
+// ReadState reads the state that the last commit has written. It is zero in a store without a commit.
+func ReadState(r *engine.View) (s state, err error) {
 	row, err := r.Get(MetaBucket, StateKey)
-	if err != nil {
-		return state{}, err
-	}
-	return DecodeState(row)
-}
-
-// DecodeState reads the row; nil = a store without a commit.
-func DecodeState(row []byte) (s state, err error) {
-	if row == nil {
-		return s, nil
+	if err != nil || row == nil {
+		return s, err
 	}
 	c := Cutter{Rest: row}
 	s.Seq, s.Hlc, s.stamp = c.Uvarint(), c.Uvarint(), int64(c.Uvarint())

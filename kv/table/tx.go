@@ -186,12 +186,7 @@ func moveRows(w *engine.Tx, b engine.Bucket, old, now [][]byte) {
 }
 
 func holds(keys [][]byte, key []byte) bool {
-	for _, k := range keys {
-		if bytes.Equal(k, key) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(keys, func(k []byte) bool { return bytes.Equal(k, key) })
 }
 
 // HomeOf is the church or event that a record belongs to (record.Kind.Home), 0 for none.
