@@ -453,23 +453,13 @@ func (r *resolution) mayStand(id record.ID, is *record.Doc) error {
 			return err
 		}
 	}
-	for i := range k.Fields {
-		f := &k.Fields[i]
-		to, ok := record.ByName(table.RefersTo(f))
-		if !ok {
-			continue
+	for _, to := range is.Pointers() {
+		ok, err := entry.MayPoint(r.o, r.p, entry.WrittenAs(k), to)
+		if err != nil {
+			return err
 		}
-		for _, n := range append(is.Ints(f.Name), is.Int(f.Name)) {
-			if n == 0 {
-				continue
-			}
-			ok, err := entry.MayPoint(r.o, r.p, entry.WrittenAs(k), record.Pointer{Field: f.Name, Kind: to, ID: record.Int(n)})
-			if err != nil {
-				return err
-			}
-			if !ok {
-				return &table.Conflict{Reason: "what the record refers to is not there", Field: f.Name}
-			}
+		if !ok {
+			return &table.Conflict{Reason: "what the record refers to is not there", Field: to.Field}
 		}
 	}
 	return entry.Unique(r.o, k, id, is)

@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -278,20 +279,5 @@ func wholeOf(t Type, v jsontext.Value) jsontext.Value {
 
 // Refers reports whether one of a record's fields names another record.
 func Refers(d *Doc, k *Kind, id ID) bool {
-	for i := range d.values {
-		f := &d.Kind.Fields[i]
-		switch t := f.Type.(type) {
-		case Ref:
-			if t.Kind == k.Name && value.Int(d.values[i]) == id.Int() {
-				return true
-			}
-		case Refs:
-			for _, n := range value.Ints(d.values[i]) {
-				if t.Kind == k.Name && n == id.Int() {
-					return true
-				}
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(d.Pointers(), func(p Pointer) bool { return p.Kind == k && p.ID == id })
 }
