@@ -82,14 +82,9 @@ func initialOf(word string) string {
 
 // PhoneTail is the last four digits of a phone number; "" where it has fewer.
 func PhoneTail(phone string) string {
-	digits := make([]byte, 0, 24)
-	for _, c := range []byte(phone) {
-		if '0' <= c && c <= '9' {
-			digits = append(digits, c)
-		}
-	}
+	digits := Digits(phone)
 	if len(digits) < 4 {
 		return ""
 	}
-	return string(digits[len(digits)-4:])
+	return digits[len(digits)-4:]
 }

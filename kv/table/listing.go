@@ -163,21 +163,12 @@ func (p *listing) add(st *Stored, issued bool) {
 		return
 	}
 	if home := st.Home(p.kind); p.homes == nil || home != p.home {
-		p.home, p.homes = home, p.Home.make(home)
+		p.home, p.homes = home, p.Home.own(0, home)
 	}
 	p.homes.Push(st.ID)
 	if issued {
-		p.Issued.make(p.home).Push(st.ID)
+		p.Issued.own(0, p.home).Push(st.ID)
 	}
-}
-
-// make returns the list of a home, which it makes if there is none.
-func (h *homeLists) make(home int64) *IdList {
-	i, ok := h.place(home)
-	if !ok {
-		*h = slices.Insert(*h, i, homeList{home: home, Ids: &IdList{}})
-	}
-	return (*h)[i].Ids
 }
 
 // take adds a part to the lists. The ids of its kind's parts that were taken before are smaller.
@@ -187,10 +178,10 @@ func (l *lists) take(p *listing) {
 	kl.All = kl.All.Own(0)
 	kl.All.extend(p.All)
 	for _, h := range p.Home {
-		kl.Home.make(h.home).extend(h.Ids)
+		kl.Home.own(0, h.home).extend(h.Ids)
 	}
 	for _, h := range p.Issued {
-		kl.Issued.make(h.home).extend(h.Ids)
+		kl.Issued.own(0, h.home).extend(h.Ids)
 	}
 	p.marks[p.like] += p.alike
 	for mark, n := range p.marks {

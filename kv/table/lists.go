@@ -208,22 +208,22 @@ func (h homeLists) move(edit uint64, id record.ID, was bool, from int64, is bool
 		return h
 	}
 	if was {
-		h = h.edit(edit, from, func(l *IdList) { l.Remove(id) })
+		h.own(edit, from).Remove(id)
 	}
 	if is {
-		h = h.edit(edit, to, func(l *IdList) { l.Insert(id) })
+		h.own(edit, to).Insert(id)
 	}
 	return h
 }
 
-func (h homeLists) edit(edit uint64, home int64, fn func(*IdList)) homeLists {
+// own returns the list of a home that an edit may change. It makes one if there is none.
+func (h *homeLists) own(edit uint64, home int64) *IdList {
 	i, ok := h.place(home)
 	if !ok {
-		h = slices.Insert(h, i, homeList{home: home})
+		*h = slices.Insert(*h, i, homeList{home: home})
 	}
-	h[i].Ids = h[i].Ids.Own(edit)
-	fn(h[i].Ids)
-	return h
+	(*h)[i].Ids = (*h)[i].Ids.Own(edit)
+	return (*h)[i].Ids
 }
 
 // countOpaque counts the documents of unknown kinds in their scopes. Where one of their rows is damaged, the logs of the scopes count.
