@@ -1,11 +1,12 @@
 package kv
 
 import (
+	"slices"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"doorward/kv/door"
 	"doorward/kv/inbox"
-	"doorward/kv/record"
 	"doorward/kv/table"
 )
 
@@ -17,14 +18,8 @@ type metrics struct {
 
 // collectors are the figures of all rooms.
 func (s *Store) collectors() []prometheus.Collector {
-	all := []prometheus.Collector{s.Door.Decisions, s.Tables.Damage.Corrupt, s.Desk.Search.Fallbacks, table.DamagedGauge(s.Tables), table.SeqGauge(s.Tables), door.DoublesGauge(s.Tables),
-		inbox.NewGauge(s.Tables), s.Figures.Gauge()}
-	for _, k := range record.Kinds() {
-		all = append(all, table.RecordsGauge(s.Tables, k))
-	}
-	all = append(all, s.Erasures.Gauges()...)
-	all = append(all, table.ClockGauges(s.Tables)...)
-	return append(all, door.ReviewGauges(s.Tables)...)
+	all := []prometheus.Collector{s.Door.Decisions, s.Tables.Damage.Corrupt, s.Desk.Search.Fallbacks, inbox.NewGauge(s.Tables), s.Figures.Gauge()}
+	return slices.Concat(all, table.Gauges(s.Tables), s.Erasures.Gauges(), door.ReviewGauges(s.Tables))
 }
 
 func newMetrics(reg prometheus.Registerer, all []prometheus.Collector) *metrics {

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"doorward/kv/admission"
 	"doorward/kv/auth"
 	"doorward/kv/entry"
@@ -447,13 +445,6 @@ func (dk *Desk) Status(p auth.Principal, event int64) (Status, error) {
 		return Status{}, err
 	}
 	return b.status(dk.tables.Clock.Now()), nil
-}
-
-// DoublesGauge counts the check-ins that are listed as double entries.
-func DoublesGauge(s *table.Set) prometheus.Collector {
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_double_entries", Help: "Check-ins listed as double entries, of all events."}, func() float64 {
-		return float64(s.Lists.Doubles.Load())
-	})
 }
 
 // EventChanged returns a channel that is closed by the next commit that changes an event, its tickets or its facts. The caller must call

@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"sync/atomic"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"doorward/kv/auth"
 	"doorward/kv/engine"
@@ -221,19 +218,4 @@ func (c *Clock) Judge(now time.Time) Doubt {
 func (c *Clock) Offset() (ms int64, ok bool) {
 	st := c.standing.Load()
 	return time.Duration(st.offset * int64(time.Microsecond)).Milliseconds(), st.measured != 0
-}
-
-// ClockGauges tell whether the clock is doubted, and how far it is from a peer's.
-func ClockGauges(s *Set) []prometheus.Collector {
-	return []prometheus.Collector{
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_clock_doubted", Help: "1 while the machine's clock is not believed."}, func() float64 {
-			return float64(Flag(s.Clock.Reading().Doubt != ""))
-		}),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_clock_offset_seconds", Help: "How far a peer's clock was ahead when last measured; NaN before."}, func() float64 {
-			if c := s.Clock.Reading(); !c.Measured.IsZero() {
-				return c.Offset.Seconds()
-			}
-			return math.NaN()
-		}),
-	}
 }

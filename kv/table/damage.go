@@ -185,13 +185,6 @@ func (d *damageReport) tell(f damages) {
 // Found is how many damaged values the store met when it was opened. It serves none of them.
 func (d *damageReport) Found() int { return d.found }
 
-// DamagedGauge is the gauge of Found.
-func DamagedGauge(s *Set) prometheus.Collector {
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_store_damaged_values", Help: "Values that the store found damaged when it was opened, and serves to nobody."}, func() float64 {
-		return float64(s.Damage.Found())
-	})
-}
-
 // ErrDoubtful is the error of a list by home while a damaged record may belong to any home.
 func ErrDoubtful(k *record.Kind) error {
 	return fmt.Errorf("%w: the home of a damaged %s is not known", engine.ErrCorrupt, k.Name)

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"doorward/kv/engine"
 	"doorward/kv/record"
 )
@@ -63,13 +61,6 @@ func (l *Lists) at(tx int) *lists {
 
 // Live is how many live records of a kind there are.
 func (l *Lists) Live(k *record.Kind) int { return l.Current().Kind(k).All.Len() }
-
-// RecordsGauge is the gauge of Live.
-func RecordsGauge(s *Set, k *record.Kind) prometheus.Collector {
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "doorward_store_records", Help: "Live records by kind.", ConstLabels: prometheus.Labels{"kind": k.Name},
-	}, func() float64 { return float64(s.Lists.Live(k)) })
-}
 
 // lists are the id lists of one committed state of the store: for each kind all its records, those of each church or
 // event, and of tickets those that count as issued. They are derived: rebuilt at start, published with each commit.

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"doorward/kv/auth"
 	"doorward/kv/crash"
@@ -495,11 +494,4 @@ func (g *group) ring(names []FeedName) {
 			g.rung = append(g.rung, name)
 		}
 	}
-}
-
-// SeqGauge is the gauge of Seq.
-func SeqGauge(s *Set) prometheus.Collector {
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_store_sequence", Help: "Sequence of the latest change."}, func() float64 {
-		return float64(s.Commits.Seq())
-	})
 }
