@@ -9,52 +9,34 @@ import (
 	"doorward/kv/table"
 )
 
-// changePage is a page of a feed while it is read: it ends at the feed's limit, or earlier if the bodies are large.
-type changePage struct {
-	limit, size int
-	changes     []DocChange
-	more        bool
-}
-
-// isFull tells whether the page takes no more changes. It notes that there are more.
-func (p *changePage) isFull() bool {
-	p.more = len(p.changes) >= p.limit || p.size > pageBytes
-	return p.more
-}
-
-func (p *changePage) add(c DocChange) {
-	p.changes = append(p.changes, c)
-	p.size += len(c.Winner.Body)
-}
-
 // includes tells whether a change is between the feed's bounds.
 func (f Feed) includes(seq uint64) bool {
 	return seq > f.Since && (!f.Descending || seq <= f.Before-1) // 0 - 1 is beyond all
 }
 
-// readChanges reads a page of a database's log.
-func readChanges(v *table.View, docs documents, f Feed) ([]DocChange, bool, error) {
-	p := &changePage{limit: min(f.Limit, DocPage)}
+// readChanges reads a page of a database's log. The page ends at the feed's limit, or earlier if the bodies are large.
+func readChanges(v *table.View, docs documents, f Feed) (page []DocChange, more bool, err error) {
+	limit, size := min(f.Limit, DocPage), 0
 	rows := docs.rows
 	if f.IDs != nil {
 		rows = func(v *table.View, f Feed, fn func(table.ScopeChange) (bool, error)) error {
 			return namedRows(v, docs, f, fn)
 		}
 	}
-	err := rows(v, f, func(c table.ScopeChange) (bool, error) {
+	err = rows(v, f, func(c table.ScopeChange) (bool, error) {
 		if c.Removed && f.Since == 0 {
 			return true, nil // a new reader has nothing to remove
 		}
-		if p.isFull() {
+		if more = len(page) >= limit || size > pageBytes; more {
 			return false, nil
 		}
 		d, err := docs.change(v, c, f.Bodies)
 		if err == nil {
-			p.add(d)
+			page, size = append(page, d), size+len(d.Winner.Body)
 		}
 		return err == nil, err
 	})
-	return p.changes, p.more, err
+	return page, more, err
 }
 
 // namedRows calls fn with the rows of the documents that a feed names, in the order of the log.

@@ -507,7 +507,7 @@ func (w *push) storeOpaque() (rev rev.ID, err error) {
 // keepRefused keeps refused documents of records for staff (design.md §5), because a client of the protocol skips them from
 // then on. A document that arrives again is kept once. Of a document that is no record's, only the id is kept.
 func keepRefused(db *Database, p auth.Principal, writes []merge.DocWrite, results []DocResult) error {
-	var steps []table.Step
+	var steps []func(*table.Tx) error
 	for i := range results {
 		var f *auth.Forbidden
 		in, err := &writes[i], results[i].Err
@@ -525,22 +525,11 @@ func keepRefused(db *Database, p auth.Principal, writes []merge.DocWrite, result
 		default:
 			continue
 		}
-		steps = append(steps, table.Step{Run: func(o *table.Tx) error {
+		steps = append(steps, func(o *table.Tx) error {
 			kept, err := inbox.KeepRefusal(o, p, db.name, in, f)
 			results[i].Kept = kept && whole
 			return err
-		}})
+		})
 	}
-	if len(steps) == 0 {
-		return nil
-	}
-	if err := db.store.tables.DoAll(steps); err != nil {
-		return err
-	}
-	for i := range steps {
-		if err := steps[i].Err; err != nil {
-			return err
-		}
-	}
-	return nil
+	return table.DoEach(db.store.tables, steps, func(o *table.Tx, step func(*table.Tx) error) error { return step(o) })
 }
