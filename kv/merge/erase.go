@@ -206,9 +206,7 @@ func EraseHolding(o *table.Tx, id record.ID, author int64) error {
 	if err != nil || st == nil || entry.PresentOf(st.Body) != id {
 		return err
 	}
-	is := was.Clone()
-	is.Set("holding", []byte("null"))
-	_, err = o.Write(table.Edit{Kind: record.Ticket, ID: ticket, Before: st, Was: was, Is: is, Author: author})
+	_, err = dropHolding(o, st, was, author)
 	return err
 }
 

@@ -89,10 +89,14 @@ func DropErased(o *table.Tx, st *table.Stored, is *record.Doc) (*record.Doc, err
 	if err != nil || !gone {
 		return is, err
 	}
-	was := is
-	is = was.Clone()
+	return dropHolding(o, st, is, 0)
+}
+
+// dropHolding sets a ticket's holding to null.
+func dropHolding(o *table.Tx, st *table.Stored, was *record.Doc, author int64) (*record.Doc, error) {
+	is := was.Clone()
 	is.Set("holding", []byte("null"))
-	_, err = o.Write(table.Edit{Kind: record.Ticket, ID: st.ID, Before: st, Was: was, Is: is})
+	_, err := o.Write(table.Edit{Kind: record.Ticket, ID: st.ID, Before: st, Was: was, Is: is, Author: author})
 	return is, err
 }
 
