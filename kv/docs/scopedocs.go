@@ -248,11 +248,8 @@ func (db *scopeDocs) read(v *table.View, id string, ask Ask) (Doc, error) {
 // ofErased asks for the empty tombstones instead of the revisions below them, so that a client's copy is deleted too.
 func (a Ask) ofErased(tree *rev.Tree) Ask {
 	a.Latest = true
-	for _, rev := range a.Revisions {
-		if !tree.Has(rev) {
-			a.Revisions = nil
-			break
-		}
+	if slices.ContainsFunc(a.Revisions, func(rev rev.ID) bool { return !tree.Has(rev) }) {
+		a.Revisions = nil
 	}
 	return a
 }

@@ -336,23 +336,15 @@ func Resolve(k *Kind, t *rev.Tree, body func(rev.ID) (*Doc, error)) (*Resolution
 
 // deletes reports whether open leaves make a deleted record: one of them is deleted, and not by hand.
 func deletes(t *rev.Tree, open []rev.Node) bool {
-	for _, n := range open {
-		if n.Deleted && !byHand(t, n, open) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(open, func(n rev.Node) bool { return n.Deleted && !byHand(t, n, open) })
 }
 
 // byHand reports whether a deletion only ends a branch: its author wrote a live leaf beside it, and both follow from an older revision.
 func byHand(t *rev.Tree, n rev.Node, open []rev.Node) bool {
-	for _, live := range open {
-		sameAuthor := n.Key != 0 && live.Key == n.Key && live.Node == n.Node
-		if !live.Deleted && sameAuthor && t.Ancestor(n.Revision, live.Revision).Revision != n.Parent {
-			return true
-		}
-	}
-	return false
+	return n.Key != 0 && slices.ContainsFunc(open, func(live rev.Node) bool {
+		sameAuthor := live.Key == n.Key && live.Node == n.Node
+		return !live.Deleted && sameAuthor && t.Ancestor(n.Revision, live.Revision).Revision != n.Parent
+	})
 }
 
 type resolver struct {

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -86,15 +87,13 @@ type Choice []string
 
 func (c Choice) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string) {
 	s, ok := value.Plain(v)
-	if !ok {
+	switch {
+	case !ok:
 		return nil, fault.NotAChoice(string(v))
+	case !slices.Contains(c, s):
+		return nil, fault.NotAChoice(s)
 	}
-	for _, choice := range c {
-		if s == choice {
-			return value.Quote(s), ""
-		}
-	}
-	return nil, fault.NotAChoice(s)
+	return value.Quote(s), ""
 }
 
 func (c Choice) schema(Direction) map[string]any {
@@ -235,13 +234,8 @@ func readURL(v jsontext.Value, limit int, schemes ...string) (jsontext.Value, st
 		return nil, sentence
 	}
 	u, err := url.Parse(s)
-	if err != nil || u.Hostname() == "" || strings.ContainsFunc(s, unicode.IsSpace) {
+	if err != nil || u.Hostname() == "" || strings.ContainsFunc(s, unicode.IsSpace) || !slices.Contains(schemes, u.Scheme) {
 		return nil, fault.URL
 	}
-	for _, scheme := range schemes {
-		if u.Scheme == scheme {
-			return value.Quote(s), ""
-		}
-	}
-	return nil, fault.URL
+	return value.Quote(s), ""
 }

@@ -83,12 +83,8 @@ func (l *Limits) MayBranch(t *rev.Tree, path []rev.ID) error {
 		return nil
 	}
 	leaves := t.Leaves()
-	for _, leaf := range leaves {
-		if slices.Contains(path[1:], leaf.Revision) {
-			return nil
-		}
-	}
-	if len(leaves) < l.Leaves {
+	continues := func(leaf rev.Node) bool { return slices.Contains(path[1:], leaf.Revision) }
+	if len(leaves) < l.Leaves || slices.ContainsFunc(leaves, continues) {
 		return nil
 	}
 	return Refused("the document has too many conflicting revisions")

@@ -234,10 +234,8 @@ func UniqueCode(o *Tx, id record.ID, d *record.Doc) error {
 	if err != nil {
 		return err
 	}
-	for _, other := range others {
-		if other != id {
-			return &Conflict{Reason: "another ticket of the event has this code", Field: "code"}
-		}
+	if slices.ContainsFunc(others, func(other record.ID) bool { return other != id }) {
+		return &Conflict{Reason: "another ticket of the event has this code", Field: "code"}
 	}
 	return nil
 }
