@@ -15,7 +15,7 @@
 //	     └─ 2-e ── 3-f   a deleted leaf; Ended tells that it only ends a branch
 //
 // The winner is the same in every store that knows the same leaves: live before deleted, then the higher generation, then the higher
-// hash. Tree.Append draws the bytes that a tree is stored as.
+// hash. Tree.Append draws the bytes that a tree is stored as, and a Cutter reads them, as it reads the rows of kv/table.
 //
 // Sides are the three values of one field: the winner's, another leaf's, and those of the nearest common ancestor. A Rule chooses:
 //
