@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -19,16 +18,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// keeper is an index as a server wants it kept.
-type keeper struct{ *index.Index }
-
-func (k keeper) Rebuild(ctx context.Context, progress func(done, total int)) (int, error) {
-	err := k.Index.Rebuild(ctx, progress)
-	return k.Status().Documents, err
-}
-
-func (k keeper) Usable() bool { return k.Status().Usable }
-
 // indexIn has a site's searches answered by an index in a folder.
 func indexIn(t testing.TB, dir string) func(*api.Config) {
 	return func(c *api.Config) {
@@ -38,7 +27,7 @@ func indexIn(t testing.TB, dir string) func(*api.Config) {
 			t.Fatal(err)
 		}
 		t.Cleanup(x.Close)
-		c.Finder, c.Indexer = x, keeper{x}
+		c.Finder, c.Indexer = x, x
 	}
 }
 
@@ -360,7 +349,7 @@ func searchedBehind(t *testing.T, test func(w *world, wait func())) {
 	t.Run("by looking at every record", func(t *testing.T) { test(newWorld(t), func() {}) })
 	t.Run("by the index", func(t *testing.T) {
 		var x *index.Index
-		w := newWorld(t, indexed(t), func(c *api.Config) { x = c.Indexer.(keeper).Index })
+		w := newWorld(t, indexed(t), func(c *api.Config) { x = c.Indexer.(*index.Index) })
 		test(w, func() {
 			if err := x.Await(t.Context(), w.store.Tables.Commits.Seq()); err != nil {
 				t.Fatal(err)

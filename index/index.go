@@ -150,9 +150,13 @@ func (x *Index) Await(ctx context.Context, seq uint64) error {
 	}
 }
 
-// Rebuild builds a new index beside the present one, which searches use until then, and returns when the new one answers them. Progress,
-// which may be nil, is told how many of all records are in it. Errors: ctx's, ErrClosed, and what keeps the folder from being used.
-func (x *Index) Rebuild(ctx context.Context, progress func(done, total int)) error {
+// Usable reports whether searches are answered from the index now.
+func (x *Index) Usable() bool { return x.serving.Load() != nil }
+
+// Rebuild builds a new index beside the present one, which searches use until then, and returns when the new one answers them, with the number of
+// its records. Progress, which may be nil, is told how many of all records are in it. Errors: ctx's, ErrClosed, and what keeps the folder from
+// being used.
+func (x *Index) Rebuild(ctx context.Context, progress func(done, total int)) (documents int, err error) {
 	if progress == nil {
 		progress = func(int, int) {}
 	}
@@ -160,9 +164,9 @@ func (x *Index) Rebuild(ctx context.Context, progress func(done, total int)) err
 	x.rounds.ask(r)
 	select {
 	case err := <-r.done:
-		return err
+		return x.Status().Documents, err
 	case <-ctx.Done():
-		return ctx.Err()
+		return 0, ctx.Err()
 	}
 }
 
@@ -173,7 +177,6 @@ var errAsked = errors.New("a rebuild was asked for")
 type request struct {
 	progress func(done, total int)
 	done     chan error // has room for the answer
-	answered bool
 }
 
 // rounds are the rebuilds that are asked for, and the news of an index. A request, or damage, ends the round that is under way.
@@ -238,7 +241,7 @@ func (r *rounds) next(ctx context.Context) (context.Context, []*request) {
 	return ctx, asked
 }
 
-// close answers the requests that are still open with ErrClosed.
+// close answers the requests that no round has taken with ErrClosed.
 func (r *rounds) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -246,27 +249,8 @@ func (r *rounds) close() {
 	if r.stop != nil {
 		r.stop(ErrClosed)
 	}
-	answer(r.asked, ErrClosed)
-}
-
-// answer answers the requests that have no answer yet.
-func answer(asked []*request, err error) {
-	for _, q := range asked {
-		if !q.answered {
-			q.answered = true
-			q.done <- err
-		}
-	}
-}
-
-// requeue keeps the requests that have no answer for the next round.
-func (r *rounds) requeue(asked []*request) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, q := range asked {
-		if !q.answered {
-			r.asked = append(r.asked, q)
-		}
+	for _, q := range r.asked {
+		q.done <- ErrClosed
 	}
 }
 
@@ -283,35 +267,42 @@ func pause(ctx context.Context, d time.Duration) {
 // runner is the goroutine of an index. It keeps what one round leaves for the next.
 type runner struct {
 	*Index
-	open    *follower // its engine is open; nil = none
-	built   bool      // it was just built, in pieces
-	damaged bool      // what lies in the folder must be replaced, not opened
+	open    *follower  // its engine is open; nil = none
+	built   bool       // it was just built, in pieces
+	damaged bool       // what lies in the folder must be replaced, not opened
+	asked   []*request // that have no answer yet
+}
+
+// answer answers the requests for a rebuild.
+func (r *runner) answer(err error) {
+	for _, q := range r.asked {
+		q.done <- err
+	}
+	r.asked = nil
 }
 
 // keep has one round after the other until ctx ends.
 func (x *Index) keep(ctx context.Context) {
 	r := &runner{Index: x}
 	defer x.rounds.close()
+	defer func() { r.answer(ErrClosed) }()
 	defer func() { _ = r.stop() }() // what it has not written is in the log
 	warned := false
 	for ctx.Err() == nil {
 		round, asked := x.rounds.next(ctx)
-		err := r.round(round, asked)
+		r.asked = append(r.asked, asked...)
+		err := r.round(round)
 		if cause := context.Cause(round); cause != nil {
 			err = cause
 		}
 		switch ready := r.open != nil; {
-		case ctx.Err() != nil:
-			answer(asked, ErrClosed)
-		case errors.Is(err, errAsked):
-			x.rounds.requeue(asked)
+		case ctx.Err() != nil, errors.Is(err, errAsked):
 		case errors.Is(err, errBroken) && ready:
 			x.Logger.Warn("the search index is rebuilt", "reason", errors.Join(err, r.stop()))
 			r.damaged = true
-			x.rounds.requeue(asked)
 		default:
 			err = errors.Join(err, r.stop())
-			answer(asked, err)
+			r.answer(err)
 			if !warned || ready {
 				x.Logger.Warn("the search index cannot be used; searches look at every record", "error", err)
 			}
@@ -322,31 +313,31 @@ func (x *Index) keep(ctx context.Context) {
 }
 
 // round makes the index usable and follows the log until ctx ends or something is wrong. An index that is open stays open.
-func (r *runner) round(ctx context.Context, asked []*request) error {
+func (r *runner) round(ctx context.Context) error {
 	if r.open != nil && r.serving.Load() != r.open {
 		return errBroken // a search has failed between two rounds
 	}
-	if len(asked) > 0 || r.damaged {
-		if err := r.rebuild(ctx, asked); err != nil {
+	if len(r.asked) > 0 || r.damaged {
+		if err := r.rebuild(ctx); err != nil {
 			if r.open == nil || ctx.Err() != nil {
 				return err
 			}
 			r.Logger.Warn("the search index cannot be rebuilt; the old one stays in use", "error", err)
-			answer(asked, err)
+			r.answer(err)
 		}
 	}
 	if r.open == nil {
-		if err := r.start(ctx, asked); err != nil {
+		if err := r.start(ctx); err != nil {
 			return err
 		}
 	}
-	answer(asked, nil)
+	r.answer(nil)
 	r.rounds.tell()
 	return r.follow(ctx)
 }
 
 // start opens the index in the folder. If there is none, or it is damaged or another store's, start builds a new one first.
-func (r *runner) start(ctx context.Context, asked []*request) error {
+func (r *runner) start(ctx context.Context) error {
 	switch err := r.resume(ctx); {
 	case errors.Is(err, errBroken):
 		r.Logger.Warn("the search index is rebuilt", "reason", err)
@@ -355,7 +346,7 @@ func (r *runner) start(ctx context.Context, asked []*request) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	if err := r.rebuild(ctx, asked); err != nil {
+	if err := r.rebuild(ctx); err != nil {
 		return err
 	}
 	return r.resume(ctx)
@@ -382,9 +373,9 @@ func (r *runner) resume(ctx context.Context) error {
 }
 
 // rebuild builds a new index beside the one in the folder and puts it in its place. Searches use the old one until the new one is built.
-func (r *runner) rebuild(ctx context.Context, asked []*request) error {
+func (r *runner) rebuild(ctx context.Context) error {
 	r.metrics.rebuilds.Inc()
-	if err := r.build(ctx, asked); err != nil {
+	if err := r.build(ctx); err != nil {
 		return errors.Join(err, os.RemoveAll(r.folder.beside()))
 	}
 	if err := r.stop(); err != nil {
@@ -398,7 +389,7 @@ func (r *runner) rebuild(ctx context.Context, asked []*request) error {
 }
 
 // build writes a whole index beside the one in the folder. When it returns nil, the new index is on disk and closed.
-func (r *runner) build(ctx context.Context, asked []*request) (err error) {
+func (r *runner) build(ctx context.Context) (err error) {
 	e, err := r.folder.begin()
 	if err != nil {
 		return err
@@ -412,7 +403,7 @@ func (r *runner) build(ctx context.Context, asked []*request) (err error) {
 		return err
 	}
 	err = f.catchUp(ctx, func() {
-		for _, q := range asked {
+		for _, q := range r.asked {
 			q.progress(int(f.documents.Load()), max(total, int(f.documents.Load())))
 		}
 	})

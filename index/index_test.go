@@ -110,7 +110,7 @@ func TestRebuildReportsItsProgressAndAnswersOnceItIsDone(t *testing.T) {
 	s := congregation(t, dir, 12)
 	x := opened(t, s, index.Config{Dir: dir})
 	done, total := 0, 0
-	if err := x.Rebuild(context.Background(), func(d, of int) { done, total = d, of }); err != nil {
+	if _, err := x.Rebuild(context.Background(), func(d, of int) { done, total = d, of }); err != nil {
 		t.Fatalf("Rebuild: %v", err)
 	}
 	if done != 12 || total != 12 {
@@ -118,7 +118,7 @@ func TestRebuildReportsItsProgressAndAnswersOnceItIsDone(t *testing.T) {
 	}
 	wantFound(t, x, letters(3), 4)
 	x.Close()
-	if err := x.Rebuild(context.Background(), nil); !errors.Is(err, index.ErrClosed) {
+	if _, err := x.Rebuild(context.Background(), nil); !errors.Is(err, index.ErrClosed) {
 		t.Errorf("Rebuild of a closed index = %v, want %v", err, index.ErrClosed)
 	}
 }
@@ -131,7 +131,7 @@ func TestSearchesUseTheOldIndexWhileANewOneIsBuilt(t *testing.T) {
 	x := opened(t, s, index.Config{Dir: dir})
 	caughtUp(t, s, x)
 	steps := 0
-	err := x.Rebuild(t.Context(), func(int, int) {
+	_, err := x.Rebuild(t.Context(), func(int, int) {
 		steps++
 		wantFound(t, x, letters(3), 4)
 		if got := x.Status(); got != (index.Status{Usable: true, Documents: 12}) {
@@ -161,7 +161,7 @@ func TestAnIndexThatFailsInASearchIsRebuilt(t *testing.T) {
 	if n := kvtest.Metric(t, registry, "doorward_index_rebuilds_total"); n != 2 {
 		t.Errorf("the index was built %v times, want 2", n)
 	}
-	if err := x.Rebuild(t.Context(), func(int, int) { x.Fail() }); err != nil {
+	if _, err := x.Rebuild(t.Context(), func(int, int) { x.Fail() }); err != nil {
 		t.Errorf("Rebuild of an index that fails during it = %v", err)
 	}
 	wantFound(t, x, letters(3), 4)
@@ -173,7 +173,7 @@ func TestAnIndexThatCannotBeRebuiltStaysInUse(t *testing.T) {
 	t.Parallel()
 	s, x, _, left := onDisk(t)
 	left.Store(1<<30 - 1)
-	if err := x.Rebuild(t.Context(), nil); !errors.Is(err, disk.ErrFull) {
+	if _, err := x.Rebuild(t.Context(), nil); !errors.Is(err, disk.ErrFull) {
 		t.Errorf("Rebuild on a full disk = %v, want %v", err, disk.ErrFull)
 	}
 	wantFound(t, x, letters(20), 21)
@@ -212,7 +212,7 @@ func TestOtherMappingsFoldersAreRemovedOnceThisOneIsReady(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := opened(t, s, index.Config{Dir: dir})
-	if err := x.Rebuild(context.Background(), nil); err != nil {
+	if _, err := x.Rebuild(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
 	x.Close()

@@ -39,7 +39,7 @@ func TestAFolderThatCannotBeWrittenIsTriedAgain(t *testing.T) {
 	x := opened(t, s, index.Config{Dir: dir, Retry: time.Millisecond})
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if err := x.Rebuild(ctx, nil); err == nil {
+	if _, err := x.Rebuild(ctx, nil); err == nil {
 		t.Error("an index was rebuilt in a folder that cannot be written")
 	}
 	if _, err := x.Find(desk.Wanted{}); err == nil {
