@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -18,7 +17,6 @@ import (
 	"doorward/kv/value"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"golang.org/x/text/language"
 )
 
 // pageHeaders sets the headers of every page and of the files beside it.
@@ -31,10 +29,10 @@ func pageHeaders(h http.Header, media string) {
 }
 
 // sendPage answers with a page in the language of its reader.
-func sendPage(x *exchange, write func(io.Writer, language.Tag) error) error {
+func sendPage(x *exchange, name string, data any) error {
 	in := x.server.pages.Language(x.request)
 	var page bytes.Buffer
-	if err := write(&page, in); err != nil {
+	if err := x.server.pages.Write(&page, name, data, in); err != nil {
 		return err
 	}
 	x.Header().Set("Content-Language", in.String())
@@ -63,14 +61,12 @@ func sendWhole(w http.ResponseWriter, body []byte) error {
 
 // doorPage answers GET /door: the page for helpers at a door.
 func doorPage(x *exchange) error {
-	at := web.Page{Base: x.server.Prefix(), Trust: len(x.server.config.Local.Authority) > 0}
-	return sendPage(x, func(w io.Writer, in language.Tag) error { return x.server.pages.Door(w, at, in) })
+	return sendPage(x, "door.html", web.Page{Base: x.server.Prefix(), Trust: len(x.server.config.Local.Authority) > 0})
 }
 
 // guidePage answers GET /door/help: the sheet for helpers, in the language that is asked for, else the browser's.
 func guidePage(x *exchange) error {
-	g := web.Guide{Base: x.server.Prefix()}
-	return sendPage(x, func(w io.Writer, in language.Tag) error { return x.server.pages.Guide(w, g, in) })
+	return sendPage(x, "guide.html", web.Guide{Base: x.server.Prefix()})
 }
 
 // assetRoute answers the files beside the pages. A browser asks each time whether they have changed, because the server may run another
@@ -106,9 +102,7 @@ func unlessGone(err error) error {
 
 // loginPage answers GET /login: it asks for a key. Its script begins the session as the door's page does.
 func loginPage(x *exchange) error {
-	return sendPage(x, func(w io.Writer, in language.Tag) error {
-		return x.server.pages.Login(w, web.Page{Base: x.server.Prefix()}, in)
-	})
+	return sendPage(x, "login.html", web.Page{Base: x.server.Prefix()})
 }
 
 // consolePage answers GET / to a browser: the console, or without a session the way to /login. Other clients find no such path.
@@ -124,7 +118,7 @@ func consolePage(x *exchange) error {
 	}
 	if err := x.authenticate(x.request); err != nil && explain(err).status == http.StatusUnauthorized {
 		return lead(x, "/login")
-	} else if err := cmp.Or(err, x.ration()); err != nil { // without a caller there is no rate
+	} else if err := cmp.Or(err, x.server.Admit(x, x.caller)); err != nil { // without a caller there is no rate
 		return err
 	}
 	c, err := phone.Console(overviewOf(x, x.server.pages.Language(x.request).String()))
@@ -132,7 +126,7 @@ func consolePage(x *exchange) error {
 		return err
 	}
 	c.Base = x.server.Prefix()
-	return sendPage(x, func(w io.Writer, in language.Tag) error { return x.server.pages.Console(w, c, in) })
+	return sendPage(x, "console.html", c)
 }
 
 // asksForPage tells whether a browser asks for a page to show.
@@ -222,7 +216,7 @@ func trustPage(x *exchange) error {
 		return fmt.Errorf("the local authority: %w", err)
 	}
 	t := web.Trust{Base: x.server.Prefix(), Name: cert.Subject.CommonName, Fingerprint: fingerprint(der), Secure: "https://" + x.request.Host + x.server.Prefix() + "/door"}
-	return sendPage(x, func(w io.Writer, in language.Tag) error { return x.server.pages.Trust(w, t, in) })
+	return sendPage(x, "trust.html", t)
 }
 
 // trustFile answers GET /door/trust/doorward.crt: the authority's certificate, which is no secret.

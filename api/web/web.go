@@ -100,27 +100,9 @@ func (p *Pages) Language(r *http.Request) language.Tag {
 	return Languages[i]
 }
 
-// Door writes the page for helpers at a door.
-func (p *Pages) Door(w io.Writer, at Page, in language.Tag) error {
-	return p.write(w, "door.html", at, in)
-}
-
-// Login writes the page that asks for a key.
-func (p *Pages) Login(w io.Writer, at Page, in language.Tag) error {
-	return p.write(w, "login.html", at, in)
-}
-
-// Console writes the page for the people at the laptop.
-func (p *Pages) Console(w io.Writer, c Console, in language.Tag) error {
-	return p.write(w, "console.html", c, in)
-}
-
-// Trust writes the page by which a phone learns to trust the server's own authority.
-func (p *Pages) Trust(w io.Writer, t Trust, in language.Tag) error {
-	return p.write(w, "trust.html", t, in)
-}
-
-func (p *Pages) write(w io.Writer, name string, data any, in language.Tag) error {
+// Write writes a page with what it needs of its server: door.html and login.html a Page, guide.html a Guide, console.html a Console, trust.html
+// a Trust.
+func (p *Pages) Write(w io.Writer, name string, data any, in language.Tag) error {
 	page, err := pages.Clone()
 	if err != nil {
 		return err
@@ -169,11 +151,6 @@ func (Guide) States() []state {
 		{"ask", "ask", "unreachable", "", "", "guide.ask"},
 		{"out", "out", "left", "Ana S.", "", "guide.out"},
 	}
-}
-
-// Guide writes the sheet for helpers.
-func (p *Pages) Guide(w io.Writer, g Guide, in language.Tag) error {
-	return p.write(w, "guide.html", g, in)
 }
 
 // Trust is what the page needs by which a phone learns to trust the server's own authority.
