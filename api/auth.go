@@ -63,16 +63,6 @@ func (s *Server) failedLogin(r *http.Request, key string) error {
 	return cmp.Or(s.limits.Fail(reach.ClientAddr(r), key), table.ErrBadLogin)
 }
 
-// ration counts a request of a key that has a rate.
-func (x *exchange) ration() error { return x.server.ration(x.Header(), x.caller) }
-
-func (s *Server) ration(h http.Header, p auth.Principal) error {
-	if rate := p.Rate(); rate > 0 {
-		return s.limits.Ration(p.Key(), rate, h)
-	}
-	return nil
-}
-
 // seconds formats a wait for Retry-After: whole seconds, at least one.
 func seconds(d time.Duration) string {
 	return strconv.Itoa(max(1, int(math.Ceil(d.Seconds()))))
@@ -185,5 +175,8 @@ func (s *Server) Login(r *http.Request, key, secret string) (auth.Principal, err
 
 // Admit counts a request of a key that has a rate.
 func (s *Server) Admit(w http.ResponseWriter, p auth.Principal) error {
-	return s.ration(w.Header(), p)
+	if rate := p.Rate(); rate > 0 {
+		return s.limits.Ration(p.Key(), rate, w.Header())
+	}
+	return nil
 }

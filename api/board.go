@@ -14,7 +14,6 @@ import (
 	"doorward/kv/door"
 	"doorward/kv/fault"
 	"doorward/kv/outcome"
-	"doorward/kv/record"
 	"doorward/kv/value"
 
 	"github.com/go-json-experiment/json"
@@ -62,16 +61,12 @@ type momentView struct {
 var doorParameter = parameterDoc{name: "door", schema: map[string]any{"type": "string", "maxLength": maxDoor}, text: "The door that listens."}
 
 // streamDoor answers GET /door/v1/event/{id}/stream/.
-func streamDoor(x *exchange) error {
-	id, err := event(x)
-	if err != nil {
-		return err
-	}
+func streamDoor(x *exchange, event int64) error {
 	door, _ := query.Parse(x.request.URL.RawQuery).Last("door")
 	if len([]rune(door)) > maxDoor {
-		return unlessMissing(x, record.Event, id, fault.ByField{"door": {fault.TooLong(maxDoor)}})
+		return unlessMissing(x, event, fault.ByField{"door": {fault.TooLong(maxDoor)}})
 	}
-	if _, err := x.store().Door.Status(x.caller, id.Int()); err != nil {
+	if _, err := x.store().Door.Status(x.caller, event); err != nil {
 		return err
 	}
 	x.Header().Set("Content-Type", typeEvents)
@@ -81,9 +76,9 @@ func streamDoor(x *exchange) error {
 	}
 	rc := http.NewResponseController(x)
 	_ = rc.SetReadDeadline(time.Time{}) // a recorder in a test has none
-	leave := x.server.company.join(id.Int(), door)
+	leave := x.server.company.join(event, door)
 	defer leave()
-	return (&boardStream{x, id.Int(), rc}).follow()
+	return (&boardStream{x, event, rc}).follow()
 }
 
 // boardStream sends one page the events of its doors.
@@ -300,16 +295,12 @@ type minuteView struct {
 }
 
 // status answers GET /door/v1/event/{id}/status/.
-func status(x *exchange) error {
-	id, err := event(x)
+func status(x *exchange, event int64) error {
+	st, err := x.store().Door.Status(x.caller, event)
 	if err != nil {
 		return err
 	}
-	st, err := x.store().Door.Status(x.caller, id.Int())
-	if err != nil {
-		return err
-	}
-	return x.answer(http.StatusOK, viewStatus(id.Int(), st))
+	return x.answer(http.StatusOK, viewStatus(event, st))
 }
 
 func viewStatus(event int64, st door.Status) statusView {

@@ -62,8 +62,8 @@ func rulingOf(d door.Decision, message string) ruling {
 }
 
 // scan answers POST /door/v1/event/{id}/scan/.
-func scan(x *exchange) error {
-	d, err := attempted(x, readScan)
+func scan(x *exchange, event int64) error {
+	d, err := attempted(x, event, readScan)
 	if err != nil {
 		return err
 	}
@@ -105,16 +105,12 @@ func judgeTicket(form *record.Patch, a door.Attempt) {
 }
 
 // undo answers POST /door/v1/event/{id}/undo/.
-func undo(x *exchange) error {
-	id, err := event(x)
-	if err != nil {
-		return err
-	}
+func undo(x *exchange, event int64) error {
 	u, err := readUndo(x)
 	if err != nil {
-		return unlessMissing(x, record.Event, id, err)
+		return unlessMissing(x, event, err)
 	}
-	u.Event = id.Int()
+	u.Event = event
 	d, err := x.store().Door.Undo(x.caller, u)
 	if err != nil {
 		return err
@@ -195,26 +191,30 @@ var checkinForm = record.Form("checkin_form",
 	record.Field{Name: "code", Type: record.Text{Min: 1, Max: 255}, Flags: record.Required},
 )
 
-// event reads the id of the event in the path.
-func event(x *exchange) (record.ID, error) { return x.pathID(record.Event) }
-
-// attempted reads an attempt at the event in the path and has the door decide it. read is the surface's own way to read the body.
-func attempted(x *exchange, read func(*exchange) (door.Attempt, error)) (d door.Decision, err error) {
-	id, err := event(x)
-	if err != nil {
-		return d, err
+// atEvent runs a handler with the id of the event in the path.
+func atEvent(do func(x *exchange, event int64) error) func(*exchange) error {
+	return func(x *exchange) error {
+		id, err := x.pathID(record.Event)
+		if err != nil {
+			return err
+		}
+		return do(x, id.Int())
 	}
+}
+
+// attempted reads an attempt at an event and has the door decide it. read is the surface's own way to read the body.
+func attempted(x *exchange, event int64, read func(*exchange) (door.Attempt, error)) (d door.Decision, err error) {
 	a, err := read(x)
 	if err != nil {
-		return d, unlessMissing(x, record.Event, id, err)
+		return d, unlessMissing(x, event, err)
 	}
-	a.Event = id.Int()
+	a.Event = event
 	return x.store().Door.CheckIn(x.caller, a)
 }
 
 // checkIn answers POST /v1/event/{id}/checkin/.
-func checkIn(x *exchange) error {
-	d, err := attempted(x, readCheckIn)
+func checkIn(x *exchange, event int64) error {
+	d, err := attempted(x, event, readCheckIn)
 	if err != nil {
 		return err
 	}
@@ -320,16 +320,12 @@ type offlineScan struct {
 }
 
 // scans answers POST /door/v1/event/{id}/scans/. A bad scan is refused alone.
-func scans(x *exchange) error {
-	id, err := event(x)
+func scans(x *exchange, event int64) error {
+	list, err := readScans(x, event)
 	if err != nil {
-		return err
+		return unlessMissing(x, event, err)
 	}
-	list, err := readScans(x, id)
-	if err != nil {
-		return unlessMissing(x, record.Event, id, err)
-	}
-	if err := x.store().Desk.Sees(x.caller, record.Event, id); err != nil {
+	if err := x.store().Desk.Sees(x.caller, record.Event, record.Int(event)); err != nil {
 		return err
 	}
 	var attempts []door.Attempt
@@ -357,7 +353,7 @@ func scans(x *exchange) error {
 }
 
 // readScans reads the body. A fault of one scan stays with that scan. The headers give the door and the nonce of a scan that names none.
-func readScans(x *exchange, id record.ID) ([]offlineScan, error) {
+func readScans(x *exchange, event int64) ([]offlineScan, error) {
 	form, _, err := readForm(x, scansForm)
 	if err != nil {
 		return nil, err
@@ -373,7 +369,7 @@ func readScans(x *exchange, id record.ID) ([]offlineScan, error) {
 	for i, item := range items {
 		o := &list[i]
 		*o = readScanItem(item, x.store().Tables.Clock.Zone())
-		if o.Event = id.Int(); o.Door == "" {
+		if o.Event = event; o.Door == "" {
 			o.Door = door
 		}
 		if o.Nonce == "" && key != "" {

@@ -79,13 +79,8 @@ func sourceOf(q query.Query) (src load.Source, faults fault.ByField) {
 			faults.Add("event", fault.InvalidFilter(text))
 		}
 	}
-	for name, flag := range map[string]*bool{"dry_run": &src.DryRun, "checkins": &src.Checkins, "reinstate": &src.Reinstate, "yes": &src.Yes} {
-		if text, ok := q.Text(name); ok {
-			if *flag, ok = value.ParseBool(text); !ok {
-				faults.Add(name, fault.NotBool)
-			}
-		}
-	}
+	src.DryRun, src.Checkins = q.Flag("dry_run", &faults), q.Flag("checkins", &faults)
+	src.Reinstate, src.Yes = q.Flag("reinstate", &faults), q.Flag("yes", &faults)
 	if text, ok := q.Text("zone"); ok {
 		var err error
 		if src.Zone, err = time.LoadLocation(text); err != nil {

@@ -184,12 +184,8 @@ type adminDoubleView struct {
 var doubleFilters = query.By(query.ByID, "event_id")
 
 // listDoubles answers GET /door/v1/event/{id}/double_entries/.
-func listDoubles(x *exchange) error {
-	id, err := event(x)
-	if err != nil {
-		return err
-	}
-	return doubles(x.listing(), door.DoubleQuery{Event: id.Int()}, nil, viewDouble)
+func listDoubles(x *exchange, event int64) error {
+	return doubles(x.listing(), door.DoubleQuery{Event: event}, nil, viewDouble)
 }
 
 // listAllDoubles answers GET /admin/v1/double_entries/.

@@ -123,9 +123,9 @@ func unlessForbidden(x *exchange, t desk.Target, fault error) error {
 	return fault
 }
 
-// unlessMissing returns the fault of a request's body, or ErrNotFound if the record is missing.
-func unlessMissing(x *exchange, k *record.Kind, id record.ID, fault error) error {
-	if err := x.store().Desk.Sees(x.caller, k, id); errors.Is(err, table.ErrNotFound) {
+// unlessMissing returns the fault of a request's body, or ErrNotFound if the event is missing.
+func unlessMissing(x *exchange, event int64, fault error) error {
+	if err := x.store().Desk.Sees(x.caller, record.Event, record.Int(event)); errors.Is(err, table.ErrNotFound) {
 		return err
 	}
 	return fault
@@ -344,12 +344,10 @@ func (c *collection) history(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	bodies, err := wantsBodies(x)
-	if err != nil {
-		if missing := x.store().Desk.Sees(x.caller, c.kind, t.ID); missing != nil {
-			return missing
-		}
-		return err
+	var faults fault.ByField
+	bodies := query.Parse(x.request.URL.RawQuery).Flag(bodiesParameter.name, &faults)
+	if len(faults) > 0 {
+		return cmp.Or[error](x.store().Desk.Sees(x.caller, c.kind, t.ID), faults)
 	}
 	all, err := x.store().Desk.History(x.caller, t, bodies)
 	if err != nil {
@@ -364,20 +362,6 @@ func (c *collection) history(x *exchange) error {
 		}
 	}
 	return x.answer(http.StatusOK, views)
-}
-
-func wantsBodies(x *exchange) (bool, error) {
-	text, given := query.Parse(x.request.URL.RawQuery).Text(bodiesParameter.name)
-	if !given {
-		return false, nil
-	}
-	bodies, ok := value.ParseBool(text)
-	if !ok {
-		var faults fault.ByField
-		faults.Add(bodiesParameter.name, fault.NotBool)
-		return false, faults
-	}
-	return bodies, nil
 }
 
 func viewPast(p *desk.Past) pastView {

@@ -56,7 +56,7 @@ func integratorRoutes() []route {
 		entries.onList(http.MethodGet), entries.onList(http.MethodPost),
 		entries.onOne(http.MethodGet), entries.onOne(http.MethodPatch), entries.onOne(http.MethodDelete),
 		events.onList(http.MethodGet), events.onOne(http.MethodGet),
-		{http.MethodPost, checkinPath, atDoor, checkIn, operation{
+		{http.MethodPost, checkinPath, atDoor, atEvent(checkIn), operation{
 			id: "check_in_ticket", tag: nounOf(record.Event).many, summary: "Check a ticket in by its code", status: 204,
 			text: "A check-in that is answered 204 is on disk, and no code is admitted twice. A refusal names its reason in details.outcome.",
 			form: checkinForm, headers: checkinHeaders, reads: []string{"X-Door", "Idempotency-Key"}, refuses: checkinRefusals()}},
@@ -77,17 +77,17 @@ var atDoor = needs{resource: record.Checkin.Resource}
 // scanRoutes decide scans, and take them back.
 func scanRoutes() []route {
 	return []route{
-		{http.MethodPost, doorPath + "scan/", atDoor, scan, operation{
+		{http.MethodPost, doorPath + "scan/", atDoor, atEvent(scan), operation{
 			id: "scan_ticket", tag: "door", summary: "Decide whether a scanned ticket is admitted", form: scanForm, status: 200, reply: "ruling",
 			text: "The ticket is named by its code, or by the ticket_id that a search at the door has found. " +
 				"The door and the nonce of the body count before X-Door and Idempotency-Key. An event whose list_rule is reentry takes a direction: in, " +
 				"which a scan without one means, out (left, or not_inside), or reentry (in, for guests alone that were inside before). " +
 				"The notice is what the event has doors say of the ticket's type.",
 			reads: []string{"X-Door", "Idempotency-Key"}}},
-		{http.MethodPost, doorPath + "undo/", atDoor, undo, operation{
+		{http.MethodPost, doorPath + "undo/", atDoor, atEvent(undo), operation{
 			id: "undo_checkin", tag: "door", summary: "Take a check-in back", form: undoForm, status: 200, reply: "ruling",
 			text: "A key that may not DELETE check-ins takes back its own of the last minute alone.", reads: []string{"X-Door", "Idempotency-Key"}}},
-		{http.MethodPost, doorPath + "scans/", needs{resource: record.Checkin.Resource, revoked: true}, scans, operation{
+		{http.MethodPost, doorPath + "scans/", needs{resource: record.Checkin.Resource, revoked: true}, atEvent(scans), operation{
 			id: "scan_tickets", tag: "door", summary: "Decide what an offline scanner has read", form: scansForm, status: 200,
 			text: "At most 1,000 scans, decided in the order given. A scan that is wrong is refused alone. The page of a revoked key hands in once " +
 				"the scans of guests that it has let in: they are flagged for review, and it is told no label.",
@@ -116,18 +116,18 @@ func sessionRoutes() []route {
 // eventRoutes are what a door may know of its event.
 func eventRoutes() []route {
 	return []route{
-		{http.MethodGet, doorPath + "status/", atDoor, status, operation{
+		{http.MethodGet, doorPath + "status/", atDoor, atEvent(status), operation{
 			id: "retrieve_door_status", tag: "door", summary: "Count an event's check-ins and refusals", status: 200, reply: "status",
 			text: "By outcome, ticket type, door and minute."}},
-		{http.MethodGet, doorPath + "double_entries/", atDoor, listDoubles, operation{
+		{http.MethodGet, doorPath + "double_entries/", atDoor, atEvent(listDoubles), operation{
 			id: "list_event_double_entries", tag: "door", summary: "List an event's double entries", status: 200, reply: "double_entry", list: true, query: windowParameters}},
-		{http.MethodGet, doorPath + "search/", atDoor, searchTickets, operation{
+		{http.MethodGet, doorPath + "search/", atDoor, atEvent(searchTickets), operation{
 			id: "search_tickets", tag: "door", summary: "Find tickets by what their holders say", status: 200, reply: "found",
 			text: "At most 20, the likeliest first; at most 5 for a key that may not DELETE check-ins.", query: []parameterDoc{typedParameter}}},
-		{http.MethodGet, doorPath + "family/", atDoor, family, operation{
+		{http.MethodGet, doorPath + "family/", atDoor, atEvent(family), operation{
 			id: "find_family", tag: "door", summary: "Find the other tickets of an order", status: 200, reply: "found",
 			text: "Those of the order of a check-in's ticket, at most 20, those that are not in first.", query: []parameterDoc{checkinParameter}}},
-		{http.MethodGet, doorPath + "stream/", atDoor, streamDoor, operation{
+		{http.MethodGet, doorPath + "stream/", atDoor, atEvent(streamDoor), operation{
 			id: "follow_door", tag: "door", summary: "Follow an event's doors as server-sent events", status: 200, media: typeEvents, page: streamExample(),
 			text: "An event named status comes at once, with each change, and every ten seconds. The name of the door that listens makes it one of the doors. " +
 				"Revoking the key ends the stream.", query: []parameterDoc{doorParameter}}},
@@ -343,7 +343,7 @@ func (rt *route) admit(x *exchange) error {
 			return err
 		}
 	}
-	return x.ration()
+	return x.server.Admit(x, x.caller)
 }
 
 // methods lists the methods that the router registers for a route.

@@ -89,16 +89,12 @@ type foundTickets struct {
 }
 
 // searchTickets answers GET /door/v1/event/{id}/search/.
-func searchTickets(x *exchange) error {
-	id, err := event(x)
-	if err != nil {
-		return err
-	}
+func searchTickets(x *exchange, event int64) error {
 	typed, err := readTyped(query.Parse(x.request.URL.RawQuery))
 	if err != nil {
-		return unlessMissing(x, record.Event, id, err)
+		return unlessMissing(x, event, err)
 	}
-	hits, err := x.store().Door.FindTickets(x.caller, id.Int(), search.ParseRanked(typed), x.server.config.Finder)
+	hits, err := x.store().Door.FindTickets(x.caller, event, search.ParseRanked(typed), x.server.config.Finder)
 	if err != nil {
 		return err
 	}
@@ -123,18 +119,12 @@ func viewFound(hits []door.TicketHit) foundTickets {
 }
 
 // family answers GET /door/v1/event/{id}/family/.
-func family(x *exchange) error {
-	id, err := event(x)
-	if err != nil {
-		return err
-	}
+func family(x *exchange, event int64) error {
 	checkin, given := query.Parse(x.request.URL.RawQuery).Last("checkin_id")
 	if !given {
-		var faults fault.ByField
-		faults.Add("checkin_id", fault.Required)
-		return unlessMissing(x, record.Event, id, faults)
+		return unlessMissing(x, event, fault.ByField{"checkin_id": {fault.Required}})
 	}
-	hits, err := x.store().Door.Family(x.caller, id.Int(), checkin)
+	hits, err := x.store().Door.Family(x.caller, event, checkin)
 	if err != nil {
 		return err
 	}

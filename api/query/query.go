@@ -4,6 +4,7 @@ import (
 	"math"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -255,21 +256,11 @@ func ReadSpan(q Query) Span {
 // natural reads digits, space around them allowed: 0 for anything else, farOffset for more than fits.
 func natural(text string) int {
 	text = strings.TrimSpace(text)
-	if text == "" {
+	if strings.Trim(text, "0123456789") != "" {
 		return 0
 	}
-	n := 0
-	for _, c := range []byte(text) {
-		if c < '0' || c > '9' {
-			return 0
-		}
-		if n > (farOffset-9)/10 {
-			n = farOffset
-			continue
-		}
-		n = n*10 + int(c-'0')
-	}
-	return min(n, farOffset)
+	n, _ := strconv.ParseUint(text, 10, 64) // 0 for no digits, the largest number for more than fits
+	return int(min(n, farOffset))
 }
 
 // Flag reads a parameter that is true or false; blank counts as absent.
