@@ -30,11 +30,6 @@ const (
 // churchPage is how many churches are read at once.
 const churchPage = 100
 
-// lister lists records.
-type lister interface {
-	List(p auth.Principal, q desk.Query) (desk.Page, error)
-}
-
 // churches finds the church that a cell means, by its name or its id. Names are equal if they are so after names.Fold.
 type churches struct {
 	named map[string][]int64
@@ -45,7 +40,7 @@ type churches struct {
 }
 
 // openChurches reads the churches for a column that names churches. It returns nil if the table has no column of that kind.
-func openChurches(s lister, p auth.Principal, t *tableFile) (*churches, error) {
+func openChurches(s *desk.Desk, p auth.Principal, t *tableFile) (*churches, error) {
 	i := slices.IndexFunc(t.ly.Feeds, func(f columns.Feed) bool { return f.Name == kinds.Church })
 	if i < 0 || !t.ly.NamesChurches(&t.ly.Feeds[i]) {
 		return nil, nil

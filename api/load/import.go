@@ -115,7 +115,7 @@ func (s *Source) run(ctx context.Context, store *kv.Store, p auth.Principal, in 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	im := &importer{
-		writer: writer{store.Desk, store.Door, store.Tables.Yield, p, s.DryRun, s.Checkins}, ctx: ctx, cancel: cancel, in: rows, progress: progress,
+		writer: writer{store, p, s.DryRun, s.Checkins}, ctx: ctx, cancel: cancel, in: rows, progress: progress,
 		maker: maker{event: s.Event, zone: s.zone, reinstates: s.Reinstate, seen: newSeen(s.DryRun), named: contents{}},
 		ready: make(chan *batch, writers), done: make(chan *batch, writers),
 	}
@@ -248,21 +248,9 @@ func (t tally) notes() (out []string) {
 	return out
 }
 
-// upserter writes rows.
-type upserter interface {
-	Upsert(p auth.Principal, rows []entry.Row, dry bool) ([]desk.RowResult, error)
-}
-
-// admitter checks tickets in.
-type admitter interface {
-	CheckIn(p auth.Principal, a door.Attempt) (door.Decision, error)
-}
-
 // writer writes rows to the store.
 type writer struct {
-	desk     upserter
-	door     admitter
-	yield    func() // to requests that wait
+	store    *kv.Store
 	who      auth.Principal
 	dry      bool // nothing is written
 	checkins bool // tickets that the file says were used are checked in
@@ -317,7 +305,7 @@ func (im *importer) read() {
 		return true
 	}
 	for {
-		im.yield()
+		im.store.Tables.Yield() // to requests that wait
 		it, err := im.item()
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
@@ -372,7 +360,7 @@ func (w *writer) write(b *batch) error {
 	if len(b.rows) == 0 {
 		return nil
 	}
-	results, err := w.desk.Upsert(w.who, b.rows, w.dry)
+	results, err := w.store.Desk.Upsert(w.who, b.rows, w.dry)
 	if err != nil {
 		b.failed = true
 		return err
@@ -399,7 +387,8 @@ func (w *writer) admit(it *item) error {
 	if !ok || code == "" || state != "" && state != words.Severity[0] {
 		return nil
 	}
-	d, err := w.door.CheckIn(w.who, door.Attempt{Event: id, Code: code, Door: "import", Nonce: "import " + string(event) + " " + code, At: it.at, Told: true})
+	nonce := "import " + string(event) + " " + code
+	d, err := w.store.Door.CheckIn(w.who, door.Attempt{Event: id, Code: code, Door: "import", Nonce: nonce, At: it.at, Told: true})
 	if d.Outcome == outcome.Undone || d.Outcome == outcome.Admitted && !d.Replayed {
 		it.checkin = d.Outcome
 	}
@@ -514,7 +503,7 @@ func (f Filler) Fill(ctx context.Context, from Records) (Report, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	im := &importer{
-		writer: writer{desk: f.Store.Desk, door: f.Store.Door, yield: f.Store.Tables.Yield, who: f.Who}, ctx: ctx, cancel: cancel, in: &made{from: from}, progress: f.Progress, total: int64(from.Total()),
+		writer: writer{store: f.Store, who: f.Who}, ctx: ctx, cancel: cancel, in: &made{from: from}, progress: f.Progress, total: int64(from.Total()),
 		maker: maker{zone: f.Store.Tables.Clock.Zone()}, ready: make(chan *batch, writers), done: make(chan *batch, writers),
 	}
 	im.run()

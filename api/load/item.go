@@ -354,20 +354,15 @@ func (s *seen) cut() (short int) {
 	return short
 }
 
-// exporter reads all records of a kind.
-type exporter interface {
-	Export(p auth.Principal, k *record.Kind, fn func(json []byte) error) error
-}
-
 // lookalikes knows the people of a store by their e-mail, and by their name and birthday. It keeps hashes, not the values.
 type lookalikes struct {
 	seed maphash.Seed
 	ids  map[uint64]string
 }
 
-func newLookalikes(s exporter, p auth.Principal) (*lookalikes, error) {
+func newLookalikes(log *feed.Log, p auth.Principal) (*lookalikes, error) {
 	l := &lookalikes{seed: maphash.MakeSeed(), ids: map[uint64]string{}}
-	err := s.Export(p, record.Person, func(b []byte) error {
+	err := log.Export(p, record.Person, func(b []byte) error {
 		var one struct {
 			ID       int64   `json:"id"`
 			Name     string  `json:"full_name"`

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"doorward/kv/auth"
+	"doorward/kv/desk"
 	"doorward/kv/entry"
 	"doorward/kv/record"
 	"doorward/kv/table"
@@ -207,14 +208,9 @@ func isMapped(f *record.Field) bool {
 	return f.Settable(record.Admin)
 }
 
-// seer tells whether the store has a record that a principal sees.
-type seer interface {
-	Sees(p auth.Principal, k *record.Kind, id record.ID) error
-}
-
 // references are the records that others name.
 type references struct {
-	store   seer
+	store   *desk.Desk
 	who     auth.Principal
 	there   map[Record]bool // whether the store has one; absent = not known yet
 	unnamed map[string]int  // those that were left out, by kind

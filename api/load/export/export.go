@@ -39,14 +39,9 @@ func Write(ctx context.Context, w io.Writer, o Options) error {
 // bufferSize is how much of an export is put together before it is written.
 const bufferSize = 64 << 10
 
-// log reads all records of a kind.
-type log interface {
-	Export(p auth.Principal, k *record.Kind, fn func(json []byte) error) error
-}
-
 // Options say what to export.
 type Options struct {
-	Log    log
+	Log    *feed.Log
 	Who    auth.Principal
 	Kind   string // "" = all
 	Format string // "" = NDJSON
