@@ -3,7 +3,6 @@ package kinds
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"doorward/api/load/words"
@@ -40,21 +39,19 @@ const (
 	Checkin    = "check-in" // not a field: what a list says of used tickets
 )
 
-// All are the kinds that can be imported, each after those it refers to.
-func All() []Form {
-	var out []Form
-	for _, k := range record.Kinds() {
-		if importable(k) {
-			out = append(out, New(k))
-		}
-	}
-	return byReference(out)
+// order has the kinds that a file may hold, each after those it refers to: no facts, no keys, and of a ticket's records the one that stands
+// for all.
+var order = []*record.Kind{
+	record.Regional, record.Church, record.FinancialAccount, record.Category, record.Subcategory, record.CostCenter, record.BusinessUnit,
+	record.Supplier, record.Role, record.Person, record.Group, record.Membership, record.FinancialEntry, record.Event, record.Ticket,
 }
 
-// importable tells the kinds that a file may hold: no facts, no keys, and of a ticket's records the one that stands
-// for all.
-func importable(k *record.Kind) bool {
-	return !k.System && !k.Fact
+// All are the kinds that can be imported, each after those it refers to.
+func All() (out []Form) {
+	for _, k := range order {
+		out = append(out, New(k))
+	}
+	return out
 }
 
 // New is the form of a kind.
@@ -69,29 +66,6 @@ func New(k *record.Kind) Form {
 		}
 	}
 	return f
-}
-
-// byReference puts every form behind the forms that its fields refer to.
-func byReference(in []Form) []Form {
-	var out []Form
-	done := map[string]bool{}
-	var place func(f Form)
-	place = func(f Form) {
-		if done[f.Kind.Name] {
-			return
-		}
-		done[f.Kind.Name] = true
-		for _, name := range f.refers() {
-			if i := slices.IndexFunc(in, func(g Form) bool { return g.Kind.Name == name }); i >= 0 {
-				place(in[i])
-			}
-		}
-		out = append(out, f)
-	}
-	for _, f := range in {
-		place(f)
-	}
-	return out
 }
 
 // Of finds an importable kind by its name.
@@ -154,17 +128,4 @@ func settable(f *record.Field) bool {
 		return false
 	}
 	return !f.Flags.Has(record.ServerOnly) && f.Name != ID
-}
-
-// refers names the kinds that the form's fields refer to.
-func (f Form) refers() (names []string) {
-	for i := range f.Table.Fields {
-		switch t := f.Table.Fields[i].Type.(type) {
-		case record.Ref:
-			names = append(names, t.Kind)
-		case record.Refs:
-			names = append(names, t.Kind)
-		}
-	}
-	return names
 }
