@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -453,42 +454,42 @@ func (im *importer) count(b *batch) {
 // forgive takes a row that the store refused. In a dry run it ignores faults of references to rows of the same file, because an import would
 // have written those rows.
 func (im *importer) forgive(it *item) {
-	var faults fault.ByField
-	if im.dry && errors.As(it.err, &faults) {
-		left := fault.ByField{}
-		for field, texts := range faults {
-			if !im.promised(it, field) {
-				left[field] = texts
-			}
-		}
-		if len(left) == 0 {
+	if im.dry {
+		it.err = Unpromised(it.err, it.row.Patch, func(to record.Pointer) bool { return im.maker.seen.hasID(to.Kind.Name, to.ID) })
+		if it.err == nil {
 			it.fate = desk.Created
 			return
 		}
-		it.err = left
 	}
 	r := rejection(it, it.err)
 	it.rejected = &r
 }
 
-// promised tells whether a field refers to a row of the same file.
-func (im *importer) promised(it *item, field string) bool {
-	return slices.ContainsFunc(it.row.Patch.Pointers(), func(p record.Pointer) bool {
-		return p.Field == field && im.maker.seen.hasID(p.Kind.Name, p.ID)
-	})
+// Unpromised returns the error of a row that was refused, without the faults of references to promised records: a dry run has not written
+// these. It returns nil if nothing else is wrong with the row.
+func Unpromised(err error, row *record.Patch, promised func(to record.Pointer) bool) error {
+	var faults fault.ByField
+	if !errors.As(err, &faults) {
+		return err
+	}
+	left := maps.Clone(faults)
+	for _, to := range row.Pointers() {
+		if promised(to) {
+			delete(left, to.Field)
+		}
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	return left
 }
 
 // Filler writes records that a program makes.
 type Filler struct {
 	Store    *kv.Store
 	Who      auth.Principal
+	Total    int                     // how many records are made
 	Progress func(done, total int64) // nil = not told
-}
-
-// Records makes records one by one. Each record is made once, and comes after the records that it refers to.
-type Records interface {
-	Next() (Record, error) // io.EOF after the last
-	Total() int
 }
 
 // Record is one record: a JSON object under the kind's own names.
@@ -498,29 +499,32 @@ type Record struct {
 	Body []byte
 }
 
-// Fill writes all records, each on its own. The report has the refused ones. An error means that ctx ended or that the store failed.
-func (f Filler) Fill(ctx context.Context, from Records) (Report, error) {
+// Fill writes all records, each on its own and after the records that it refers to. The report has the refused ones. An error means that ctx
+// ended or that the store failed.
+func (f Filler) Fill(ctx context.Context, records iter.Seq[Record]) (Report, error) {
+	next, stop := iter.Pull(records)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	im := &importer{
-		writer: writer{store: f.Store, who: f.Who}, ctx: ctx, cancel: cancel, in: &made{from: from}, progress: f.Progress, total: int64(from.Total()),
+		writer: writer{store: f.Store, who: f.Who}, ctx: ctx, cancel: cancel, in: &made{from: next}, progress: f.Progress, total: int64(f.Total),
 		maker: maker{zone: f.Store.Tables.Clock.Zone()}, ready: make(chan *batch, writers), done: make(chan *batch, writers),
 	}
 	im.run()
+	stop()
 	return im.report, context.Cause(ctx)
 }
 
-// made makes drafts of Records.
+// made makes drafts of records.
 type made struct {
-	from Records
+	from func() (Record, bool)
 	form kinds.Form
 	line int
 }
 
 func (m *made) next() (draft, *Rejection, error) {
-	r, err := m.from.Next()
-	if err != nil {
-		return draft{}, nil, err
+	r, ok := m.from()
+	if !ok {
+		return draft{}, nil, io.EOF
 	}
 	if m.form.Kind != r.Kind {
 		m.form = kinds.New(r.Kind)

@@ -10,11 +10,11 @@ import (
 	"slices"
 	"time"
 
+	"doorward/api/load"
 	"doorward/kv"
 	"doorward/kv/auth"
 	"doorward/kv/desk"
 	"doorward/kv/entry"
-	"doorward/kv/fault"
 	"doorward/kv/laptop"
 	"doorward/kv/record"
 	"doorward/kv/table"
@@ -424,17 +424,9 @@ func (p *puller) forgive(row entry.Row, one desk.RowResult) desk.RowResult {
 	if !p.conf.DryRun {
 		return one
 	}
-	var faults fault.ByField
-	if errors.As(one.Err, &faults) {
-		left := maps.Clone(faults)
-		for _, to := range row.Patch.Pointers() {
-			if p.promised[Record{to.Kind.Name, to.ID.Int()}] {
-				delete(left, to.Field)
-			}
-		}
-		if len(left) == 0 {
-			one = desk.RowResult{Fate: desk.Created, ID: row.ID}
-		}
+	promised := func(to record.Pointer) bool { return p.promised[Record{to.Kind.Name, to.ID.Int()}] }
+	if one.Err != nil && load.Unpromised(one.Err, row.Patch, promised) == nil {
+		one = desk.RowResult{Fate: desk.Created, ID: row.ID}
 	}
 	if one.Fate == desk.Created {
 		p.promised[Record{row.Kind.Name, row.ID.Int()}] = true

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,7 +65,7 @@ func Make(ctx context.Context, s *kv.Store, p auth.Principal, o Options) (Report
 		return Report{}, errors.Join(err, ErrNotVacant)
 	}
 	d := newDemo(people, o.Seed, s.Tables.Clock.Now().In(s.Tables.Clock.Zone()))
-	rep, err := load.Filler{Store: s, Who: p, Progress: o.Progress}.Fill(ctx, d)
+	rep, err := load.Filler{Store: s, Who: p, Total: d.total(), Progress: o.Progress}.Fill(ctx, d.records)
 	if r := rep.Rejected; err == nil && len(r) > 0 {
 		err = fmt.Errorf("demo: %d records refused, the first for its %s: %s", len(r), r[0].Column, r[0].Reason)
 	}
@@ -85,24 +84,21 @@ type demo struct {
 	size     plan
 	seed     uint64
 	sections []section
-	at, i    int // the section, and how many of it are made
 }
 
-// Next makes the next record; io.EOF after the last.
-func (d *demo) Next() (load.Record, error) {
-	for d.at < len(d.sections) && d.i == d.sections[d.at].count {
-		d.at, d.i = d.at+1, 0
+// records makes all records.
+func (d *demo) records(yield func(load.Record) bool) {
+	for _, s := range d.sections {
+		for i := range s.count {
+			if !yield(load.Record{Kind: s.kind, ID: i + 1, Body: s.body(i)}) {
+				return
+			}
+		}
 	}
-	if d.at == len(d.sections) {
-		return load.Record{}, io.EOF
-	}
-	s := &d.sections[d.at]
-	d.i++
-	return load.Record{Kind: s.kind, ID: d.i, Body: s.body(d.i - 1)}, nil
 }
 
-// Total is how many records are made in all.
-func (d *demo) Total() (n int) {
+// total is how many records are made in all.
+func (d *demo) total() (n int) {
 	for _, s := range d.sections {
 		n += s.count
 	}
@@ -111,7 +107,7 @@ func (d *demo) Total() (n int) {
 
 // report names what the records will be, and the first valid tickets of the event that is open.
 func (d *demo) report() Report {
-	r := Report{People: d.size.people, Tickets: d.size.tickets, Records: d.Total(), Event: demoEvent}
+	r := Report{People: d.size.people, Tickets: d.size.tickets, Records: d.total(), Event: demoEvent}
 	for i := 0; i < d.size.tickets && len(r.Codes) < demoCodes; i++ {
 		if t := d.ticket(i); t.event == demoEvent && t.state == "valid" {
 			r.Codes = append(r.Codes, t.code)

@@ -127,25 +127,15 @@ func (d *demo) personBody(i int) []byte {
 		baptism = d.day(p.dice, 30, 1)
 	}
 	if p.under(4) {
-		leader, roles = true, fmt.Sprintf("[%d]", p.id(len(roleNames)))
+		leader, roles = true, []int{p.id(len(roleNames))}
 	}
 	if p.under(70) {
 		email = p.email
 	}
 	return members("full_name", p.name, "gender", p.gender, "church_id", p.church, "status", "approved", "birthday", d.day(p.dice, 85, 3),
 		"email", email, "mobile_phone", p.phone, "has_whatsapp", p.under(80), "church_profile", p.pick([]string{"visitor", "frequent", "member", "member"}),
-		"baptized", baptism != nil, "baptism_date", baptism, "is_leader", leader, "role_ids", rawOf(roles), "occupation", p.pick(occupations),
+		"baptized", baptism != nil, "baptism_date", baptism, "is_leader", leader, "role_ids", roles, "occupation", p.pick(occupations),
 		"membership_number", i+1)
-}
-
-// raw is a value that is JSON already.
-type raw string
-
-func rawOf(v any) any {
-	if s, ok := v.(string); ok {
-		return raw(s)
-	}
-	return nil
 }
 
 func (d *demo) group(i int) []byte {
