@@ -41,8 +41,8 @@ type churches struct {
 
 // openChurches reads the churches for a column that names churches. It returns nil if the table has no column of that kind.
 func openChurches(s *desk.Desk, p auth.Principal, t *tableFile) (*churches, error) {
-	i := slices.IndexFunc(t.ly.Feeds, func(f columns.Feed) bool { return f.Name == kinds.Church })
-	if i < 0 || !t.ly.NamesChurches(&t.ly.Feeds[i]) {
+	f := t.ly.Feed(kinds.Church)
+	if f == nil || !t.ly.NamesChurches(f) {
 		return nil, nil
 	}
 	c := &churches{named: map[string][]int64{}, ids: map[int64]bool{}}
@@ -58,7 +58,7 @@ func openChurches(s *desk.Desk, p auth.Principal, t *tableFile) (*churches, erro
 			break
 		}
 	}
-	c.study(t, t.ly.Feeds[i].Columns())
+	c.study(t, f.Columns())
 	return c, nil
 }
 
@@ -119,10 +119,7 @@ func (c *churches) find(cell string) (jsontext.Value, string) {
 
 // unknown adds a warning for each cell of a table that means no church.
 func (c *churches) unknown(t *tableFile, rep *Report) {
-	for _, f := range t.ly.Feeds {
-		if f.Name != kinds.Church || len(f.Parts) > 1 {
-			continue
-		}
+	if f := t.ly.Feed(kinds.Church); len(f.Parts) == 1 {
 		for _, i := range f.Columns() {
 			c.unknownIn(t.ly, i, rep)
 		}

@@ -180,23 +180,23 @@ func newSeen(dryRun bool) *seen {
 func (s *seen) before(it *item) (field string, line int) {
 	p := it.row.Patch
 	event, _ := p.Value(kinds.Event)
-	external := text(p, kinds.ExternalID)
 	code := ""
 	if it.form.Kind == record.Ticket {
 		code = text(p, kinds.Code)
 	}
 	var keys []rowKey
+	add := func(field, scope, name string) {
+		if name != "" {
+			keys = append(keys, rowKey{field, s.hash(it.form.Kind.Name, field, scope+name)})
+		}
+	}
 	if !it.row.ID.IsZero() {
-		keys = append(keys, rowKey{kinds.ID, s.hash(it.form.Kind.Name, kinds.ID, it.form.Kind.FormatID(it.row.ID))})
+		add(kinds.ID, "", it.form.Kind.FormatID(it.row.ID))
 	}
-	if external != "" {
-		keys = append(keys, rowKey{kinds.ExternalID, s.hash(it.form.Kind.Name, kinds.ExternalID, string(event)+"\x00"+external)})
-	}
-	if code != "" {
-		keys = append(keys, rowKey{kinds.Code, s.hash(it.form.Kind.Name, kinds.Code, string(event)+"\x00"+code)})
-	}
+	add(kinds.ExternalID, string(event)+"\x00", text(p, kinds.ExternalID))
+	add(kinds.Code, string(event)+"\x00", code)
 	if cpf := text(p, kinds.CPF); it.form.Kind == record.Person && names.IsCPF(cpf) {
-		keys = append(keys, rowKey{kinds.CPF, s.hash(it.form.Kind.Name, kinds.CPF, cpf)})
+		add(kinds.CPF, "", cpf)
 	}
 	for _, k := range keys {
 		if n, ok := s.lines[k.sum]; ok {

@@ -111,7 +111,7 @@ func (t *tableFile) drafts() (drafts, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &tableDrafts{rows: rows, ly: t.ly, only: t.types.only, twice: t.twice, cells: t.cells, known: t.known, zone: t.src.zone}
+	d := &tableDrafts{tableFile: t, rows: rows, cells: t.cells}
 	d.cells.Words = map[string]string{}
 	return d, nil
 }
@@ -254,14 +254,12 @@ func (t *tableFile) contradict() error {
 }
 
 func (t *tableFile) repeatsCodes() bool {
-	for _, f := range t.ly.Feeds {
-		if f.Name != kinds.Code {
-			continue
-		}
-		p := &t.ly.Profiles[f.Parts[0][0]]
-		return len(f.Columns()) > 1 || p.Unique == nil || len(p.Unique) < p.Filled
+	f := t.ly.Feed(kinds.Code)
+	if f == nil {
+		return false
 	}
-	return false
+	p := &t.ly.Profiles[f.Parts[0][0]]
+	return len(f.Columns()) > 1 || p.Unique == nil || len(p.Unique) < p.Filled
 }
 
 // hash returns a hash of a row's code, and of its event if a column names one. Codes that a scan does not tell apart are one.
@@ -316,17 +314,18 @@ func (t *tableFile) checkSections() error {
 
 // checkCodes stops an import if a row has two codes, as two lists side by side have: all but the first would be left out.
 func (t *tableFile) checkCodes() error {
-	i := slices.IndexFunc(t.ly.Feeds, func(f columns.Feed) bool { return f.Name == kinds.Code })
-	if i < 0 || len(t.ly.Feeds[i].Columns()) < 2 || len(t.ly.Feeds[i].Parts) > 1 {
+	f := t.ly.Feed(kinds.Code)
+	if f == nil || len(f.Columns()) < 2 || len(f.Parts) > 1 {
 		return nil
 	}
+	first := t.ly.Name(f.Parts[0][0])
 	var found error
 	err := t.each(func(row sheet.Row) {
-		_, code, over := t.ly.Feeds[i].Read(row.Texts)
+		_, code, over := f.Read(row.Texts)
 		for _, c := range over {
 			if other := row.Texts[c]; found == nil && codes.Normal(other) != codes.Normal(code) {
 				found = fmt.Errorf("%w: line %d has two codes, in “%s” and “%s”: make a file of each list, or say --map 'code=%s' if the other is none",
-					ErrSource, row.Line, t.ly.Name(t.ly.Feeds[i].Parts[0][0]), t.ly.Name(c), t.ly.Name(t.ly.Feeds[i].Parts[0][0]))
+					ErrSource, row.Line, first, t.ly.Name(c), first)
 			}
 		}
 	})
@@ -335,15 +334,11 @@ func (t *tableFile) checkCodes() error {
 
 // tableDrafts reads drafts from a table by its layout.
 type tableDrafts struct {
+	*tableFile
 	rows  sheet.Rows
-	ly    *columns.Layout
-	only  []string // the types of tickets that are taken, in plain form; nil = all
-	twice contradictions
-	cells cells.Reader
-	known *churches // nil = no column names churches
-	over  []int     // columns that said something else than one before them
-	left  int       // rows of other types
-	zone  *time.Location
+	cells cells.Reader // of this reading
+	over  []int        // columns that said something else than one before them
+	left  int          // rows of other types
 }
 
 // ignored lists the columns that were not read, in all rows or in some.
@@ -375,7 +370,7 @@ func (t *tableDrafts) next() (draft, *Rejection, error) {
 
 // leaves tells whether a row is of a type that the operator leaves out.
 func (t *tableDrafts) leaves(texts []string) bool {
-	return t.only != nil && !slices.Contains(t.only, words.Plain(t.ly.Cell(kinds.Type, texts)))
+	return t.types.only != nil && !slices.Contains(t.types.only, words.Plain(t.ly.Cell(kinds.Type, texts)))
 }
 
 func (t *tableDrafts) read(row sheet.Row) (draft, *Rejection) {
@@ -493,7 +488,7 @@ func (t *tableDrafts) checkin(texts []string) (entered bool, at time.Time) {
 		if cells.IsDated(cell) {
 			entered = true
 			if m, fault := t.cells.Moment(kinds.Checkin, cell); fault == "" {
-				at = cells.InZone(m, t.zone)
+				at = cells.InZone(m, t.src.zone)
 			}
 		}
 		entered = entered || words.TruthOf(cell) == "true"

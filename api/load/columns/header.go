@@ -275,20 +275,25 @@ func (h *header) Title(i int) string {
 	return "#" + strconv.Itoa(i+1)
 }
 
+// Feed is a field's feed; nil where no column gives it.
+func (ly *Layout) Feed(field string) *Feed {
+	for i := range ly.Feeds {
+		if f := &ly.Feeds[i]; f.Name == field {
+			return f
+		}
+	}
+	return nil
+}
+
 // Has tells whether a column gives the field.
 func (ly *Layout) Has(field string) bool {
-	if field == kinds.State && len(ly.Deciders) > 0 {
-		return true
-	}
-	return slices.ContainsFunc(ly.Feeds, func(f Feed) bool { return f.Name == field })
+	return field == kinds.State && len(ly.Deciders) > 0 || ly.Feed(field) != nil
 }
 
 // Column is the column that a field comes from, for people.
 func (ly *Layout) Column(field string) string {
-	for _, f := range ly.Feeds {
-		if f.Name == field {
-			return ly.Title(f.Parts[0][0])
-		}
+	if f := ly.Feed(field); f != nil {
+		return ly.Title(f.Parts[0][0])
 	}
 	if field == kinds.State && len(ly.Deciders) > 0 {
 		return ly.Title(ly.Deciders[0].Column)
@@ -298,10 +303,8 @@ func (ly *Layout) Column(field string) string {
 
 // Cell is what a row has for a field.
 func (ly *Layout) Cell(field string, texts []string) string {
-	for i := range ly.Feeds {
-		if f := &ly.Feeds[i]; f.Name == field {
-			return f.join(texts)
-		}
+	if f := ly.Feed(field); f != nil {
+		return f.join(texts)
 	}
 	return ""
 }
