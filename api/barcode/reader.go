@@ -2,6 +2,7 @@ package barcode
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/makiuchi-d/gozxing"
@@ -147,7 +148,9 @@ func readQR(bits *gozxing.BitMatrix) (codes []Code) {
 		}
 		if text, ok := readTriple(bits, t); ok {
 			used[t.topLeft], used[t.topRight], used[t.bottomLeft] = true, true, true
-			codes = appendNew(codes, Code{text, QR})
+			if code := (Code{text, QR}); !slices.Contains(codes, code) {
+				codes = append(codes, code)
+			}
 		}
 	}
 	return codes
@@ -223,13 +226,4 @@ func readBars(g *gray) (Code, bool) {
 		return Code{result.GetText(), EAN}, true
 	}
 	return Code{}, false
-}
-
-func appendNew(codes []Code, c Code) []Code {
-	for _, o := range codes {
-		if o == c {
-			return codes
-		}
-	}
-	return append(codes, c)
 }
