@@ -1,7 +1,6 @@
 package api
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"runtime"
@@ -49,24 +48,13 @@ func newMetrics(reg *prometheus.Registry, version string) (*metrics, error) {
 		ConstLabels: prometheus.Labels{"version": version, "go_version": runtime.Version()},
 	})
 	info.Set(1)
-	return m, register(reg, m.requests, m.duration, m.inFlight, info)
-}
-
-// register adds the metrics of this room, and those of the process unless another room did.
-func register(reg *prometheus.Registry, own ...prometheus.Collector) error {
-	for _, c := range own {
-		if err := reg.Register(c); err != nil {
-			return err
-		}
-	}
 	process := collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})
-	for _, c := range []prometheus.Collector{collectors.NewGoCollector(), process} {
-		var already prometheus.AlreadyRegisteredError
-		if err := reg.Register(c); err != nil && !errors.As(err, &already) {
-			return err
+	for _, c := range []prometheus.Collector{m.requests, m.duration, m.inFlight, info, collectors.NewGoCollector(), process} {
+		if err := reg.Register(c); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return m, nil
 }
 
 // observe counts one answered exchange.

@@ -29,7 +29,6 @@ import (
 	"doorward/sync/venue"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
 // Config is what serve is told.
@@ -114,7 +113,6 @@ func (s *server) serve(ctx context.Context) (err error) {
 		debug.SetMemoryLimit(memory)
 	}
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	f := &faces{log: s.log, drain: cmp.Or(s.Drain, DefaultDrain)}
 	defer f.close() // after an error
 	if err := s.prepare(ctx, f); err != nil {
