@@ -64,11 +64,8 @@ const (
 
 // needs finds what a person has to do by an overview.
 type needs struct {
-	*Overview
+	*survey
 	tongue
-	now     instant
-	zone    *time.Location
-	current []door.CurrentEvent
 }
 
 // all are the needs, the most urgent first.
@@ -79,18 +76,9 @@ func (s needs) all() (all []need) {
 	return all
 }
 
-// instant is the moment that an overview is about.
-type instant time.Time
-
-// until is how long it is to a moment.
-func (i instant) until(at time.Time) time.Duration { return at.Sub(time.Time(i)) }
-
-// since is how long ago a moment was.
-func (i instant) since(at time.Time) time.Duration { return time.Time(i).Sub(at) }
-
 // ofStore are the needs of the store. Until they are met, doors get no answer, or a wrong one.
 func (s needs) ofStore() (all []need) {
-	if !s.Served {
+	if !s.Overview.Served {
 		all = append(all, s.need("not_served", "No server runs on this folder: no door is answered here.").run("serve"))
 	}
 	if !s.State.Writable && !slices.Contains(s.State.Refused, "checkins") {
@@ -129,19 +117,19 @@ func (s needs) ofCentre() (all []need) {
 	if c.Backlog != nil && *c.Backlog > 0 {
 		waits = s.say(", and %s%s cannot be sent", s.many(*c.Backlog, "change"), s.oldest(c.oldest))
 	}
-	switch left := s.now.until(c.of.Ends); {
+	switch left := c.of.Ends.Sub(s.now); {
 	case c.Revoked:
 		all = append(all, s.need("revoked", "This laptop is revoked at its centre: check-ins are marked for review, and nothing new comes. If it may go on, enrol it again there.").run(again(c.Name)...).at("centre"))
 	case !c.of.Ends.IsZero() && left <= laptopSoon:
 		all = append(all, s.need("credential_ends", "The credential of this laptop %s: enrol it again.", s.ends(c.of.Ends)).run(again(c.Name+" 2")...).at("centre"))
 	}
-	switch unmet := s.now.since(c.met); {
+	switch unmet := s.now.Sub(c.met); {
 	case c.Revoked:
 	case c.met.IsZero():
 		all = append(all, s.need("centre_unmet", "The centre %s was never met%s. Look at the network; doors go on.", c.URL, waits))
 	case unmet > unmetAfter:
 		all = append(all, s.need("centre_unmet", "The centre %s was not met for %s%s. Look at the network; doors go on.", c.URL, s.lasting(unmet), waits))
-	case waits != "" && !c.oldest.IsZero() && s.now.since(c.oldest) > unmetAfter:
+	case waits != "" && !c.oldest.IsZero() && s.now.Sub(c.oldest) > unmetAfter:
 		all = append(all, s.need("backlog", "The centre is met%s. The log of serve says why.", waits))
 	}
 	if len(c.Events) == 0 && slices.ContainsFunc(c.of.Pushes, func(name string) bool { return strings.HasPrefix(name, "event-") }) {
@@ -223,11 +211,11 @@ func (s needs) ofDoors() (all []need) {
 
 // keyNeed tells of a key that ends before its event does, or of another one that ends within a week.
 func (s needs) keyNeed(k *keyState) (n need, is bool) {
-	left := s.now.until(k.of.Expires)
+	left := k.of.Expires.Sub(s.now)
 	is = left < keySoon && left > -keyGone
 	if k.of.Level.Name == auth.EventOf {
 		is = slices.ContainsFunc(s.current, func(e door.CurrentEvent) bool {
-			return slices.Contains(k.of.Level.IDs, e.ID) && k.of.Expires.Before(e.End) && s.now.until(e.End) > 0
+			return slices.Contains(k.of.Level.IDs, e.ID) && k.of.Expires.Before(e.End) && e.End.Sub(s.now) > 0
 		})
 	}
 	command := []string{"keys", "add", "--name", k.Name, "--level", k.Level}
@@ -271,13 +259,13 @@ func (s needs) ofUpkeep() (all []need) {
 	if s.Verify != nil && s.Verify.Faults > 0 {
 		all = append(all, s.need("verify_faults", "The last check of every value found %s.", s.many(int(s.Verify.Faults), "fault")).run("verify"))
 	}
-	if c := s.Certificate; c != nil && !c.ends.IsZero() && s.now.until(c.ends) < certificateSoon {
+	if c := s.Certificate; c != nil && !c.ends.IsZero() && c.ends.Sub(s.now) < certificateSoon {
 		all = append(all, s.need("certificate_ends", "The certificate by which clients reach this server %s. Put the next one in the place of its files.", s.ends(c.ends)))
 	}
 	if n, is := s.backupNeed(); is {
 		all = append(all, n)
 	}
-	if since := s.Erasures.since; !since.IsZero() && s.now.since(since) > compactAfter {
+	if since := s.Erasures.since; !since.IsZero() && s.now.Sub(since) > compactAfter {
 		all = append(all, s.need("compaction_due", "The bytes of %s are still in the file, since %s ago.", s.many(s.Erasures.Uncompacted, "erased record"), s.ago(since)).run("compact"))
 	}
 	return all
@@ -285,13 +273,13 @@ func (s needs) ofUpkeep() (all []need) {
 
 // backupNeed tells of a centre that holds something and has no backup of late. What a laptop holds the centre has.
 func (s needs) backupNeed() (n need, is bool) {
-	name := "doorward-" + time.Time(s.now).In(s.zone).Format(time.DateOnly) + ".db"
+	name := "doorward-" + s.now.In(s.Store.Tables.Clock.Zone()).Format(time.DateOnly) + ".db"
 	switch b := s.Backup; {
 	case s.Centre != nil || s.Records[record.Person.Name]+s.Records[record.Event.Name]+s.Records[record.FinancialEntry.Name] == 0:
 		return n, false
 	case b == nil:
 		n = s.need("backup_due", "No backup was ever made of this store. Make one, on another disk.")
-	case s.now.since(b.of.At) > backupAfter:
+	case s.now.Sub(b.of.At) > backupAfter:
 		n = s.need("backup_due", "The last backup is %s old. Make one, on another disk.", s.ago(b.of.At))
 		name = filepath.Join(filepath.Dir(b.of.Path), name)
 	default:
@@ -354,7 +342,7 @@ func (s laptopNeeds) revokedNeed(l *laptopState) (n need, is bool) {
 	switch {
 	case !l.Revoked || l.Wiped || !e.Wipe.IsZero():
 		return n, false
-	case e.Contact.At.After(e.Revoked) && s.now.since(e.Contact.At) > unmetAfter:
+	case e.Contact.At.After(e.Revoked) && s.now.Sub(e.Contact.At) > unmetAfter:
 		n = s.need("laptop_revoked", "Laptop %s was revoked %s ago and was last met %s ago: it still holds its data. Have it clear its folder when it is met.", l.Name, s.ago(e.Revoked), s.ago(e.Contact.At))
 	case e.Contact.At.After(e.Revoked):
 		n = s.need("laptop_revoked", "Laptop %s was revoked %s ago and is still in use, met %s ago: its check-ins are kept, marked for review. Take it off the door, then have it clear its folder.", l.Name, s.ago(e.Revoked), s.ago(e.Contact.At))
@@ -375,13 +363,13 @@ func (s laptopNeeds) clockNeed(l *laptopState) (n need, is bool) {
 
 func (s laptopNeeds) backlogNeed(l *laptopState) (n need, is bool) {
 	c := l.of.Contact
-	unmet := s.now.since(c.At) > unmetAfter
+	unmet := s.now.Sub(c.At) > unmetAfter
 	switch {
 	case l.Revoked || c.At.IsZero():
 		return n, false
 	case c.Backlog > 0 && unmet:
 		n = s.need("laptop_backlog", "Laptop %s has %s that %s not here%s, and was not met for %s. Look at its power and network, then at its own status.", l.Name, s.many(c.Backlog, "change"), s.are(c.Backlog), s.oldest(c.Oldest), s.ago(c.At))
-	case c.Backlog > 0 && !c.Oldest.IsZero() && s.now.since(c.Oldest) > unmetAfter:
+	case c.Backlog > 0 && !c.Oldest.IsZero() && s.now.Sub(c.Oldest) > unmetAfter:
 		n = s.need("laptop_backlog", "Laptop %s is met, but %s cannot be sent%s. The log of its serve says why, and its own status tells more.", l.Name, s.many(c.Backlog, "change"), s.oldest(c.Oldest))
 	case unmet && s.isOn(l):
 		n = s.need("laptop_unmet", "Laptop %s was not met for %s while its event is on: its check-ins of that time are not here. Look at its power and network, then at its own status.", l.Name, s.ago(c.At))
@@ -394,13 +382,13 @@ func (s laptopNeeds) backlogNeed(l *laptopState) (n need, is bool) {
 // isOn tells whether an event of a laptop is on: from an hour before its start to its end, and for an hour after its last scan.
 func (s laptopNeeds) isOn(l *laptopState) bool {
 	return slices.ContainsFunc(s.current, func(e door.CurrentEvent) bool {
-		on := s.now.since(e.Start.Add(-time.Hour)) > 0 && s.now.until(e.End) > 0 || !e.Scanned.IsZero() && s.now.since(e.Scanned) < time.Hour
+		on := s.now.Sub(e.Start.Add(-time.Hour)) > 0 && e.End.Sub(s.now) > 0 || !e.Scanned.IsZero() && s.now.Sub(e.Scanned) < time.Hour
 		return on && slices.Contains(l.Scopes, "event-"+strconv.FormatInt(e.ID, 10))
 	})
 }
 
 func (s laptopNeeds) laptopEnds(l *laptopState) (n need, is bool) {
-	if l.Revoked || l.ends.IsZero() || s.now.until(l.ends) > laptopSoon {
+	if l.Revoked || l.ends.IsZero() || l.ends.Sub(s.now) > laptopSoon {
 		return n, false
 	}
 	return s.need("laptop_credential", "The credential of laptop %s %s: enrol it again.", l.Name, s.ends(l.ends)).

@@ -205,7 +205,7 @@ func Take(c Config) (*Overview, error) {
 		}
 	}
 	s.state()
-	s.Needs = needs{s.Overview, tongues[c.Language], instant(s.now), c.Store.Tables.Clock.Zone(), s.current}.all()
+	s.Needs = needs{&s, tongues[c.Language]}.all()
 	s.cut()
 	return s.Overview, nil
 }

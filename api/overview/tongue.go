@@ -68,7 +68,7 @@ func (t tongue) aside(ahead time.Duration) string {
 }
 
 // ago says how long ago a moment was.
-func (s needs) ago(at time.Time) string { return s.lasting(s.now.since(at)) }
+func (s needs) ago(at time.Time) string { return s.lasting(s.now.Sub(at)) }
 
 // oldest says how old the oldest of some changes is.
 func (s needs) oldest(at time.Time) string {
@@ -80,7 +80,7 @@ func (s needs) oldest(at time.Time) string {
 
 // ends says when something ends or has ended.
 func (s needs) ends(at time.Time) string {
-	if left := s.now.until(at); left > 0 {
+	if left := at.Sub(s.now); left > 0 {
 		return s.say("ends in %s", s.lasting(left))
 	}
 	return s.say("has ended %s ago", s.ago(at))
