@@ -14,7 +14,6 @@ import (
 	"doorward/api/load/kinds"
 	"doorward/kv/auth"
 	"doorward/kv/feed"
-	"doorward/kv/record"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -61,14 +60,20 @@ func exportNDJSON(ctx context.Context, w io.Writer, o Options) error {
 	if err != nil {
 		return err
 	}
-	e := &exporter{ctx: ctx, w: bufio.NewWriterSize(w, bufferSize)}
+	buffered := bufio.NewWriterSize(w, bufferSize)
 	var out leftOut
 	for _, f := range list {
-		if err := out.unless(e.kind(o, f.Kind)); err != nil {
+		head := `{"` + kinds.Kind + `":"` + f.Kind.Name + `",`
+		err := o.Log.Export(o.Who, f.Kind, func(json []byte) error {
+			_, _ = buffered.WriteString(head) // a failure stays with the writer
+			_, _ = buffered.Write(json[1:])
+			return cmp.Or(ctx.Err(), buffered.WriteByte('\n'))
+		})
+		if err := out.unless(err); err != nil {
 			return fmt.Errorf("export %s: %w", f.Kind.Name, err)
 		}
 	}
-	return cmp.Or(e.w.Flush(), out.err())
+	return cmp.Or(buffered.Flush(), out.err())
 }
 
 // leftOut collects what is left out of an export.
@@ -89,23 +94,6 @@ func (l *leftOut) err() error {
 		return nil
 	}
 	return &l.LeftOut
-}
-
-type exporter struct {
-	ctx context.Context
-	w   *bufio.Writer
-}
-
-func (e *exporter) kind(o Options, k *record.Kind) error {
-	head := `{"` + kinds.Kind + `":"` + k.Name + `",`
-	return o.Log.Export(o.Who, k, func(json []byte) error {
-		if err := e.ctx.Err(); err != nil {
-			return err
-		}
-		_, _ = e.w.WriteString(head) // a failure stays with the writer
-		_, _ = e.w.Write(json[1:])
-		return e.w.WriteByte('\n')
-	})
 }
 
 // The formats of an export. A table has a column for the record's kind, one for its id, and one for each field that import reads.
