@@ -224,7 +224,7 @@ func checkIn(x *exchange, event int64) error {
 	}
 	h := x.Header()
 	h["X-Checkin-Id"] = []string{d.CheckinID}
-	h["X-Checkin-At"] = []string{stamp(d.AdmittedAt)}
+	h["X-Checkin-At"] = []string{value.Unquote(value.Time(d.AdmittedAt))}
 	return x.done()
 }
 
@@ -238,15 +238,6 @@ func readCheckIn(x *exchange) (a door.Attempt, err error) {
 	a.Door = storedHeader(x, "X-Door", maxDoor, &form.Faults)
 	a.Nonce = idempotencyKey(x, &form.Faults)
 	return a, sound(form)
-}
-
-// stamp formats a time as replies print it, without quotes; "" for the zero time.
-func stamp(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	v := value.Time(t)
-	return string(v[1 : len(v)-1])
 }
 
 // duplicateDetails say where and when a ticket was admitted before.

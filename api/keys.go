@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"doorward/api/nullable"
@@ -14,6 +13,7 @@ import (
 	"doorward/kv/fault"
 	"doorward/kv/keys"
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // keyForm is the body of a key to make.
@@ -95,7 +95,8 @@ func keySpec(form *record.Patch, now time.Time) keys.KeySpec {
 			form.Faults.Add("level", fault.InvalidFilter(level))
 		}
 	}
-	for _, s := range texts(form, "permissions") {
+	permissions, _ := form.Value("permissions")
+	for _, s := range value.ReadTexts(permissions) {
 		p, err := auth.ParsePermission(s)
 		if err != nil {
 			form.Faults.Add("permissions", fault.InvalidFilter(s))
@@ -112,19 +113,6 @@ func keySpec(form *record.Patch, now time.Time) keys.KeySpec {
 		spec.Rate, _ = strconv.Atoi(string(n)) // the form holds an integer
 	}
 	return spec
-}
-
-// texts returns a list of strings of a form.
-func texts(p *record.Patch, name string) []string {
-	v, ok := p.Value(name)
-	if !ok {
-		return nil
-	}
-	var list []string
-	if err := json.Unmarshal(v, &list); err != nil {
-		panic(err) // a patch's values are JSON of the table's types
-	}
-	return list
 }
 
 // revokeKey answers DELETE of a key.

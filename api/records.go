@@ -31,18 +31,19 @@ type collection struct {
 	filters []query.Filter
 }
 
-// target returns the record that the path names.
-func (c *collection) target(x *exchange) (desk.Target, error) {
-	id, err := x.pathID(c.kind)
-	return desk.Target{Surface: c.surface, Kind: c.kind, ID: id}, err
+// onRecord runs a handler with the record that the path names.
+func (c *collection) onRecord(do func(*exchange, desk.Target) error) func(*exchange) error {
+	return func(x *exchange) error {
+		id, err := x.pathID(c.kind)
+		if err != nil {
+			return err
+		}
+		return do(x, desk.Target{Surface: c.surface, Kind: c.kind, ID: id})
+	}
 }
 
 // retrieve answers GET of one record.
-func (c *collection) retrieve(x *exchange) error {
-	t, err := c.target(x)
-	if err != nil {
-		return err
-	}
+func (c *collection) retrieve(x *exchange, t desk.Target) error {
 	rep, err := x.store().Desk.Retrieve(x.caller, t)
 	if err != nil {
 		return err
@@ -82,11 +83,7 @@ func (c *collection) store(x *exchange, patch *record.Patch, body []byte) error 
 }
 
 // update answers PATCH of one record.
-func (c *collection) update(x *exchange) error {
-	t, err := c.target(x)
-	if err != nil {
-		return err
-	}
+func (c *collection) update(x *exchange, t desk.Target) error {
 	patch, _, err := readPatch(x, c.form, record.ParseOptions{Surface: c.surface})
 	if err != nil {
 		return unlessForbidden(x, t, err)
@@ -101,11 +98,7 @@ func (c *collection) update(x *exchange) error {
 }
 
 // remove answers DELETE of one record.
-func (c *collection) remove(x *exchange) error {
-	t, err := c.target(x)
-	if err != nil {
-		return err
-	}
+func (c *collection) remove(x *exchange, t desk.Target) error {
 	t.IfMatch = ifMatch(x)
 	if err := x.store().Desk.Delete(x.caller, t); err != nil {
 		return err
@@ -138,12 +131,12 @@ func (c *collection) list(x *exchange) error { return c.page(x) }
 func (c *collection) page(x *exchange, own ...desk.Where) error {
 	l := x.listing()
 	where, faults := l.where(c.filters)
-	search := c.readSearch(l.query, &faults)
 	ask := desk.Query{
 		Surface: c.surface, Kind: c.kind, Where: append(own, where...), Offset: l.Offset, Limit: l.Limit, Into: x.buffer,
-		Head: l.appendHead,
+		Head: l.appendHead, Finder: x.server.config.Finder,
 	}
-	page, err := find(x, ask, search)
+	fuzzy := c.readSearch(l.query, &ask, &faults)
+	page, err := find(x, ask, fuzzy)
 	if err = bothFaults(faults, err); err != nil {
 		return err
 	}
@@ -333,17 +326,13 @@ var bodiesParameter = parameterDoc{name: "bodies", schema: map[string]any{"type"
 // onHistory is the route of a record's history.
 func (c *collection) onHistory() route {
 	word := nounOf(c.kind)
-	return route{http.MethodGet, c.path + "{id}/history/", c.needs(http.MethodGet), c.history, operation{
+	return route{http.MethodGet, c.path + "{id}/history/", c.needs(http.MethodGet), c.onRecord(c.history), operation{
 		id: c.prefixed(identifier("list revisions of " + word.one)), tag: adminTag + word.many, summary: "List the revisions of " + word.a(),
 		text: "As far as they are known, the newest first.", status: 200, reply: "history", query: []parameterDoc{bodiesParameter}}}
 }
 
 // history answers GET of a record's history.
-func (c *collection) history(x *exchange) error {
-	t, err := c.target(x)
-	if err != nil {
-		return err
-	}
+func (c *collection) history(x *exchange, t desk.Target) error {
 	var faults fault.ByField
 	bodies := query.Parse(x.request.URL.RawQuery).Flag(bodiesParameter.name, &faults)
 	if len(faults) > 0 {

@@ -7,6 +7,7 @@ import (
 
 	"doorward/api/query"
 	"doorward/api/web"
+	"doorward/kv/desk"
 	"doorward/kv/record"
 
 	"github.com/go-chi/chi/v5"
@@ -202,10 +203,10 @@ func (c *collection) onList(method string) route {
 
 // onOne is the route of a method on one of a collection's records.
 func (c *collection) onOne(method string) route {
-	do := map[string]func(*exchange) error{
+	do := map[string]func(*exchange, desk.Target) error{
 		http.MethodGet: c.retrieve, http.MethodPatch: c.update, http.MethodDelete: c.remove,
 	}[method]
-	return route{method, c.path + "{id}/", c.needs(method), do, c.describe(method, false)}
+	return route{method, c.path + "{id}/", c.needs(method), c.onRecord(do), c.describe(method, false)}
 }
 
 // needs is what a method on a collection asks of a caller (contract.md §7).

@@ -23,46 +23,39 @@ const (
 	maxTyped = 255
 )
 
-// searching is the search of a list.
-type searching struct {
-	exact  *search.Terms  // nil = none
-	fuzzy  bool           // if exact finds nothing, forgive one edit
-	ranked *search.Ranked // instead of exact: text as people type it
-}
-
-// readSearch reads the search of a list of people. A text without terms is no search.
-func (c *collection) readSearch(q query.Query, faults *fault.ByField) (s searching) {
+// readSearch reads the search of a list of people into what the store is asked. A text without terms is no search. fuzzy tells whether to
+// forgive one edit if nothing is found.
+func (c *collection) readSearch(q query.Query, ask *desk.Query, faults *fault.ByField) (fuzzy bool) {
 	if c.kind != record.Person {
-		return s
+		return false
 	}
-	fuzzy, ranked := q.Flag("fuzzy", faults), c.surface == record.Admin && q.Flag("ranked", faults)
+	forgiving, ranked := q.Flag("fuzzy", faults), c.surface == record.Admin && q.Flag("ranked", faults)
 	text, ok := q.Text("search")
 	if !ok {
-		return s
+		return false
 	}
 	if ranked {
 		if r := search.ParseRanked(text); !r.Empty() {
-			s.ranked = r
+			ask.Ranked = r
 		}
-		return s
+		return false
 	}
 	if e := search.Parse(text); !e.Empty() {
-		s.exact, s.fuzzy = e, fuzzy
+		ask.Search, fuzzy = e, forgiving
 	}
-	return s
+	return fuzzy
 }
 
 // fuzzily is the value of X-Search for a search that forgave edits.
 var fuzzily = []string{"fuzzy"}
 
 // find lists the records of a search. Each page decides by itself whether to forgive edits: only a search without a result forgives them.
-func find(x *exchange, ask desk.Query, s searching) (desk.Page, error) {
-	ask.Search, ask.Ranked, ask.Finder = s.exact, s.ranked, x.server.config.Finder
+func find(x *exchange, ask desk.Query, fuzzy bool) (desk.Page, error) {
 	page, err := x.store().Desk.List(x.caller, ask)
-	if err != nil || page.Count > 0 || !s.fuzzy {
+	if err != nil || page.Count > 0 || !fuzzy {
 		return page, err
 	}
-	ask.Search, ask.Into = s.exact.Fuzzy(), page.Results
+	ask.Search, ask.Into = ask.Search.Fuzzy(), page.Results
 	if page, err = x.store().Desk.List(x.caller, ask); err == nil {
 		x.Header()["X-Search"] = fuzzily
 	}

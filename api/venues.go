@@ -80,7 +80,13 @@ func (f *EnrolForm) enrolment() (e office.Enrolment, err error) {
 	default:
 		faults.Add("event", fault.Required)
 	}
-	f.checkIDs(faults.Add)
+	for field, ids := range map[string][]int64{"event": f.Events, "church": f.Churches} {
+		for _, id := range ids {
+			if id < 1 || id > record.MaxID {
+				faults.Add(field, fault.InvalidChoice(strconv.FormatInt(id, 10)))
+			}
+		}
+	}
 	if f.DoorData != "" && f.DoorData != "names" && f.DoorData != "labels" {
 		faults.Add("door_data", fault.InvalidChoice(f.DoorData))
 	}
@@ -88,17 +94,6 @@ func (f *EnrolForm) enrolment() (e office.Enrolment, err error) {
 		return e, faults
 	}
 	return e, nil
-}
-
-// checkIDs adds a fault for each number that cannot be an event's or a church's.
-func (f *EnrolForm) checkIDs(wrong func(field, text string)) {
-	for field, ids := range map[string][]int64{"event": f.Events, "church": f.Churches} {
-		for _, id := range ids {
-			if id < 1 || id > record.MaxID {
-				wrong(field, fault.InvalidChoice(strconv.FormatInt(id, 10)))
-			}
-		}
-	}
 }
 
 // site returns the address by which others reach this server; "" if the server does not know it.
