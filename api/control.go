@@ -168,37 +168,10 @@ func controlDemo(x *exchange, r *http.Request) error {
 	return st.end(rep, err)
 }
 
-// verdict is the wire form of a backup.Report. Damaged counts all faults; each list has the first 100.
-type verdict struct {
-	Rows    int      `json:"rows"`
-	Records int      `json:"records"`
-	Damaged int      `json:"damaged"`
-	Damage  []string `json:"damage"`
-	Places  []place  `json:"places,omitempty"`
-	File    string   `json:"file,omitempty"` // why the file cannot be opened; "" = it can
-}
-
-// place is a damaged page, or a damaged row of a bucket.
-type place struct {
-	Page   uint64 `json:"page,omitzero"`
-	Bucket string `json:"bucket,omitempty"`
-	Row    string `json:"row,omitempty"`
-	Reason string `json:"reason"`
-}
-
-// Verdict returns a report as GET /control/verify answers it. file says why the store's file cannot be opened; "" = it can.
-func Verdict(rep backup.Report, file string) any {
-	v := verdict{Rows: rep.Rows, Records: rep.Records, Damaged: rep.Damaged, Damage: append([]string{}, rep.Damage...), File: file}
-	for _, d := range rep.Places {
-		v.Places = append(v.Places, place(d))
-	}
-	return v
-}
-
 func controlVerify(x *exchange, _ *http.Request) error {
 	st := newStream(x)
 	rep, err := verify(x, func(done, total int) { st.progress(int64(done), int64(total)) })
-	return st.end(Verdict(rep, ""), err)
+	return st.end(rep, err)
 }
 
 // verify reads a file that may be damaged. A fault or a panic by a broken page counts as damage, and does not end the process.
@@ -496,16 +469,6 @@ func controlNoteBackup(x *exchange, r *http.Request) error {
 	return x.answer(http.StatusOK, struct{}{})
 }
 
-// copied is the wire form of a backup.Copied.
-type copied struct {
-	Realm string    `json:"realm"`
-	Node  string    `json:"node"`
-	Epoch string    `json:"epoch"`
-	Seq   uint64    `json:"seq"`
-	At    time.Time `json:"at"`
-	Bytes int64     `json:"bytes"`
-}
-
 // controlBackup copies the store into a folder within its own. The client makes the folder and removes it.
 func controlBackup(x *exchange, r *http.Request) error {
 	name := r.URL.Query().Get("folder")
@@ -516,13 +479,7 @@ func controlBackup(x *exchange, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return x.answer(http.StatusOK, copied(c))
-}
-
-// compacted is the wire form of a backup.Compacted.
-type compacted struct {
-	Before int64 `json:"bytes_before"`
-	Bytes  int64 `json:"bytes"`
+	return x.answer(http.StatusOK, c)
 }
 
 // controlCompact writes the store's file again, without its free pages.
@@ -531,7 +488,7 @@ func controlCompact(x *exchange, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return x.answer(http.StatusOK, compacted(c))
+	return x.answer(http.StatusOK, c)
 }
 
 // trusted is the state of the clock after a person has trusted it.

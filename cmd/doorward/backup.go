@@ -9,12 +9,12 @@ import (
 	"io"
 	"time"
 
-	"doorward/api"
 	"doorward/cmd/doorward/archive"
 	"doorward/cmd/doorward/console"
 	"doorward/cmd/doorward/control"
 	"doorward/cmd/doorward/folder"
 	"doorward/kv"
+	"doorward/kv/backup"
 	"doorward/kv/engine"
 	"doorward/kv/table"
 
@@ -114,7 +114,11 @@ func verifyHere(t *tool, err error) error {
 	if failed != nil || rep.Rows == 0 {
 		return err // it says all that is known
 	}
-	return t.JSON(map[string]any{"result": api.Verdict(rep, err.Error())})
+	rep.Damage = append([]string{}, rep.Damage...) // a list, also if it is empty
+	return t.JSON(map[string]any{"result": struct {
+		backup.Report
+		File string `json:"file"`
+	}{rep, err.Error()}})
 }
 
 // printUnopened notes the faults of a file that cannot be opened, and prints them and the reason as one JSON object.

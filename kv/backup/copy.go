@@ -26,12 +26,12 @@ import (
 
 // Copied tells what a copy of a store holds.
 type Copied struct {
-	Realm string
-	Node  string
-	Epoch string
-	Seq   uint64 // of the latest change in it
-	At    time.Time
-	Bytes int64
+	Realm string    `json:"realm"`
+	Node  string    `json:"node"`
+	Epoch string    `json:"epoch"`
+	Seq   uint64    `json:"seq"` // of the latest change in it
+	At    time.Time `json:"at"`
+	Bytes int64     `json:"bytes"`
 }
 
 // CopyTo writes the store as it is now to a new file of mode 0600, durably. It holds a View while it writes. During this time
@@ -182,8 +182,8 @@ func keepBeside(path string, now time.Time) (name string, err error) {
 
 // Compacted tells how large a store's file was, and is.
 type Compacted struct {
-	Before int64
-	Bytes  int64
+	Before int64 `json:"bytes_before"`
+	Bytes  int64 `json:"bytes"`
 }
 
 // Compact writes the store's file again, without the free pages. No byte of what was deleted or erased before is left in it.

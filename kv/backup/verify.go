@@ -30,11 +30,11 @@ func New(t *table.Set) *Keeper { return &Keeper{tables: t} }
 
 // Report is what Verify found.
 type Report struct {
-	Rows    int            // values read
-	Records int            // live records
-	Damage  []string       // one sentence a fault, without any record's content; at most 100
-	Damaged int            // how many faults there are
-	Places  []table.Damage // where the faults of Damage are
+	Rows    int            `json:"rows"`             // values read
+	Records int            `json:"records"`          // live records
+	Damaged int            `json:"damaged"`          // how many faults there are
+	Damage  []string       `json:"damage"`           // one sentence a fault, without any record's content; at most 100
+	Places  []table.Damage `json:"places,omitempty"` // where the faults of Damage are
 }
 
 // AddDamage adds a fault.

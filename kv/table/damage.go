@@ -15,10 +15,10 @@ import (
 
 // Damage is a damaged place of the file: a page, or a row of a bucket. It shows no stored data.
 type Damage struct {
-	Page   uint64 // 0 = it is a row
-	Bucket string // of a row
-	Row    string // which row of the bucket, as "person 12"
-	Reason string
+	Page   uint64 `json:"page,omitzero"`    // 0 = it is a row
+	Bucket string `json:"bucket,omitempty"` // of a row
+	Row    string `json:"row,omitempty"`    // which row of the bucket, as "person 12"
+	Reason string `json:"reason"`
 }
 
 // String is one sentence without its full stop.
