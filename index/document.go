@@ -40,16 +40,16 @@ func newDocument(s *source, r *feed.Replayed) *document {
 	grams, digits := &field{name: gramField, cut: cutText}, &field{name: digitField, cut: cutDigits}
 	documents, called := &field{name: documentField, cut: cutDocuments, sparse: true}, &nameWords{}
 	for _, f := range s.fields {
-		switch v := r.Body.Member(f.name); {
+		switch v := r.Body.Member(f.Name); {
 		case len(v) == 0 || v[0] == 'n':
-		case f.document:
+		case f.Flags.Has(record.Document):
 			documents.texts = append(documents.texts, string(v))
-		case !f.spoken:
+		case !f.Spoken():
 			digits.texts = append(digits.texts, string(v))
 		default:
 			text := value.Unquote(v)
 			grams.texts = append(grams.texts, text)
-			if f.words {
+			if f.IsName() {
 				called.texts = append(called.texts, text)
 			}
 		}
@@ -147,18 +147,11 @@ func (f *field) Value() []byte                                    { return []byt
 // every index.
 const analysis = 2
 
-// source is a kind that people search reads, and where in its records it looks.
+// source is a kind that people search reads, and where in its records it looks. Of a Document all digits are looked for, and nothing else.
+// Terms with letters are looked for in what is spoken, and words in names; all else is looked for by its digits.
 type source struct {
 	kind   *record.Kind
-	fields []sourceField
-}
-
-// sourceField is one Searched or Document field. What is neither spoken nor a document is looked for by its digits.
-type sourceField struct {
-	name     string
-	spoken   bool // terms with letters are looked for in it
-	words    bool // it is a name: its words are looked for too
-	document bool // it is looked for by all its digits, and by nothing else
+	fields []record.Field
 }
 
 // sources are read off the kinds' tables.
@@ -167,7 +160,7 @@ func sources() (out []source) {
 		s := source{kind: k}
 		for _, f := range k.Fields {
 			if f.Flags.Has(record.Searched | record.Document) {
-				s.fields = append(s.fields, fieldOf(f))
+				s.fields = append(s.fields, f)
 			}
 		}
 		if len(s.fields) > 0 {
@@ -177,10 +170,6 @@ func sources() (out []source) {
 	return out
 }
 
-func fieldOf(f record.Field) sourceField {
-	return sourceField{name: f.Name, spoken: f.Spoken(), words: f.IsName(), document: f.Flags.Has(record.Document)}
-}
-
 // fingerprint names the folder of an index over these sources: another mapping is another folder.
 func fingerprint(from []source) string {
 	h := sha256.New()
@@ -188,7 +177,7 @@ func fingerprint(from []source) string {
 	for _, s := range from {
 		fmt.Fprintln(h, s.kind.Number, s.kind.Name)
 		for _, f := range s.fields {
-			fmt.Fprintf(h, "%s %v %v %v\n", f.name, f.spoken, f.words, f.document)
+			fmt.Fprintf(h, "%s %v %v %v\n", f.Name, f.Spoken(), f.IsName(), f.Flags.Has(record.Document))
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil)[:8])
