@@ -3,6 +3,7 @@ package pull
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -21,7 +22,7 @@ import (
 type reference struct {
 	kind *record.Kind
 	id   int64
-	body []byte // nil: the source gives only the id
+	body item // the members that are shown; nil: the source gives only the id
 }
 
 // shaped is a record on its way to the store: its fields under the kind's names, and its references.
@@ -65,7 +66,11 @@ func (s *shaped) refer(kind string, keys []string, v jsontext.Value) jsontext.Va
 	r.kind, _ = record.ByName(kind)
 	if v.Kind() == '{' {
 		one := members(v)
-		r.id, r.body = one.id(), bodyOf(one, keys)
+		r.id = one.id()
+		if name := one["name"]; name.Kind() == '"' && value.Unquote(name) != "" {
+			maps.DeleteFunc(one, func(key string, _ jsontext.Value) bool { return !slices.Contains(keys, key) })
+			r.body = one
+		}
 	}
 	if r.id == 0 {
 		return jsontext.Value("null")
@@ -91,20 +96,6 @@ func array(all []jsontext.Value) jsontext.Value {
 		texts[i] = v
 	}
 	return slices.Concat([]byte{'['}, bytes.Join(texts, []byte{','}), []byte{']'})
-}
-
-// bodyOf returns the members of a nested record; nil if it has no name.
-func bodyOf(one item, keys []string) []byte {
-	if name := one["name"]; name.Kind() != '"' || value.Unquote(name) == "" {
-		return nil
-	}
-	var fields []value.Member
-	for _, key := range keys {
-		if v, ok := one[key]; ok {
-			fields = append(fields, value.Member{Name: key, Value: v})
-		}
-	}
-	return object(fields)
 }
 
 func object(fields []value.Member) []byte {
@@ -265,9 +256,8 @@ func (rs *references) holds(r reference) (bool, error) {
 
 func referenced(r reference) *shaped {
 	s := &shaped{kind: r.kind, id: r.id}
-	one := members(r.body)
 	for i := range r.kind.Fields {
-		if v, ok := one[r.kind.Fields[i].Name]; ok {
+		if v, ok := r.body[r.kind.Fields[i].Name]; ok {
 			s.set(r.kind.Fields[i].Name, v)
 		}
 	}
