@@ -24,15 +24,15 @@ import (
 // kind after those it refers to. NDJSON is one object a line; the first member names its kind.
 // A *feed.LeftOut comes after all has been written that is sound.
 func Write(ctx context.Context, w io.Writer, o Options) error {
-	switch o.Format {
-	case "", NDJSON:
-		return exportNDJSON(ctx, w, o)
-	case CSV:
-		return exportCSV(ctx, w, o)
-	case XLSX:
-		return exportXLSX(ctx, w, o)
+	j := &job{Options: o, ctx: ctx, w: w}
+	write, ok := map[string]func() error{"": j.ndjson, NDJSON: j.ndjson, CSV: j.csv, XLSX: j.xlsx}[o.Format]
+	if !ok {
+		return fmt.Errorf("%w: there is no format “%s”; the formats are %s", kinds.ErrUsage, o.Format, strings.Join(Formats, ", "))
 	}
-	return fmt.Errorf("%w: there is no format “%s”; the formats are %s", kinds.ErrUsage, o.Format, strings.Join(Formats, ", "))
+	if err := write(); err != nil || j.left.Count == 0 {
+		return err
+	}
+	return &j.left
 }
 
 // bufferSize is how much of an export is put together before it is written.
@@ -46,54 +46,56 @@ type Options struct {
 	Format string // "" = NDJSON
 }
 
-// exported are the kinds that an export holds.
-func exported(o Options) ([]kinds.Form, error) {
-	if o.Kind == "" {
+// job is one export.
+type job struct {
+	Options
+	ctx  context.Context
+	w    io.Writer
+	left feed.LeftOut // what is left out, of all kinds
+}
+
+// kinds are those that the export holds.
+func (j *job) kinds() ([]kinds.Form, error) {
+	if j.Kind == "" {
 		return kinds.All(), nil
 	}
-	f, err := kinds.Of(o.Kind)
+	f, err := kinds.Of(j.Kind)
 	return []kinds.Form{f}, err
 }
 
-func exportNDJSON(ctx context.Context, w io.Writer, o Options) error {
-	list, err := exported(o)
-	if err != nil {
-		return err
-	}
-	buffered := bufio.NewWriterSize(w, bufferSize)
-	var out leftOut
-	for _, f := range list {
-		head := `{"` + kinds.Kind + `":"` + f.Kind.Name + `",`
-		err := o.Log.Export(o.Who, f.Kind, func(json []byte) error {
-			_, _ = buffered.WriteString(head) // a failure stays with the writer
-			_, _ = buffered.Write(json[1:])
-			return cmp.Or(ctx.Err(), buffered.WriteByte('\n'))
-		})
-		if err := out.unless(err); err != nil {
-			return fmt.Errorf("export %s: %w", f.Kind.Name, err)
+// each calls fn with every record of a kind. It collects what is left out.
+func (j *job) each(f kinds.Form, fn func(json []byte) error) error {
+	err := j.Log.Export(j.Who, f.Kind, func(json []byte) error {
+		if err := j.ctx.Err(); err != nil {
+			return err
 		}
-	}
-	return cmp.Or(buffered.Flush(), out.err())
-}
-
-// leftOut collects what is left out of an export.
-type leftOut struct{ feed.LeftOut }
-
-// unless collects an error that says what is left out of a kind, and answers any other.
-func (l *leftOut) unless(err error) error {
+		return fn(json)
+	})
 	if out := (*feed.LeftOut)(nil); errors.As(err, &out) {
-		l.Add(out)
+		j.left.Add(out)
 		return nil
 	}
 	return err
 }
 
-// err answers a *feed.LeftOut, or nil where nothing is left out.
-func (l *leftOut) err() error {
-	if l.Count == 0 {
-		return nil
+func (j *job) ndjson() error {
+	list, err := j.kinds()
+	if err != nil {
+		return err
 	}
-	return &l.LeftOut
+	buffered := bufio.NewWriterSize(j.w, bufferSize)
+	for _, f := range list {
+		head := `{"` + kinds.Kind + `":"` + f.Kind.Name + `",`
+		err := j.each(f, func(json []byte) error {
+			_, _ = buffered.WriteString(head) // a failure stays with the writer
+			_, _ = buffered.Write(json[1:])
+			return buffered.WriteByte('\n')
+		})
+		if err != nil {
+			return fmt.Errorf("export %s: %w", f.Kind.Name, err)
+		}
+	}
+	return buffered.Flush()
 }
 
 // The formats of an export. A table has a column for the record's kind, one for its id, and one for each field that import reads.
@@ -120,13 +122,10 @@ func flatColumns(f kinds.Form) []string {
 	return columns
 }
 
-// flatRows calls fn with the cells of each record of a kind.
-func flatRows(ctx context.Context, o Options, f kinds.Form, fn func(row []string) error) error {
+// rows calls fn with the cells of each record of a kind.
+func (j *job) rows(f kinds.Form, fn func(row []string) error) error {
 	columns := flatColumns(f)
-	return o.Log.Export(o.Who, f.Kind, func(body []byte) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
+	return j.each(f, func(body []byte) error {
 		var values map[string]jsontext.Value
 		if err := json.Unmarshal(body, &values); err != nil {
 			return fmt.Errorf("%s: %w", f.Kind.Name, err)
@@ -140,45 +139,41 @@ func flatRows(ctx context.Context, o Options, f kinds.Form, fn func(row []string
 	})
 }
 
-// exportCSV writes the records of one kind, in UTF-8 with the mark by which spreadsheets know it.
-func exportCSV(ctx context.Context, w io.Writer, o Options) error {
-	if o.Kind == "" {
+// csv writes the records of one kind, in UTF-8 with the mark by which spreadsheets know it.
+func (j *job) csv() error {
+	if j.Kind == "" {
 		return fmt.Errorf("%w: a .csv file holds one kind: say which with --kind; .xlsx holds all, a sheet each", kinds.ErrUsage)
 	}
-	f, err := kinds.Of(o.Kind)
+	f, err := kinds.Of(j.Kind)
 	if err != nil {
 		return err
 	}
-	buffered := bufio.NewWriterSize(w, bufferSize)
+	buffered := bufio.NewWriterSize(j.w, bufferSize)
 	_, _ = buffered.WriteString("\ufeff") // a failure stays with the writer
 	out := csv.NewWriter(buffered)
 	if err := out.Write(flatColumns(f)); err != nil {
 		return err
 	}
-	var without leftOut
-	if err := without.unless(flatRows(ctx, o, f, out.Write)); err != nil {
+	if err := j.rows(f, out.Write); err != nil {
 		return err
 	}
-	if out.Flush(); out.Error() != nil {
-		return out.Error()
-	}
-	return cmp.Or(buffered.Flush(), without.err())
+	out.Flush()
+	return cmp.Or(out.Error(), buffered.Flush())
 }
 
 // maxSheetRows is how many rows a sheet has.
 const maxSheetRows = excelize.TotalRows
 
-// exportXLSX writes a workbook with a sheet for each kind, each behind those it refers to. A kind without records has none.
-func exportXLSX(ctx context.Context, w io.Writer, o Options) (err error) {
-	list, err := exported(o)
+// xlsx writes a workbook with a sheet for each kind, each behind those it refers to. A kind without records has none.
+func (j *job) xlsx() (err error) {
+	list, err := j.kinds()
 	if err != nil {
 		return err
 	}
 	book := excelize.NewFile()
 	defer func() { err = errors.Join(err, book.Close()) }()
-	var without leftOut
 	for _, f := range list {
-		if err := without.unless(sheetOf(ctx, o, book, f)); err != nil {
+		if err := j.sheet(book, f); err != nil {
 			return fmt.Errorf("export %s: %w", f.Kind.Name, err)
 		}
 	}
@@ -187,13 +182,13 @@ func exportXLSX(ctx context.Context, w io.Writer, o Options) (err error) {
 			return err
 		}
 	}
-	return cmp.Or(book.Write(w), without.err())
+	return book.Write(j.w)
 }
 
 // emptySheet is the one that a new workbook has.
 const emptySheet = "Sheet1"
 
-func sheetOf(ctx context.Context, o Options, book *excelize.File, f kinds.Form) error {
+func (j *job) sheet(book *excelize.File, f kinds.Form) error {
 	var out *excelize.StreamWriter
 	rows := 0
 	write := func(row []string) error {
@@ -213,7 +208,7 @@ func sheetOf(ctx context.Context, o Options, book *excelize.File, f kinds.Form) 
 		}
 		return out.SetRow(at, texts)
 	}
-	err := flatRows(ctx, o, f, func(row []string) (err error) {
+	err := j.rows(f, func(row []string) (err error) {
 		if out == nil {
 			if _, err = book.NewSheet(f.Kind.Name); err != nil {
 				return err
@@ -227,9 +222,8 @@ func sheetOf(ctx context.Context, o Options, book *excelize.File, f kinds.Form) 
 		}
 		return write(row)
 	})
-	var without leftOut
-	if err = without.unless(err); err != nil || out == nil {
-		return cmp.Or(err, without.err())
+	if err != nil || out == nil {
+		return err
 	}
-	return cmp.Or(out.Flush(), without.err())
+	return out.Flush()
 }
