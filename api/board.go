@@ -234,7 +234,11 @@ func (c *company) join(event int64, door string) (leave func()) {
 func (c *company) add(event int64, door string, by int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	of := c.of(event)
+	of := c.events[event]
+	if of == nil {
+		of = &crowd{map[string]int{}, make(chan struct{})}
+		c.events[event] = of
+	}
 	if of.doors[door] += by; of.doors[door] == 0 {
 		delete(of.doors, door)
 	}
@@ -243,14 +247,6 @@ func (c *company) add(event int64, door string, by int) {
 	if len(of.doors) == 0 {
 		delete(c.events, event)
 	}
-}
-
-// of returns an event's crowd. It makes one for the first page.
-func (c *company) of(event int64) *crowd {
-	if c.events[event] == nil {
-		c.events[event] = &crowd{map[string]int{}, make(chan struct{})}
-	}
-	return c.events[event]
 }
 
 // look returns the pages of an event by door, and a channel that is closed when they change; nil if no page listens.

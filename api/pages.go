@@ -59,14 +59,12 @@ func sendWhole(w http.ResponseWriter, body []byte) error {
 	return unlessGone(err)
 }
 
-// doorPage answers GET /door: the page for helpers at a door.
-func doorPage(x *exchange) error {
-	return sendPage(x, "door.html", web.Page{Base: x.server.Prefix(), Trust: len(x.server.config.Local.Authority) > 0})
-}
-
-// guidePage answers GET /door/help: the sheet for helpers, in the language that is asked for, else the browser's.
-func guidePage(x *exchange) error {
-	return sendPage(x, "guide.html", web.Guide{Base: x.server.Prefix()})
+// pageRoute answers a page that shows nothing of the store: /door, the page for helpers at a door; /door/help, the sheet for helpers; and
+// /login, which asks for a key. Its script begins the session as the door's page does.
+func pageRoute(name string) func(*exchange) error {
+	return func(x *exchange) error {
+		return sendPage(x, name, web.Page{Base: x.server.Prefix(), Trust: len(x.server.config.Local.Authority) > 0})
+	}
 }
 
 // assetRoute answers the files beside the pages. A browser asks each time whether they have changed, because the server may run another
@@ -99,11 +97,6 @@ func unlessGone(err error) error {
 }
 
 // The console is the page for the people at the laptop. It shows a key what the key may see of its events, and the codes that let phones in.
-
-// loginPage answers GET /login: it asks for a key. Its script begins the session as the door's page does.
-func loginPage(x *exchange) error {
-	return sendPage(x, "login.html", web.Page{Base: x.server.Prefix()})
-}
 
 // consolePage answers GET / to a browser: the console, or without a session the way to /login. Other clients find no such path.
 func consolePage(x *exchange) error {

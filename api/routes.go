@@ -41,11 +41,6 @@ var (
 	groups  = &collection{kind: record.Group, form: record.Group, path: "/v1/group/"}
 )
 
-// publicRoutes are /v1 and /door/v1.
-func publicRoutes() []route {
-	return slices.Concat(integratorRoutes(), scanRoutes(), sessionRoutes(), eventRoutes())
-}
-
 // integratorRoutes are /v1.
 func integratorRoutes() []route {
 	const (
@@ -171,11 +166,11 @@ func siteRoutes(prefix string) []route {
 			page: "<!DOCTYPE html><html><head><title>Doorward</title></head><body></body></html>"}},
 		{http.MethodGet, "/docs/" + asterisk, open, asset, operation{}},
 		{http.MethodGet, "/", needs{open: true, browser: true}, consolePage, operation{}},
-		{http.MethodGet, "/login", open, loginPage, operation{}},
+		{http.MethodGet, "/login", open, pageRoute("login.html"), operation{}},
 		{http.MethodGet, "/login/assets/" + asterisk, open, assetRoute(web.ConsoleAssets()), operation{}},
 		{http.MethodPost, "/door/ticket", needs{}, invite, operation{}},
-		{http.MethodGet, "/door", open, doorPage, operation{}},
-		{http.MethodGet, "/door/help", open, guidePage, operation{}},
+		{http.MethodGet, "/door", open, pageRoute("door.html"), operation{}},
+		{http.MethodGet, "/door/help", open, pageRoute("guide.html"), operation{}},
 		{http.MethodGet, "/door/trust", open, trustPage, operation{}},
 		{http.MethodGet, "/door/trust/" + authorityFile, open, trustFile, operation{}},
 		{http.MethodGet, "/door/assets/" + asterisk, open, assetRoute(web.Assets()), operation{}},

@@ -112,7 +112,7 @@ func New(c Config) (*Server, error) {
 	if s.pages, err = web.New(); err != nil {
 		return nil, fmt.Errorf("api: pages: %w", err)
 	}
-	table := slices.Concat(siteRoutes(s.Prefix()), publicRoutes(), adminRoutes())
+	table := slices.Concat(siteRoutes(s.Prefix()), integratorRoutes(), scanRoutes(), sessionRoutes(), eventRoutes(), adminRoutes())
 	s.router = newRouter(s.Prefix(), table)
 	s.document = sync.OnceValues(func() ([]byte, error) { return document(table, c.PublicURL, c.Version) })
 	return s, nil

@@ -175,18 +175,15 @@ func (g *gray) GetMatrix() []byte { return g.pix }
 // Invert is the negative.
 func (g *gray) Invert() gozxing.LuminanceSource { return g.inverted() }
 
-// IsRotateSupported says yes: codes of bars may stand upright.
-func (g *gray) IsRotateSupported() bool { return true }
-
-// RotateCounterClockwise is the picture turned by 90 degrees.
-func (g *gray) RotateCounterClockwise() (gozxing.LuminanceSource, error) {
+// turned is the picture turned by 90 degrees.
+func (g *gray) turned() *gray {
 	out := newGray(g.h, g.w)
 	for y := range g.h {
 		for x := range g.w {
 			out.pix[(g.w-1-x)*g.h+y] = g.pix[y*g.w+x]
 		}
 	}
-	return out, nil
+	return out
 }
 
 func (g *gray) String() string { return gozxing.LuminanceSourceString(g) }

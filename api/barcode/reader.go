@@ -190,8 +190,7 @@ func readOthers(g *gray, seen map[Code]int) []Code {
 	if result, err := datamatrix.NewDataMatrixReader().Decode(bitmap, nil); err == nil && result.GetText() != "" {
 		return []Code{{result.GetText(), DataMatrix}}
 	}
-	upright, _ := g.RotateCounterClockwise() // it never fails
-	for _, view := range []*gray{g, upright.(*gray)} {
+	for _, view := range []*gray{g, g.turned()} { // codes of bars may stand upright
 		for _, strip := range view.strips() {
 			if code, ok := readBars(strip); ok {
 				if seen[code]++; seen[code] > 1 {

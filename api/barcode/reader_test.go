@@ -74,7 +74,7 @@ func TestEachFormatIsRead(t *testing.T) {
 	r := patient()
 	for _, c := range []Code{{"K7QP-2M9X", QR}, {"K7QP-2M9X-DM", DataMatrix}, {"TICKET-00481", Code128}, {"4006381333931", EAN}} {
 		look := camera{w: 480, h: 360, size: 320, at: 1, noise: 3, blur: 0.5, turn: 0.03}
-		for name, turned := range map[string]func(*gray) *gray{"upright": func(g *gray) *gray { return g }, "on its side": quarter} {
+		for name, turned := range map[string]func(*gray) *gray{"upright": func(g *gray) *gray { return g }, "on its side": (*gray).turned} {
 			g := turned(look.look(symbol(t, c.Format, c.Text), rand.New(rand.NewPCG(1, 2))))
 			codes, err := r.Read(t.Context(), g.asJPEG(t))
 			if diff := cmp.Diff([]Code{c}, codes); err != nil || diff != "" {
@@ -100,11 +100,6 @@ func TestBlurredBarsAreNeverReadWrongly(t *testing.T) {
 		}
 	}
 	t.Logf("of %d each: %v", each, read)
-}
-
-func quarter(g *gray) *gray {
-	out, _ := g.RotateCounterClockwise()
-	return out.(*gray)
 }
 
 func TestAllCodesOfASheetAreRead(t *testing.T) {

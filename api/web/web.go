@@ -62,7 +62,7 @@ var files embed.FS
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self' blob:; connect-src 'self'; " +
 	"frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
-// Page is what the page for helpers at a door needs of its server.
+// Page is what the pages for helpers at a door, and the one that asks for a key, need of their server.
 type Page struct {
 	Base  string // the path that the server is mounted below: "" or "/doorward"
 	Trust bool   // phones can be made to trust the server's own authority
@@ -100,8 +100,7 @@ func (p *Pages) Language(r *http.Request) language.Tag {
 	return Languages[i]
 }
 
-// Write writes a page with what it needs of its server: door.html and login.html a Page, guide.html a Guide, console.html a Console, trust.html
-// a Trust.
+// Write writes a page with what it needs of its server: door.html, guide.html and login.html a Page, console.html a Console, trust.html a Trust.
 func (p *Pages) Write(w io.Writer, name string, data any, in language.Tag) error {
 	page, err := pages.Clone()
 	if err != nil {
@@ -133,16 +132,11 @@ func (w words) sentence(id string) (template.HTML, error) {
 	return template.HTML(marked), err //nolint:gosec // the catalogues are this program's own, and escaped
 }
 
-// Guide is what the sheet for helpers needs of its server.
-type Guide struct {
-	Base string
-}
-
 // state is a screen that a helper sees, in the guide.
 type state struct{ Colour, Sign, Word, Name, Note, Text string }
 
 // States returns the screens that the guide explains.
-func (Guide) States() []state {
+func (Page) States() []state {
 	return []state{
 		{"good", "yes", "admitted", "Ana S.", "", "guide.good"},
 		{"ask", "look", "notice.title", "Gil R.", "guide.note", "guide.notice"},
@@ -169,17 +163,12 @@ type Asset struct {
 	ETag   string
 }
 
-// The files are packed once for each program, at their first use.
+// Assets returns the files beside the pages by their names, ConsoleAssets those that the console has besides: phones keep none of them. They are
+// packed once for each program, at their first use. The caller changes nothing in them.
 var (
-	assets        = sync.OnceValue(func() map[string]Asset { return assetsIn("assets") })
-	consoleAssets = sync.OnceValue(func() map[string]Asset { return assetsIn("console") })
+	Assets        = sync.OnceValue(func() map[string]Asset { return assetsIn("assets") })
+	ConsoleAssets = sync.OnceValue(func() map[string]Asset { return assetsIn("console") })
 )
-
-// Assets returns the files beside the pages by their names. The caller changes nothing in them.
-func Assets() map[string]Asset { return assets() }
-
-// ConsoleAssets returns the files that the console has besides. Phones keep none of them. The caller changes nothing in them.
-func ConsoleAssets() map[string]Asset { return consoleAssets() }
 
 func assetsIn(folder string) map[string]Asset {
 	all := map[string]Asset{}
