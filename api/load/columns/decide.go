@@ -38,8 +38,7 @@ func (c admission) decide() {
 		d, sure, ask := c.decides(i)
 		switch {
 		case ask:
-			c.ly.questions = append(c.ly.questions, c.question(i))
-			c.taken[i] = true
+			c.ask(c.question(i), i)
 		case sure:
 			c.ly.Deciders = append(c.ly.Deciders, d)
 			c.taken[i] = true
@@ -50,6 +49,12 @@ func (c admission) decide() {
 		c.askForTicks()
 		c.keepBlank()
 	}
+}
+
+// ask asks about a column, which no field takes then.
+func (c admission) ask(q *Question, column int) {
+	c.ly.questions = append(c.ly.questions, q)
+	c.taken[column] = true
 }
 
 // keepBlank lets a column that says a state, and is blank in every row, decide: a row without a state is refused.
@@ -77,13 +82,11 @@ func (c admission) askForRest() {
 		for _, field := range validities {
 			if slices.Contains(words.Titles(field), title) {
 				q.Flags = []string{fmt.Sprintf("--map '%s=%s'", field, q.Column), fmt.Sprintf("--ignore '%s'", q.Column)}
-				c.ly.questions = append(c.ly.questions, q)
-				c.taken[i] = true
+				c.ask(q, i)
 			}
 		}
 		if !c.taken[i] && c.saysOut(&c.profiles[i]) {
-			c.ly.questions = append(c.ly.questions, q)
-			c.taken[i] = true
+			c.ask(q, i)
 		}
 	}
 }
@@ -263,8 +266,7 @@ func (c admission) askForPayments() {
 			words.IsProof(title) && (none > 0 && none < p.Rows || words.IsInstalment(title) && p.DiffersInParts()),
 			pays && p.Share(func(way string) bool { return words.IsLater(words.Plain(way)) }) > 0,
 			words.HasWord(title, words.AmountTitles) && p.All(profile.Numbers) && p.Has[profile.Below] > 0: // money that was given back
-			c.ly.questions = append(c.ly.questions, c.question(i))
-			c.taken[i] = true
+			c.ask(c.question(i), i)
 		}
 	}
 }
@@ -278,8 +280,7 @@ func (c admission) askForTicks() {
 	for i := range c.plains {
 		p := &c.profiles[i]
 		if !c.taken[i] && p.IsYesOrNo() && !words.IsAboutGuests(c.ly.Titles[i]) {
-			c.ly.questions = append(c.ly.questions, c.question(i))
-			c.taken[i] = true
+			c.ask(c.question(i), i)
 		}
 	}
 }
@@ -407,7 +408,7 @@ func (d Decider) Means(cell string, own map[string]string) int {
 			state = d.State
 		case yes != "", p == "" && d.when == "true":
 			state = words.Severity[0]
-		case isFlagWord(d, p):
+		case d.when == "true" && words.StateWords[p] == d.State: // “Cancelado” under Cancelado
 			state = d.State
 		}
 	}
@@ -429,9 +430,4 @@ func owing(cell string) string {
 		return "unpaid"
 	}
 	return words.Severity[0]
-}
-
-// isFlagWord tells a cell that repeats its column's title: “Cancelado” under Cancelado.
-func isFlagWord(d Decider, word string) bool {
-	return d.when == "true" && words.StateWords[word] == d.State
 }

@@ -200,13 +200,13 @@ func (h *header) Width() int { return len(trimRight(h.Row.Texts)) }
 // find answers the columns that a map names: all of one title, the second of one title ("Nome#2"), or the n-th of all ("#3").
 func (h *header) find(name string) []int {
 	columns := h.titled(name)
-	base, number, ok := cutAfter(name, "#")
-	n, err := strconv.Atoi(number)
-	if len(columns) > 0 || !ok || err != nil || n < 1 {
+	at := strings.LastIndexByte(name, '#')
+	n, err := strconv.Atoi(name[at+1:])
+	if len(columns) > 0 || at < 0 || err != nil || n < 1 {
 		return columns
 	}
-	if base != "" {
-		columns = h.titled(base)
+	if at > 0 {
+		columns = h.titled(name[:at])
 		if n > len(columns) {
 			return nil
 		}
@@ -240,13 +240,6 @@ func unquoted(name string) string {
 		return inner[:len(inner)-1]
 	}
 	return name
-}
-
-func cutAfter(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
 }
 
 func (h *header) titled(title string) (columns []int) {

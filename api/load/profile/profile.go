@@ -62,6 +62,7 @@ func NewColumn(rows int) Column {
 // Table studies the columns of a table.
 type Table struct {
 	Columns []Column
+	rows    int // that were studied
 	seed    maphash.Seed
 	prices  []int // the columns of what is to be paid
 	paid    []int // those of what was
@@ -91,7 +92,9 @@ func NewTable(titles []string) *Table {
 func (p *Table) Row(texts []string) {
 	for i := len(p.Columns); i < min(len(texts), sheet.MaxColumns); i++ {
 		if cells.Clean(texts[i]) != "" {
-			p.grow(i + 1)
+			for len(p.Columns) <= i {
+				p.Columns = append(p.Columns, NewColumn(p.rows))
+			}
 		}
 	}
 	for i := range p.Columns {
@@ -101,6 +104,7 @@ func (p *Table) Row(texts []string) {
 		}
 		p.Columns[i].Add(cell, p.seed)
 	}
+	p.rows++
 	p.compare(texts)
 }
 
@@ -119,16 +123,6 @@ func (p *Table) compare(texts []string) {
 			}
 		}
 		return
-	}
-}
-
-func (p *Table) grow(columns int) {
-	rows := 0
-	if len(p.Columns) > 0 {
-		rows = p.Columns[0].Rows
-	}
-	for len(p.Columns) < columns {
-		p.Columns = append(p.Columns, NewColumn(rows))
 	}
 }
 
