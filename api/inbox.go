@@ -7,7 +7,6 @@ import (
 	"doorward/api/nullable"
 	"doorward/api/query"
 	"doorward/kv/door"
-	"doorward/kv/entry"
 	"doorward/kv/fault"
 	"doorward/kv/inbox"
 	"doorward/kv/outcome"
@@ -83,18 +82,13 @@ func (b *pile) list(x *exchange) error {
 	return x.reply(http.StatusOK, x.buffer)
 }
 
-// about reads the item in the path. It returns ErrNotFound if the caller does not see it.
-func (b *pile) about(x *exchange) (entry.Reply, error) {
-	id, err := x.pathID(b.kind)
-	if err != nil {
-		return entry.Reply{}, err
-	}
-	return x.store().Inbox.Find(x.caller, inbox.Item{Kind: b.kind, ID: id})
-}
-
 // retrieve answers GET of one item.
 func (b *pile) retrieve(x *exchange) error {
-	r, err := b.about(x)
+	id, err := x.pathID(b.kind)
+	if err != nil {
+		return err
+	}
+	r, err := x.store().Inbox.Find(x.caller, inbox.Item{Kind: b.kind, ID: id})
 	if err != nil {
 		return err
 	}
