@@ -16,7 +16,6 @@ var ErrUsage = errors.New("wrong usage")
 type Form struct {
 	Kind  *record.Kind
 	Table *record.Kind // record.TicketForm for tickets, otherwise kind
-	names map[string]int
 }
 
 // Two names that a file may have beside a table's own: the record's public id, and the id it has where it came from.
@@ -56,16 +55,10 @@ func All() (out []Form) {
 
 // New is the form of a kind.
 func New(k *record.Kind) Form {
-	f := Form{Kind: k, Table: k, names: map[string]int{}}
 	if k == record.Ticket {
-		f.Table = record.TicketForm
+		return Form{Kind: k, Table: record.TicketForm}
 	}
-	for i := range f.Table.Fields {
-		if settable(&f.Table.Fields[i]) {
-			f.names[f.Table.Fields[i].Name] = i
-		}
-	}
-	return f
+	return Form{Kind: k, Table: k}
 }
 
 // Of finds an importable kind by its name.
@@ -90,14 +83,13 @@ func Names() (names []string) {
 
 // Has tells whether a file may give a value under a name.
 func (f Form) Has(name string) bool {
-	_, ok := f.names[name]
-	return ok || name == ID || name == ExternalID
+	return name == ID || name == ExternalID || f.Field(name) != nil
 }
 
-// Field is the table's row of a name; nil for id and external_id where the table has none.
+// Field is the table's row of a name that a file may set; nil for id and external_id where the table has none.
 func (f Form) Field(name string) *record.Field {
-	if i, ok := f.names[name]; ok {
-		return &f.Table.Fields[i]
+	if field, ok := f.Table.Field(name); ok && settable(field) {
+		return field
 	}
 	return nil
 }
