@@ -265,15 +265,11 @@ func (r *route) errors() []int {
 
 // formName is the name of the body's schema.
 func (o *operation) formName() string {
-	switch {
-	case o.surface == record.Admin && o.change:
-		return "admin_" + o.form.Name + "_change"
-	case o.surface == record.Admin:
-		return "admin_" + o.form.Name + "_create"
-	case o.change:
-		return o.form.Name + "_change"
+	name := prefixed(o.surface, o.form.Name)
+	if o.change {
+		return name + "_change"
 	}
-	return o.form.Name + "_create"
+	return name + "_create"
 }
 
 // formSchema is the body's schema.
@@ -313,7 +309,7 @@ func (c *collection) describe(method string, onList bool) operation {
 		o.id, o.summary, status = "delete "+word.one, "Delete "+word.a(), http.StatusNoContent
 		o.reply, o.headers, o.reads = "", nil, []string{"If-Match"}
 	}
-	o.status, o.id = status, c.prefixed(identifier(o.id))
+	o.status, o.id = status, prefixed(c.surface, identifier(o.id))
 	if c.surface == record.Admin {
 		o.tag = adminTag + o.tag
 	}
@@ -321,8 +317,8 @@ func (c *collection) describe(method string, onList bool) operation {
 }
 
 // prefixed tells a name of the administration from that of /v1.
-func (c *collection) prefixed(name string) string {
-	if c.surface == record.Admin {
+func prefixed(surface record.Surface, name string) string {
+	if surface == record.Admin {
 		return "admin_" + name
 	}
 	return name
@@ -334,7 +330,7 @@ func shownCollections() []*collection {
 }
 
 // replyName is the name of the schema of the collection's records.
-func (c *collection) replyName() string { return c.prefixed(c.kind.Name) }
+func (c *collection) replyName() string { return prefixed(c.surface, c.kind.Name) }
 
 // replyExamples are the examples of all answers, by the names of their schemas.
 func replyExamples() map[string]any {

@@ -208,8 +208,10 @@ func trustPage(x *exchange) error {
 	if err != nil {
 		return fmt.Errorf("the local authority: %w", err)
 	}
-	t := web.Trust{Base: x.server.Prefix(), Name: cert.Subject.CommonName, Fingerprint: fingerprint(der), Secure: "https://" + x.request.Host + x.server.Prefix() + "/door"}
-	return sendPage(x, "trust.html", t)
+	base := x.server.Prefix()
+	return sendPage(x, "trust.html", web.Trust{
+		Base: base, Name: cert.Subject.CommonName, Fingerprint: fmt.Sprintf("% X", sha256.Sum256(der)), Secure: "https://" + x.request.Host + base + "/door",
+	})
 }
 
 // trustFile answers GET /door/trust/doorward.crt: the authority's certificate, which is no secret.
@@ -222,10 +224,4 @@ func trustFile(x *exchange) error {
 	x.Header().Set("Cache-Control", "no-cache")
 	pageHeaders(x.Header(), authorityMedia)
 	return sendWhole(x, der)
-}
-
-// fingerprint is the SHA-256 of a certificate as phones show it: 32 pairs of digits.
-func fingerprint(der []byte) string {
-	sum := sha256.Sum256(der)
-	return fmt.Sprintf("% X", sum[:])
 }

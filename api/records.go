@@ -327,7 +327,7 @@ var bodiesParameter = parameterDoc{name: "bodies", schema: map[string]any{"type"
 func (c *collection) onHistory() route {
 	word := nounOf(c.kind)
 	return route{http.MethodGet, c.path + "{id}/history/", c.needs(http.MethodGet), c.onRecord(c.history), operation{
-		id: c.prefixed(identifier("list revisions of " + word.one)), tag: adminTag + word.many, summary: "List the revisions of " + word.a(),
+		id: prefixed(c.surface, identifier("list revisions of "+word.one)), tag: adminTag + word.many, summary: "List the revisions of " + word.a(),
 		text: "As far as they are known, the newest first.", status: 200, reply: "history", query: []parameterDoc{bodiesParameter}}}
 }
 

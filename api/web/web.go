@@ -151,7 +151,7 @@ func (Page) States() []state {
 type Trust struct {
 	Base        string
 	Name        string // of the certificate, as the phone shows it
-	Fingerprint string
+	Fingerprint string // the SHA-256 of the certificate as phones show it: 32 pairs of digits
 	Secure      string // the address of the door's page over https
 }
 
