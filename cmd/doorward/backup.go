@@ -66,7 +66,7 @@ func printUnsent(t *tool, done *archive.Restored) {
 		fmt.Fprintln(t.Out, "the store before cannot be read: whether it holds anything that never reached the centre is not known")
 	case *done.Unsent > 0:
 		fmt.Fprintf(t.Out, "the store before holds %s that never reached the centre; this takes them up, and serve sends them:\n  %s\n",
-			console.Number(int64(*done.Unsent))+console.Plural(*done.Unsent, " change", " changes"), console.Shell(t.Name, "replicate", done.Kept, t.folder.Dir))
+			console.Number(*done.Unsent)+console.Plural(*done.Unsent, " change", " changes"), console.Shell(t.Name, "replicate", done.Kept, t.folder.Dir))
 	}
 }
 

@@ -141,7 +141,8 @@ func planImport(ctx context.Context, t *tool, im *importing, f *importer.Source)
 	if err != nil || im.asJSON {
 		return answer, err
 	}
-	rep, err := importer.ReadReport(answer)
+	var rep importer.Report
+	err = control.Read(answer, &rep)
 	if err == nil && len(rep.Columns) > 0 {
 		rep.PrintPlan(t.Err, f.Name)
 	}
@@ -222,8 +223,8 @@ func (im *importing) query() url.Values {
 
 // reportImport prints the result of a file's rows. Refused rows make the command fail.
 func reportImport(t *tool, answer json.RawMessage, im *importing) error {
-	rep, err := importer.ReadReport(answer)
-	if err != nil {
+	var rep importer.Report
+	if err := control.Read(answer, &rep); err != nil {
 		return err
 	}
 	if im.asJSON {
@@ -266,8 +267,8 @@ func demoCommand(t *tool) *cobra.Command {
 			if *asJSON {
 				return t.JSON(rep)
 			}
-			fmt.Fprintf(t.Out, "made %s records: %s people, %s tickets\nevent %d is open; codes to try: %s\n", console.Number(int64(rep.Records)),
-				console.Number(int64(rep.People)), console.Number(int64(rep.Tickets)), rep.Event, strings.Join(rep.Codes, " "))
+			fmt.Fprintf(t.Out, "made %s records: %s people, %s tickets\nevent %d is open; codes to try: %s\n", console.Number(rep.Records),
+				console.Number(rep.People), console.Number(rep.Tickets), rep.Event, strings.Join(rep.Codes, " "))
 			return nil
 		})
 	}

@@ -137,7 +137,7 @@ func printPull(t *tool, rep *pull.Report) error {
 		}
 		fmt.Fprint(w, k.Kind)
 		for _, n := range []int{k.Seen, k.Created, k.Updated, k.Unchanged, k.Kept, k.Refused, k.Gone} {
-			fmt.Fprintf(w, "\t%s", console.Number(int64(n)))
+			fmt.Fprintf(w, "\t%s", console.Number(n))
 		}
 		fmt.Fprintf(w, "\t%s\n", readHow(k))
 	}
@@ -174,7 +174,7 @@ func printPulled(t *tool, rep *pull.Report) {
 		if r.Field != "" {
 			field = ", " + r.Field
 		}
-		fmt.Fprintf(t.Out, "refused %s %s%s: %s (%s)\n", console.Number(int64(r.Count)), r.Kind, field, r.Reason, idList(r.IDs, r.Count))
+		fmt.Fprintf(t.Out, "refused %s %s%s: %s (%s)\n", console.Number(r.Count), r.Kind, field, r.Reason, idList(r.IDs, r.Count))
 	}
 	printRecords(t, "kept, since it was changed or deleted here", rep.Kept, rep.MoreKept)
 	printRecords(t, "gone at the source, and not deleted here", rep.Gone, rep.MoreGone)
@@ -199,6 +199,6 @@ func printRecords(t *tool, what string, some []pull.Record, more int) {
 		fmt.Fprintf(t.Out, "%s: %s %d\n", what, r.Kind, r.ID)
 	}
 	if more > 0 {
-		fmt.Fprintf(t.Out, "%s: %s further records\n", what, console.Number(int64(more)))
+		fmt.Fprintf(t.Out, "%s: %s further records\n", what, console.Number(more))
 	}
 }

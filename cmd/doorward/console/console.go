@@ -210,8 +210,8 @@ func (l *LineCounter) Write(b []byte) (n int, err error) {
 }
 
 // Number writes a number for people: 12,345.
-func Number(n int64) string {
-	s := strconv.FormatInt(n, 10)
+func Number[N int | int64](n N) string {
+	s := strconv.FormatInt(int64(n), 10)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
 		s = s[:i] + "," + s[i:]
 	}
@@ -219,7 +219,7 @@ func Number(n int64) string {
 }
 
 // Plural is the word for one thing, or the word for many.
-func Plural(n int, one, many string) string {
+func Plural[N int | int64](n N, one, many string) string {
 	if n == 1 {
 		return one
 	}

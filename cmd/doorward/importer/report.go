@@ -1,7 +1,6 @@
 package importer
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -16,37 +15,9 @@ import (
 )
 
 // Report is the answer of the control handler to an import.
-type Report struct {
-	Created, Updated, Unchanged int64
-	Rejected                    []load.Rejection
-	More                        int64    `json:"rejected_more"`
-	Ignored                     []string `json:"ignored_columns"`
-	Warnings                    []string
-	LeftOut                     int64 `json:"left_out"`
-	Admitted                    int64 `json:"admitted"`
-	plan
-}
+type Report load.Report
 
-// plan is how the file is read.
-type plan struct {
-	Source    string
-	Reasons   []load.Reason
-	Columns   []load.Column
-	States    map[string]int64
-	Types     []load.Type
-	LooksLike []load.Alike `json:"looks_like"`
-	MoreAlike int64        `json:"looks_like_more"`
-}
-
-// ReadReport reads the answer.
-func ReadReport(answer json.RawMessage) (r Report, err error) {
-	if err := json.Unmarshal(answer, &r); err != nil {
-		return r, fmt.Errorf("the server's answer: %w", err)
-	}
-	return r, nil
-}
-
-func (r *Report) refused() int64 { return int64(len(r.Rejected)) + r.More }
+func (r *Report) refused() int { return len(r.Rejected) + r.More }
 
 // Print prints what became of the rows.
 func (r *Report) Print(w io.Writer) {
@@ -94,7 +65,7 @@ func (r *Report) PrintPlan(w io.Writer, file string) {
 	}
 	r.printTickets(w)
 	for _, one := range r.Reasons {
-		fmt.Fprintf(w, "refused: %s %s: %s (%s)\n", console.Number(int64(one.Count)), console.Plural(one.Count, "row", "rows"), one.Reason, where(one))
+		fmt.Fprintf(w, "refused: %s %s: %s (%s)\n", console.Number(one.Count), console.Plural(one.Count, "row", "rows"), one.Reason, where(one))
 	}
 	for _, one := range r.LooksLike {
 		fmt.Fprintf(w, "line %d looks like %s, by %s; it would be added as somebody else\n", one.Line, one.ID, one.By)
@@ -126,7 +97,7 @@ func (r *Report) printTickets(w io.Writer) {
 		if one.Left {
 			left = ", left out"
 		}
-		fmt.Fprintf(w, "type %s: %s, %s with a name%s\n", one.Name, console.Number(int64(one.Count)), console.Number(int64(one.Named)), left)
+		fmt.Fprintf(w, "type %s: %s, %s with a name%s\n", one.Name, console.Number(one.Count), console.Number(one.Named), left)
 	}
 }
 

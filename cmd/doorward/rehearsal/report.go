@@ -101,8 +101,8 @@ func (c Config) missing(k known, tickets []ticket, seen tally) []Missing {
 	lacks(len(tickets) == 0, "no_tickets", "The event has no ticket. A list is read with: %s", c.command("import", "--kind", "ticket", "--event", c.named(), "list.csv"))
 	lacks(!k.open, "event_closed", "The event takes no check-ins: it is to be active and enabled.")
 	lacks(k.now.After(k.end.Add(over)), "event_over", "The event was over on %s.", k.end.In(c.Zone).Format("Monday, 2 January 2006"))
-	lacks(early > 0, "not_yet_valid", "%s scans were refused, because the ticket is not valid yet when the event begins (%s): look at valid_from, and at the time zone.", text(early), when)
-	lacks(late > 0, "no_longer_valid", "%s scans were refused, because the ticket is no longer valid when the event begins (%s): look at valid_until, and at the time zone.", text(late), when)
+	lacks(early > 0, "not_yet_valid", "%s scans were refused, because the ticket is not valid yet when the event begins (%s): look at valid_from, and at the time zone.", console.Number(early), when)
+	lacks(late > 0, "no_longer_valid", "%s scans were refused, because the ticket is no longer valid when the event begins (%s): look at valid_until, and at the time zone.", console.Number(late), when)
 	lacks(start.Hour() < 6 && start.Hour()*60+start.Minute() > 0, "wrong_zone", "The event begins at night in %s (%s): look at the event, and at --timezone.", c.Timezone, when)
 	lacks(isElsewhere(here, c.Zone, k.start), "wrong_zone", "This machine's own clock is in another time zone than %s: one of the two is wrong.", c.Timezone)
 	lacks(k.doubted, "clock_doubted", "The clock of this machine is doubted, so that no window of a ticket is judged. Look at it and set it; if it is right: %s", c.command("clock", "trust"))
@@ -119,24 +119,24 @@ func isElsewhere(machine, zone *time.Location, at time.Time) bool {
 // Print writes the report for people.
 func (r *Report) Print(w io.Writer, zone *time.Location) {
 	fmt.Fprintf(w, "%d %s, as if it began now (%s): %d %s, %s %s\n\n", r.Event, console.Printable(r.Name), r.At.In(zone).Format("Mon 2 Jan 2006 15:04 MST"),
-		r.Helpers, console.Plural(r.Helpers, "helper", "helpers"), text(r.Tickets), console.Plural(r.Tickets, "ticket", "tickets"))
+		r.Helpers, console.Plural(r.Helpers, "helper", "helpers"), console.Number(r.Tickets), console.Plural(r.Tickets, "ticket", "tickets"))
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "%-18s %s\n", name, fmt.Sprintf(format, args...))
 	}
-	line("codes", "%s, %s a second; half are answered within %.1f ms, 99 of 100 within %.1f ms", text(r.Speed.Codes), text(int(r.Speed.PerSecond)), r.Speed.Median, r.Speed.Most)
+	line("codes", "%s, %s a second; half are answered within %.1f ms, 99 of 100 within %.1f ms", console.Number(r.Speed.Codes), console.Number(int(r.Speed.PerSecond)), r.Speed.Median, r.Speed.Most)
 	for _, name := range slices.SortedFunc(maps.Keys(r.Outcomes), func(a, b string) int { return cmp.Or(r.Outcomes[b]-r.Outcomes[a], cmp.Compare(a, b)) }) {
-		line("  "+name, "%s", text(r.Outcomes[name]))
+		line("  "+name, "%s", console.Number(r.Outcomes[name]))
 	}
 	if r.Before > 0 {
-		line("in before", "%s %s of the real event: their tickets are already_admitted", text(r.Before), console.Plural(r.Before, "check-in", "check-ins"))
+		line("in before", "%s %s of the real event: their tickets are already_admitted", console.Number(r.Before), console.Plural(r.Before, "check-in", "check-ins"))
 	}
 	if r.Named > 0 {
-		line("without a code", "%s %s of which this machine knows no code, named as a search at the door does", text(r.Named), console.Plural(r.Named, "ticket", "tickets"))
+		line("without a code", "%s %s of which this machine knows no code, named as a search at the door does", console.Number(r.Named), console.Plural(r.Named, "ticket", "tickets"))
 	}
-	line("cut cables", "%d: phones kept %s codes, and handed %s in; of these %s were decided otherwise, %s as double entries", r.Cables.Cut, text(r.Cables.Kept), text(r.Cables.Handed),
-		text(r.Cables.Differ), text(r.Cables.Double))
-	line("admitted twice", "%s", text(r.Twice))
-	line("lost", "%s", text(r.Lost))
+	line("cut cables", "%d: phones kept %s codes, and handed %s in; of these %s were decided otherwise, %s as double entries", r.Cables.Cut, console.Number(r.Cables.Kept), console.Number(r.Cables.Handed),
+		console.Number(r.Cables.Differ), console.Number(r.Cables.Double))
+	line("admitted twice", "%s", console.Number(r.Twice))
+	line("lost", "%s", console.Number(r.Lost))
 	if len(r.Missing) == 0 {
 		fmt.Fprintln(w, "\nNOTHING IS MISSING. The event itself is untouched.")
 		return

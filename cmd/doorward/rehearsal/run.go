@@ -157,9 +157,6 @@ func deal(tickets []ticket, helpers int) [][]ticket {
 	return plans
 }
 
-// text is a number as text.
-func text(n int) string { return console.Number(int64(n)) }
-
 // command is a command of the program over the folder of the event.
 func (c Config) command(args ...string) string {
 	return console.Shell(append(append([]string{"doorward"}, args...), "--data", c.Dir)...)

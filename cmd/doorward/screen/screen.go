@@ -1,8 +1,10 @@
 package screen
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -20,9 +22,12 @@ const (
 	Lines = 40
 )
 
+// Overview is the answer of the control handler.
+type Overview = overview.Overview
+
 // Text is an overview as one screen. data is the folder that its commands name, zone the time zone of its times.
 func Text(o Overview, data string, zone *time.Location) string {
-	s := &screen{Overview: o, data: data, zone: zone}
+	s := &screen{o, moment(o.At), data, zone}
 	calm := s.calm()
 	all := append([]string{s.head(), ""}, s.needLines(Lines-3-len(calm))...)
 	return strings.Join(append(append(all, ""), calm...), "\n")
@@ -31,8 +36,15 @@ func Text(o Overview, data string, zone *time.Location) string {
 // screen is an overview with what its lines need besides.
 type screen struct {
 	Overview
+	now  time.Time
 	data string
 	zone *time.Location
+}
+
+// moment reads a time of an overview; zero = it has none there.
+func moment(v []byte) (at time.Time) {
+	_ = json.Unmarshal(v, &at) // null, or left out
+	return at
 }
 
 // How many lines each part has at most.
@@ -47,7 +59,7 @@ func (s *screen) head() string {
 	if s.Centre != nil {
 		what = "laptop " + plain(s.Centre.Name, 24) + " of " + s.Centre.URL
 	}
-	return plain(fmt.Sprintf("%s, Doorward %s, %s", s.At.In(s.zone).Format("Mon 2 Jan 2006 15:04:05 MST"), plain(s.Version, 16), what), Width)
+	return plain(fmt.Sprintf("%s, Doorward %s, %s", s.now.In(s.zone).Format("Mon 2 Jan 2006 15:04:05 MST"), plain(s.Version, 16), what), Width)
 }
 
 // needLines are what needs a person, in so many lines or, where there is less room than for two, in a few more.
@@ -56,8 +68,8 @@ func (s *screen) needLines(room int) (lines []string) {
 		return []string{"ALL IS CALM: nothing needs a person."}
 	}
 	lines = []string{fmt.Sprintf("NEEDS A PERSON (%d), the most urgent first", s.NeedsCount)}
-	for i, n := range s.Needs {
-		more := s.needText(i+1, n)
+	for i := range s.Needs {
+		more := s.needText(i)
 		if i > 0 && len(lines)+len(more) >= max(room, leastNeeds) {
 			return append(lines, fmt.Sprintf("    and %d more: %s", s.NeedsCount-i, s.command([]string{"status", "--json"}, s.data)))
 		}
@@ -67,12 +79,13 @@ func (s *screen) needLines(room int) (lines []string) {
 }
 
 // needText is one of them: what it is, and what to run.
-func (s *screen) needText(number int, n need) (lines []string) {
+func (s *screen) needText(of int) (lines []string) {
+	n := s.Needs[of]
 	text := fold(plain(n.Text, 3*Width), Width-4)
 	for i, line := range text {
 		lead := "    "
 		if i == 0 {
-			lead = fmt.Sprintf("%2d. ", number)
+			lead = fmt.Sprintf("%2d. ", of+1)
 		}
 		lines = append(lines, lead+line)
 	}
@@ -129,29 +142,26 @@ func (s *screen) eventLines() []string {
 		return nil
 	}
 	rows := [][]string{{"EVENT", "IN", "OF", "TWICE", "DOORS, and when somebody was last scanned there"}}
-	for _, e := range s.Events[:min(len(s.Events), mostEvents)] {
-		rows = append(rows, []string{fmt.Sprintf("%d %s", e.ID, plain(e.Name, 24)), strconv.Itoa(e.in()), strconv.Itoa(e.Expected), strconv.Itoa(e.Doubles), s.doors(e)})
+	for i, e := range s.Events[:min(len(s.Events), mostEvents)] {
+		in := e.Admitted
+		if e.Reentry { // guests leave and come back
+			in = e.Inside
+		}
+		rows = append(rows, []string{fmt.Sprintf("%d %s", e.ID, plain(e.Name, 24)), strconv.Itoa(in), strconv.Itoa(e.Expected), strconv.Itoa(e.Doubles), s.doors(i)})
 	}
 	return more(table(rows), s.EventsCount-mostEvents)
 }
 
-// in is how many guests are in: where they leave and come back, those that are inside now.
-func (e *event) in() int {
-	if e.Reentry {
-		return e.Inside
-	}
-	return e.Admitted
-}
-
 // doors are the doors of an event, those that are silent first, as far as they fit.
-func (s *screen) doors(e event) string {
+func (s *screen) doors(of int) string {
+	e := s.Events[of]
 	if len(e.Doors) == 0 {
-		return "no scan yet; starts " + e.Start.In(s.zone).Format("Mon 2 Jan 2006 15:04")
+		return "no scan yet; starts " + moment(e.Start).In(s.zone).Format("Mon 2 Jan 2006 15:04")
 	}
-	slices.SortStableFunc(e.Doors, func(a, b door) int { return rank(b.Silent) - rank(a.Silent) })
+	sort.SliceStable(e.Doors, func(a, b int) bool { return e.Doors[a].Silent && !e.Doors[b].Silent })
 	text := ""
 	for i, d := range e.Doors {
-		one := plain(d.Name, 20) + " " + s.ago(d.LastScan)
+		one := plain(d.Name, 20) + " " + s.ago(moment(d.LastScan))
 		if d.Silent {
 			one += " SILENT"
 		}
@@ -166,43 +176,35 @@ func (s *screen) doors(e event) string {
 	return text
 }
 
-// rank puts first what is so.
-func rank(is bool) int {
-	if is {
-		return 1
-	}
-	return 0
-}
-
 func (s *screen) laptopLines() []string {
 	if s.LaptopsCount == 0 {
 		return nil
 	}
 	rows := [][]string{{"LAPTOP", "MET", "TO SEND", "CLOCK", "PROGRAM", "IS"}}
-	for _, l := range s.Laptops[:min(len(s.Laptops), mostLaptops)] {
-		rows = append(rows, []string{plain(l.Name, 24), s.met(l.LastContact), orNone(l.Backlog), clockOf(l.Offset), plain(console.OrDash(l.Version), 16), s.state(&l)})
+	for i, l := range s.Laptops[:min(len(s.Laptops), mostLaptops)] {
+		rows = append(rows, []string{plain(l.Name, 24), s.met(l.LastContact), orNone(l.Backlog), clockOf(l.Offset), plain(console.OrDash(l.Version), 16), s.state(i)})
 	}
 	return more(table(rows), s.LaptopsCount-mostLaptops)
 }
 
 // state is a laptop's, what is wrong in capitals.
-func (s *screen) state(l *laptop) string {
-	switch {
+func (s *screen) state(of int) string {
+	switch l := &s.Laptops[of]; {
 	case l.Wiped:
 		return "wiped"
 	case l.Replaced:
 		return "enrolled again since"
-	case l.WipeOrdered != nil:
+	case !moment(l.WipeOrdered).IsZero():
 		return "revoked, to be wiped"
 	case l.Revoked && len(l.Needs) == 0:
 		return "revoked"
-	case l.Joined == nil:
+	case moment(l.Joined).IsZero():
 		return "not joined yet"
 	case len(l.Needs) == 0:
 		return "well"
 	}
 	var words []string
-	for _, code := range l.Needs {
+	for _, code := range s.Laptops[of].Needs {
 		word, ok := map[string]string{"laptop_revoked": "REVOKED", "laptop_clock": "CLOCK WRONG", "laptop_backlog": "BACKLOG", "laptop_unmet": "NOT MET", "laptop_credential": "CREDENTIAL ENDS"}[code]
 		if !ok {
 			word = code
@@ -212,11 +214,9 @@ func (s *screen) state(l *laptop) string {
 	return strings.Join(words, ", ")
 }
 
-func (s *screen) met(at *string) string {
-	if at != nil {
-		if t, err := time.Parse(time.RFC3339, *at); err == nil {
-			return s.ago(t) + " ago"
-		}
+func (s *screen) met(at []byte) string {
+	if t := moment(at); !t.IsZero() {
+		return s.ago(t) + " ago"
 	}
 	return "never"
 }
@@ -247,26 +247,23 @@ func (s *screen) centreLines() []string {
 	if c == nil {
 		return nil
 	}
-	met, waits := "never", "-"
-	if c.LastContact != nil {
-		met = s.ago(*c.LastContact) + " ago"
-	}
+	waits := "-"
 	if c.Backlog != nil {
-		waits = "changes " + console.Number(int64(*c.Backlog))
-		if c.Oldest != nil {
-			waits += ", the oldest " + s.ago(*c.Oldest) + " old"
+		waits = "changes " + console.Number(*c.Backlog)
+		if oldest := moment(c.Oldest); !oldest.IsZero() {
+			waits += ", the oldest " + s.ago(oldest) + " old"
 		}
 	}
 	lines := []string{
-		field("CENTRE", fmt.Sprintf("%s, met %s", plain(c.URL, 60), met)),
+		field("CENTRE", fmt.Sprintf("%s, met %s", plain(c.URL, 60), s.met(c.LastContact))),
 		field("TO SEND", waits),
 		field("READY FOR", "events "+numbers(c.Events)),
 	}
-	if c.Ends != nil {
-		lines = append(lines, field("CREDENTIAL", "good until "+c.Ends.In(s.zone).Format("2 January 2006, 15:04")))
+	if ends := moment(c.Ends); !ends.IsZero() {
+		lines = append(lines, field("CREDENTIAL", "good until "+ends.In(s.zone).Format("2 January 2006, 15:04")))
 	}
 	for _, d := range c.Drops[:min(len(c.Drops), 3)] {
-		lines = append(lines, field("DROPS", fmt.Sprintf("event %d may be dropped here from %s on; the centre keeps it", d.EventID, d.At.In(s.zone).Format("Mon 2 Jan, 15:04"))))
+		lines = append(lines, field("DROPS", fmt.Sprintf("event %d may be dropped here from %s on; the centre keeps it", d.EventID, moment(d.At).In(s.zone).Format("Mon 2 Jan, 15:04"))))
 	}
 	return lines
 }
@@ -312,7 +309,7 @@ func counts(all map[string]int, words [][2]string) string {
 	var parts []string
 	for _, w := range words {
 		if n := all[w[0]]; n > 0 {
-			parts = append(parts, w[1]+" "+console.Number(int64(n)))
+			parts = append(parts, w[1]+" "+console.Number(n))
 		}
 	}
 	if len(parts) == 0 {
@@ -323,17 +320,17 @@ func counts(all map[string]int, words [][2]string) string {
 
 func (s *screen) storeText() string {
 	text := "takes writes"
-	if !s.Store.Writable {
+	if !s.State.Writable {
 		text = "TAKES NO WRITES"
 	}
-	text += fmt.Sprintf(", %s MB", console.Number(s.Store.Bytes>>20))
-	if s.Store.Free != nil {
-		text += fmt.Sprintf("; disk %s MB free", console.Number(*s.Store.Free>>20))
+	text += fmt.Sprintf(", %s MB", console.Number(s.State.Bytes>>20))
+	if s.State.Free != nil {
+		text += fmt.Sprintf("; disk %s MB free", console.Number(*s.State.Free>>20))
 	}
 	if s.Clock.Doubted {
 		return text + "; clock DOUBTED"
 	}
-	if s.Clock.Measured != nil && s.Clock.Offset != nil {
+	if !moment(s.Clock.Measured).IsZero() && s.Clock.Offset != nil {
 		return text + fmt.Sprintf("; clock %s when last measured", clockOf(s.Clock.Offset))
 	}
 	return text + "; clock not doubted"
@@ -342,16 +339,16 @@ func (s *screen) storeText() string {
 func (s *screen) backupText() string {
 	text := "values not checked yet; "
 	if v := s.Verify; v != nil {
-		text = "values checked " + s.ago(v.At) + " ago; "
+		text = "values checked " + s.ago(moment(v.At)) + " ago; "
 		if v.Faults > 0 {
-			text = fmt.Sprintf("%d FAULTS found %s ago; ", v.Faults, s.ago(v.At))
+			text = fmt.Sprintf("%d FAULTS found %s ago; ", v.Faults, s.ago(moment(v.At)))
 		}
 	}
 	b := s.Backup
 	if b == nil {
 		return text + "no backup is known"
 	}
-	text += s.ago(b.At) + " old, "
+	text += s.ago(moment(b.At)) + " old, "
 	file := []rune(b.File)
 	if room := Width - 13 - utf8.RuneCountInString(text); len(file) > room { // its end tells more than its beginning
 		file = append([]rune("…"), file[len(file)-room+1:]...)
@@ -360,32 +357,32 @@ func (s *screen) backupText() string {
 }
 
 func (s *screen) erasureText() string {
-	e := s.Erasures
+	e, since := s.Erasures, moment(s.Erasures.Since)
 	switch {
 	case e.Unfinished > 0:
 		return fmt.Sprintf("%d NOT FINISHED", e.Unfinished)
 	case e.Uncompacted == 0:
 		return "none due"
-	case e.Since == nil:
+	case since.IsZero():
 		return fmt.Sprintf("%d due", e.Uncompacted)
 	}
-	return fmt.Sprintf("%d due for %s; serve writes the file anew within a day", e.Uncompacted, s.ago(*e.Since))
+	return fmt.Sprintf("%d due for %s; serve writes the file anew within a day", e.Uncompacted, s.ago(since))
 }
 
 func (s *screen) keyText() string {
 	text := ""
 	if c := s.Certificate; c != nil {
-		text = fmt.Sprintf("; the certificate ends in %s", overview.Lasting(c.Ends.Sub(s.At)))
+		text = fmt.Sprintf("; the certificate ends in %s", overview.Lasting(moment(c.Ends).Sub(s.now)))
 	}
 	for _, k := range s.Keys {
 		if !k.Expired {
-			return fmt.Sprintf("the next to end is %s of %s, in %s%s", plain(k.Name, 24), plain(k.Level, 16), overview.Lasting(k.Ends.Sub(s.At)), text)
+			return fmt.Sprintf("the next to end is %s of %s, in %s%s", plain(k.Name, 24), plain(k.Level, 16), overview.Lasting(moment(k.Ends).Sub(s.now)), text)
 		}
 	}
 	return "none ends within 30 days" + text
 }
 
-func (s *screen) ago(at time.Time) string { return overview.Lasting(s.At.Sub(at)) }
+func (s *screen) ago(at time.Time) string { return overview.Lasting(s.now.Sub(at)) }
 
 // more adds how many lines were left out.
 func more(lines []string, n int) []string {
