@@ -23,13 +23,13 @@ import (
 
 func backupCommand(t *tool) *cobra.Command {
 	cmd := &cobra.Command{Use: "backup FILE", Short: "Write a verified copy of the store, also while it is served", Args: words(1)}
-	asJSON := jsonFlag(cmd)
+	t.jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		made, err := archive.Backup(cmd.Context(), t.open(control.Need{}), args[0])
 		if err != nil {
 			return err
 		}
-		if *asJSON {
+		if t.asJSON {
 			return t.JSON(made)
 		}
 		return t.Printf("%s: %s bytes, as of %s\n", args[0], console.Number(made.Bytes), made.At.In(t.folder.Zone).Format(time.DateTime))
@@ -40,13 +40,13 @@ func backupCommand(t *tool) *cobra.Command {
 func restoreCommand(t *tool) *cobra.Command {
 	cmd := &cobra.Command{Use: "restore FILE", Short: "Make a store of a backup", Args: words(1)}
 	replace := cmd.Flags().Bool("replace", false, "put it in the place of the store that is there, which is kept beside it")
-	asJSON := jsonFlag(cmd)
+	t.jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		done, err := archive.Restore(cmd.Context(), t.open(control.Need{}), args[0], *replace)
 		if err != nil {
 			return err
 		}
-		if *asJSON {
+		if t.asJSON {
 			return t.JSON(done)
 		}
 		fmt.Fprintf(t.Out, "%s holds what %s held; a new epoch begins: %s\n", t.folder.Dir, args[0], done.Epoch)
@@ -72,7 +72,7 @@ func printUnsent(t *tool, done *archive.Restored) {
 
 func verifyCommand(t *tool) *cobra.Command {
 	cmd := &cobra.Command{Use: "verify", Short: "Check every stored value of a store", Args: cobra.NoArgs}
-	asJSON := jsonFlag(cmd)
+	t.jsonFlag(cmd)
 	here := cmd.Flags().Bool("here", false, "check in this process and print the handler's answer as it comes")
 	_ = cmd.Flags().MarkHidden("here") // the flag was made above
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -84,10 +84,10 @@ func verifyCommand(t *tool) *cobra.Command {
 		if answer == nil {
 			return err
 		}
-		if err != nil && *asJSON {
+		if err != nil && t.asJSON {
 			return printUnopened(t, answer, err)
 		}
-		return cmp.Or(printVerify(t, answer, *asJSON), err)
+		return cmp.Or(printVerify(t, answer), err)
 	}
 	return cmd
 }
@@ -146,13 +146,13 @@ type verdict struct {
 }
 
 // printVerify notes and prints the result, and names the newest backup if there is damage. Damage makes the command fail.
-func printVerify(t *tool, answer json.RawMessage, asJSON bool) error {
+func printVerify(t *tool, answer json.RawMessage) error {
 	var found verdict
 	if err := control.Read(answer, &found); err != nil {
 		return err
 	}
 	archive.NoteVerify(t.open(control.Need{}), found.Damaged)
-	if asJSON {
+	if t.asJSON {
 		if err := t.JSON(answer); err != nil {
 			return err
 		}
@@ -194,7 +194,7 @@ func compactCommand(t *tool) *cobra.Command {
 		Use: "compact", Short: "Write the store's file again, without what was deleted or erased", Args: cobra.NoArgs,
 		Long: "A server that runs goes on at the same time.",
 	}
-	asJSON := jsonFlag(cmd)
+	t.jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		var done compacted
 		err := t.with(cmd.Context(), control.Need{}, func(l *control.Line) (err error) { // erasures that were begun are finished by it
@@ -204,7 +204,7 @@ func compactCommand(t *tool) *cobra.Command {
 		switch {
 		case err != nil:
 			return err
-		case *asJSON:
+		case t.asJSON:
 			return t.JSON(done)
 		}
 		fmt.Fprintf(t.Out, "%s bytes instead of %s\n", console.Number(done.Bytes), console.Number(done.Before))
@@ -258,7 +258,7 @@ func printOlder(w io.Writer, files []string) {
 
 func reindexCommand(t *tool) *cobra.Command {
 	cmd := &cobra.Command{Use: "reindex", Short: "Build the search index again", Args: cobra.NoArgs}
-	asJSON := jsonFlag(cmd)
+	t.jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return t.with(cmd.Context(), control.Need{Indexed: true}, func(l *control.Line) error {
 			answer, err := l.Follow(cmd.Context(), control.Post("/control/reindex", nil))
@@ -266,7 +266,7 @@ func reindexCommand(t *tool) *cobra.Command {
 				return err
 			}
 			var made struct{ Documents int64 }
-			return t.show(answer, *asJSON, &made, func() error { return t.Printf("indexed %s records\n", console.Number(made.Documents)) })
+			return t.show(answer, &made, func() error { return t.Printf("indexed %s records\n", console.Number(made.Documents)) })
 		})
 	}
 	return cmd

@@ -16,11 +16,11 @@ import (
 
 // TestACommandThatIsStoppedSaysWhatMayHaveBeenDone: the server has been asked, and does not hear of the signal.
 func TestACommandThatIsStoppedSaysWhatMayHaveBeenDone(t *testing.T) {
-	tl := &tool{&console.Console{Out: io.Discard, Err: io.Discard}, nil}
+	tl := &tool{Console: &console.Console{Out: io.Discard, Err: io.Discard}}
 	for want, ask := range map[string]func(context.Context, *control.Line) error{
-		"the key may have been made": func(ctx context.Context, l *control.Line) error { return addKey(ctx, tl, l, adding{}) },
+		"the key may have been made": func(ctx context.Context, l *control.Line) error { return addKey(ctx, tl, l, newKey{}) },
 		"the person may be erased nevertheless": func(ctx context.Context, l *control.Line) error {
-			return erase(ctx, tl, l, erasing{erasable: erasable{ID: 3}})
+			return erase(ctx, tl, l, erasable{ID: 3})
 		},
 	} {
 		ctx, stop := context.WithCancel(t.Context())

@@ -51,7 +51,7 @@ func erasePersonCommand(t *tool) *cobra.Command {
 		Long: "The person, all that was known of the person before, memberships, and the names on tickets go; the tickets stay valid.\n" +
 			"Neither a laptop nor a restored backup brings them back. It cannot be undone.",
 	}
-	asJSON := jsonFlag(cmd)
+	t.jsonFlag(cmd)
 	yes := cmd.Flags().Bool("yes", false, "do not ask")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		id, err := strconv.ParseInt(args[0], 10, 64)
@@ -68,7 +68,7 @@ func erasePersonCommand(t *tool) *cobra.Command {
 					return err
 				}
 			}
-			return erase(cmd.Context(), t, l, erasing{who, *asJSON})
+			return erase(cmd.Context(), t, l, who)
 		})
 	}
 	return cmd
@@ -97,14 +97,8 @@ func findErasable(ctx context.Context, l *control.Line, id int64) (who erasable,
 	return who, err
 }
 
-// erasing is a person to erase.
-type erasing struct {
-	erasable
-	asJSON bool
-}
-
 // erase erases a person. A person may be erased twice, because records may have come since.
-func erase(ctx context.Context, t *tool, l *control.Line, who erasing) error {
+func erase(ctx context.Context, t *tool, l *control.Line, who erasable) error {
 	id := who.ID
 	q := url.Values{"id": {strconv.FormatInt(id, 10)}}
 	answer, err := l.Call(ctx, control.Post("/control/erase", q))
@@ -114,7 +108,7 @@ func erase(ctx context.Context, t *tool, l *control.Line, who erasing) error {
 	if err != nil {
 		return fmt.Errorf("person %d: %w", id, err)
 	}
-	if who.asJSON {
+	if t.asJSON {
 		return t.JSON(answer)
 	}
 	var e erased

@@ -38,7 +38,6 @@ type importing struct {
 	again   bool
 	yes     bool
 	dryRun  bool
-	asJSON  bool
 }
 
 const importLong = `Read records from a CSV, NDJSON or XLSX file; - is standard input.
@@ -75,10 +74,9 @@ func importCommand(t *tool) *cobra.Command {
 		Use: "import FILE", Short: "Read records from a CSV, NDJSON or XLSX file; - is standard input", Args: words(1),
 		Long: importLong, Example: importExamples,
 	}
-	asJSON := jsonFlag(cmd)
+	t.jsonFlag(cmd)
 	im.flags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		im.asJSON = *asJSON
 		file, err := importer.Open(args[0], t.In)
 		if err != nil {
 			return console.Usage(err)
@@ -138,7 +136,7 @@ func planImport(ctx context.Context, t *tool, im *importing, f *importer.Source)
 	}
 	defer tidy()
 	answer, err := sendImport(ctx, o, &dry, f)
-	if err != nil || im.asJSON {
+	if err != nil || t.asJSON {
 		return answer, err
 	}
 	var rep importer.Report
@@ -227,7 +225,7 @@ func reportImport(t *tool, answer json.RawMessage, im *importing) error {
 	if err := control.Read(answer, &rep); err != nil {
 		return err
 	}
-	if im.asJSON {
+	if t.asJSON {
 		if err := t.JSON(answer); err != nil {
 			return err
 		}
@@ -247,7 +245,7 @@ func demoCommand(t *tool) *cobra.Command {
 	var size string
 	var seed int64
 	cmd := &cobra.Command{Use: "demo", Short: "Fill an empty store with a fictional congregation", Args: cobra.NoArgs}
-	asJSON := jsonFlag(cmd)
+	t.jsonFlag(cmd)
 	cmd.Flags().StringVar(&size, "size", "s", "s, m, l or xl: 300, 5,000, 50,000 or 1,000,000 people")
 	cmd.Flags().Int64Var(&seed, "seed", 1, "another number makes another congregation")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -264,7 +262,7 @@ func demoCommand(t *tool) *cobra.Command {
 			if err := control.Read(answer, &rep); err != nil {
 				return err
 			}
-			if *asJSON {
+			if t.asJSON {
 				return t.JSON(rep)
 			}
 			fmt.Fprintf(t.Out, "made %s records: %s people, %s tickets\nevent %d is open; codes to try: %s\n", console.Number(rep.Records),

@@ -55,7 +55,7 @@ func keysAddCommand(t *tool) *cobra.Command {
 		Use: "add", Short: "Make a key and print its secret, once", Args: cobra.NoArgs,
 		Long: keysAddLong(), Example: keysAddExamples,
 	}
-	asJSON := jsonFlag(cmd)
+	t.jsonFlag(cmd)
 	f := cmd.Flags()
 	f.StringVar(&k.Name, "name", "", "what the key is for")
 	f.StringVar(&k.Level, "level", "", "how much it sees: denomination, regional:1, church:3,4 or event:7")
@@ -78,7 +78,7 @@ func keysAddCommand(t *tool) *cobra.Command {
 		if err := control.Rehearse(ctx, o, func(l *control.Line) error { _, err := makeKey(ctx, l, k); return err }); err != nil {
 			return err
 		}
-		return control.With(ctx, o, func(l *control.Line) error { return addKey(ctx, t, l, adding{k, *asJSON}) })
+		return control.With(ctx, o, func(l *control.Line) error { return addKey(ctx, t, l, k) })
 	}
 	return cmd
 }
@@ -124,23 +124,17 @@ func expiry(text string, now time.Time, zone *time.Location) (time.Time, error) 
 	return end, nil
 }
 
-// adding is a key to make.
-type adding struct {
-	newKey
-	asJSON bool
-}
-
 // addKey makes a key and prints its secret. A key with an unprinted secret is revoked.
-func addKey(ctx context.Context, t *tool, l *control.Line, k adding) error {
+func addKey(ctx context.Context, t *tool, l *control.Line, k newKey) error {
 	signal.Ignore(syscall.SIGPIPE) // the write fails instead
-	made, err := makeKey(ctx, l, k.newKey)
+	made, err := makeKey(ctx, l, k)
 	if errors.Is(err, console.ErrStopped) {
 		return fmt.Errorf("%w; the key may have been made, and nobody has seen its secret: keys list shows it, keys revoke ends it", err)
 	}
 	if err != nil {
 		return err
 	}
-	if err := printKey(t, made, k.asJSON); err != nil {
+	if err := printKey(t, made); err != nil {
 		return revokeUnseen(context.WithoutCancel(ctx), l, made.ID, err)
 	}
 	return nil
@@ -150,8 +144,8 @@ func makeKey(ctx context.Context, l *control.Line, k newKey) (key, error) {
 	return control.Ask[key](ctx, l, control.PostJSON(keysPath, k))
 }
 
-func printKey(t *tool, k key, asJSON bool) error {
-	if asJSON {
+func printKey(t *tool, k key) error {
+	if t.asJSON {
 		return t.JSON(k)
 	}
 	_, err := fmt.Fprintf(t.Out, "id      %d\nkey     %s\nsecret  %s\n\nThe secret is shown this once. A request carries both: curl -u KEY:SECRET …\n",
@@ -186,14 +180,14 @@ func keysListCommand(t *tool) *cobra.Command {
 // listCommand lists what the handler has under a path. shape is what --json prints.
 func listCommand[T any](t *tool, short, path string, shape func([]T) any, print func(*tool, []T) error) *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: short, Args: cobra.NoArgs}
-	asJSON := jsonFlag(cmd)
+	t.jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return t.with(cmd.Context(), control.Need{}, func(l *control.Line) error {
 			all, err := control.List[T](cmd.Context(), l, path)
 			switch {
 			case err != nil:
 				return err
-			case *asJSON:
+			case t.asJSON:
 				return t.JSON(shape(all))
 			}
 			return print(t, all)
@@ -217,7 +211,7 @@ func printKeys(t *tool, keys []key) error {
 
 func keysRevokeCommand(t *tool) *cobra.Command {
 	cmd := &cobra.Command{Use: "revoke ID", Short: "End a key from its next request on", Args: words(1)}
-	asJSON := jsonFlag(cmd)
+	t.jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		id, err := strconv.ParseInt(args[0], 10, 64)
 		if err != nil {
@@ -231,7 +225,7 @@ func keysRevokeCommand(t *tool) *cobra.Command {
 				}
 				said = "key %d is revoked already\n"
 			}
-			if *asJSON {
+			if t.asJSON {
 				return t.JSON(map[string]any{"id": id, "revoked": true})
 			}
 			_, err := fmt.Fprintf(t.Out, said, id)

@@ -26,7 +26,6 @@ type pulling struct {
 	dryRun     bool
 	full       bool
 	moved      bool
-	asJSON     *bool
 }
 
 const pullLong = `Make the folder a mirror of another server that speaks this /v1: its groups, people, memberships, events and financial entries, and the
@@ -45,7 +44,7 @@ func pullCommand(t *tool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "pull", Short: "Make the folder a mirror of another server that speaks this /v1", Args: cobra.NoArgs, Long: pullLong, Example: pullExamples,
 	}
-	p.asJSON = jsonFlag(cmd)
+	t.jsonFlag(cmd)
 	f := cmd.Flags()
 	f.StringVar(&p.from, "from", "", "the address of the server, as https://centre.example.org")
 	f.StringVar(&p.key, "key", "", "the key to log in with")
@@ -111,7 +110,7 @@ func reportPull(t *tool, answer json.RawMessage, p *pulling) error {
 	if err := control.Read(answer, &rep); err != nil {
 		return err
 	}
-	if *p.asJSON {
+	if t.asJSON {
 		if err := t.JSON(answer); err != nil {
 			return err
 		}

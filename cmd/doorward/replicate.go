@@ -27,7 +27,7 @@ func replicateCommand(t *tool) *cobra.Command {
 		Use: "replicate SRC DST", Short: "Copy documents between folders, servers and files", Long: replicateHelp, Args: words(2),
 		Annotations: map[string]string{noStore: "it names its own"},
 	}
-	asJSON := jsonFlag(cmd)
+	t.jsonFlag(cmd)
 	f := cmd.Flags()
 	f.StringSliceVar(&c.Databases, "db", nil, "copy this database; may be given several times")
 	f.BoolVar(&c.Live, "live", false, "go on with what comes later, until a signal ends it")
@@ -45,7 +45,7 @@ func replicateCommand(t *tool) *cobra.Command {
 		if err != nil && !errors.Is(err, console.ErrSaid) {
 			return err
 		}
-		if *asJSON {
+		if t.asJSON {
 			return cmp.Or(t.JSON(all), err)
 		}
 		printCopied(t, &all)

@@ -26,6 +26,7 @@ import (
 type tool struct {
 	*console.Console
 	folder *folder.Folder
+	asJSON bool // --json
 }
 
 // open returns how a command opens its store. need is what the command needs of it.
@@ -39,8 +40,8 @@ func (t *tool) with(ctx context.Context, need control.Need, do func(*control.Lin
 }
 
 // show prints the answer of the handler: as it is for --json, else by print, once the answer is read into v.
-func (t *tool) show(answer json.RawMessage, asJSON bool, v any, print func() error) error {
-	if asJSON {
+func (t *tool) show(answer json.RawMessage, v any, print func() error) error {
+	if t.asJSON {
 		return t.JSON(answer)
 	}
 	if err := control.Read(answer, v); err != nil {
@@ -52,7 +53,7 @@ func (t *tool) show(answer json.RawMessage, asJSON bool, v any, print func() err
 // root builds the command tree. began tells, after it ran, whether a command got as far as its own work. An error before that is one of usage.
 func (m *Main) root(c *console.Console) (root *cobra.Command, began *bool) {
 	began = new(bool)
-	t := &tool{c, &folder.Folder{Disk: disk.DefaultRoomLimits, Machine: m.machine(), Built: buildTime(), Command: append([]string{c.Name}, c.Args...)}}
+	t := &tool{Console: c, folder: &folder.Folder{Disk: disk.DefaultRoomLimits, Machine: m.machine(), Built: buildTime(), Command: append([]string{c.Name}, c.Args...)}}
 	root = &cobra.Command{
 		Use:           "doorward",
 		Short:         "An offline-first congregation server",
@@ -182,8 +183,8 @@ func words(n int) cobra.PositionalArgs {
 }
 
 // jsonFlag gives a command the flag --json.
-func jsonFlag(cmd *cobra.Command) *bool {
-	return cmd.Flags().Bool("json", false, "print the outcome as one JSON object")
+func (t *tool) jsonFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&t.asJSON, "json", false, "print the outcome as one JSON object")
 }
 
 func wantsJSON(cmd *cobra.Command) bool {

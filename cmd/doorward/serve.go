@@ -52,7 +52,7 @@ func statusCommand(t *tool) *cobra.Command {
 		Long: "Show on one screen what needs a person, the most urgent first, each with the command to run; below it the events, doors, laptops\n" +
 			"and figures as they are. On a laptop it tells what the laptop knows of its centre. The exit code is 0 whatever needs a person.",
 	}
-	asJSON := jsonFlag(cmd)
+	t.jsonFlag(cmd)
 	cmd.Flags().Int64Var(&event, "event", 0, "tell of this event alone")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		q := url.Values{}
@@ -68,7 +68,7 @@ func statusCommand(t *tool) *cobra.Command {
 				return err
 			}
 			var o screen.Overview
-			return t.show(answer, *asJSON, &o, func() error { return t.Printf("%s\n", screen.Text(o, t.folder.Dir, t.folder.Zone)) })
+			return t.show(answer, &o, func() error { return t.Printf("%s\n", screen.Text(o, t.folder.Dir, t.folder.Zone)) })
 		})
 	}
 	return cmd
@@ -84,7 +84,7 @@ func doorCommand(t *tool) *cobra.Command {
 			"A steward takes back only their own check-ins of the last minute. With --supervisor the helper takes back any.",
 		Example: "  doorward door --data data --event 7",
 	}
-	asJSON := jsonFlag(cmd)
+	t.jsonFlag(cmd)
 	supervisor := cmd.Flags().Bool("supervisor", false, "the helper may take back any check-in, at any time")
 	cmd.Flags().StringVar(&event, "event", "", "the event; left out: the only one that is near")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -96,7 +96,7 @@ func doorCommand(t *tool) *cobra.Command {
 			switch {
 			case err != nil:
 				return err
-			case *asJSON:
+			case t.asJSON:
 				return t.JSON(door)
 			}
 			door.Print(t.Out)
@@ -116,7 +116,7 @@ func rehearseCommand(t *tool, m *Main) *cobra.Command {
 			"The event itself is untouched. The exit code is 1 if something is missing.",
 		Example: "  doorward rehearse --data data --event 7",
 	}
-	asJSON := jsonFlag(cmd)
+	t.jsonFlag(cmd)
 	cmd.Flags().Int64Var(&event, "event", 0, "the event")
 	cmd.Flags().IntVar(&helpers, "helpers", 4, "how many helpers scan at once")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -130,7 +130,7 @@ func rehearseCommand(t *tool, m *Main) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if *asJSON {
+		if t.asJSON {
 			if err := t.JSON(r); err != nil {
 				return err
 			}
@@ -155,7 +155,7 @@ func clockTrustCommand(t *tool) *cobra.Command {
 		Long: "A clock that is before the program's build, or over two minutes from the last measure of a peer, is doubted: tickets are\n" +
 			"admitted whatever their times, and check-ins say so. If the clock is right, this ends it.",
 	}
-	asJSON := jsonFlag(cmd)
+	t.jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return t.with(cmd.Context(), control.Need{}, func(l *control.Line) error {
 			answer, err := l.Call(cmd.Context(), control.Post("/control/clock/trust", nil))
@@ -163,7 +163,7 @@ func clockTrustCommand(t *tool) *cobra.Command {
 				return err
 			}
 			var clock struct{ Now time.Time }
-			return t.show(answer, *asJSON, &clock, func() error {
+			return t.show(answer, &clock, func() error {
 				return t.Printf("the clock is trusted: %s\n", clock.Now.In(t.folder.Zone).Format("Monday, 2 January 2006, 15:04:05 MST"))
 			})
 		})

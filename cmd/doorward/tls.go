@@ -37,7 +37,7 @@ func tlsInitCommand(t *tool) *cobra.Command {
 			"address, and renews its certificate by itself. Phones that have installed the authority get the camera on the door's page.",
 		Example: "  doorward tls init --data data --name porta",
 	}
-	asJSON := jsonFlag(cmd)
+	t.jsonFlag(cmd)
 	cmd.Flags().StringVar(&name, "name", "", "the name by which phones find this machine, as porta for porta.local; left out: the machine's own")
 	cmd.Flags().BoolVar(&replace, "replace", false, "make another authority in the place of the one that is there: each phone installs it again")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -45,7 +45,7 @@ func tlsInitCommand(t *tool) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if *asJSON {
+		if t.asJSON {
 			return t.JSON(trustedOf(a, nil))
 		}
 		return t.Printf("%s is made, until %s. Its SHA-256 fingerprint:\n  %s\nStart serve again, so that it answers https too. Then this shows how phones trust it:\n  doorward tls show --data %s\n",
@@ -81,7 +81,7 @@ func tlsShowCommand(t *tool) *cobra.Command {
 		Use: "show", Short: "Show the QR code of the page by which a phone learns to trust this laptop", Args: cobra.NoArgs,
 		Example: "  doorward tls show --data data",
 	}
-	asJSON := jsonFlag(cmd)
+	t.jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := t.folder.CheckStore(); err != nil {
 			return err
@@ -102,7 +102,7 @@ func tlsShowCommand(t *tool) *cobra.Command {
 				urls = site.URLs("/door/trust")
 			}
 		}
-		if *asJSON {
+		if t.asJSON {
 			return t.JSON(trustedOf(a, urls))
 		}
 		t.printTrusted(a, urls)

@@ -42,7 +42,7 @@ func venueEnrolCommand(t *tool) *cobra.Command {
 			"people and groups too, and of their events those that --event names, or all. Where --event names some, the laptop sells tickets\n" +
 			"at these alone, not at an event that it makes itself.",
 	}
-	asJSON := jsonFlag(cmd)
+	t.jsonFlag(cmd)
 	f := cmd.Flags()
 	f.Int64SliceVar(&e.Events, "event", []int64{}, "an event that it takes along; may be given several times")
 	f.Int64SliceVar(&e.Churches, "church", []int64{}, "a church that it takes along; may be given several times")
@@ -56,7 +56,7 @@ func venueEnrolCommand(t *tool) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if *asJSON {
+			if t.asJSON {
 				return t.JSON(in)
 			}
 			return printCode(t, in)
@@ -109,7 +109,7 @@ func venueJoinCommand(t *tool) *cobra.Command {
 		Use: "join [URL]", Short: "Make this laptop one of a centre's, by the code that the centre has given", Args: cobra.MaximumNArgs(1),
 		Long: "The URL is the one that venue enrol has printed; it holds the code. --upstream and --code give the two one by one.",
 	}
-	asJSON := jsonFlag(cmd)
+	t.jsonFlag(cmd)
 	f := cmd.Flags()
 	f.StringVar(&j.URL, "upstream", "", "where the centre is")
 	f.StringVar(&j.Code, "code", "", "the code")
@@ -121,24 +121,18 @@ func venueJoinCommand(t *tool) *cobra.Command {
 		if len(args) > 0 {
 			j.URL = args[0]
 		}
-		return t.with(cmd.Context(), control.Need{Creates: true}, func(l *control.Line) error { return joinCentre(cmd.Context(), t, l, joining{j, *asJSON}) })
+		return t.with(cmd.Context(), control.Need{Creates: true}, func(l *control.Line) error { return joinCentre(cmd.Context(), t, l, j) })
 	}
 	return cmd
 }
 
-// joining is a centre to join.
-type joining struct {
-	control.Joining
-	asJSON bool
-}
-
-func joinCentre(ctx context.Context, t *tool, l *control.Line, j joining) error {
-	answer, err := l.Call(ctx, control.PostJSON(control.JoinPath, j.Joining))
+func joinCentre(ctx context.Context, t *tool, l *control.Line, j control.Joining) error {
+	answer, err := l.Call(ctx, control.PostJSON(control.JoinPath, j))
 	if err != nil {
 		return err
 	}
 	var u control.Centre
-	return t.show(answer, j.asJSON, &u, func() error {
+	return t.show(answer, &u, func() error {
 		return t.Printf("this laptop is %s, number %d at %s; serve keeps it in step\n", u.Name, u.ID, u.URL)
 	})
 }
@@ -193,7 +187,7 @@ func venueEndCommand(t *tool, verb, done string) *cobra.Command {
 		"revoke": "End what a laptop may; its check-ins are still taken, and marked",
 		"wipe":   "Revoke a laptop and have it wipe its folder when it is met next",
 	}[verb], Args: words(1)}
-	asJSON := jsonFlag(cmd)
+	t.jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return t.with(cmd.Context(), control.Need{}, func(l *control.Line) error {
 			v, err := findLaptop(cmd.Context(), l, args[0])
@@ -208,7 +202,7 @@ func venueEndCommand(t *tool, verb, done string) *cobra.Command {
 			if _, err := l.Call(cmd.Context(), control.Post(path, nil)); err != nil {
 				return fmt.Errorf("laptop %d: %w", id, err)
 			}
-			if *asJSON {
+			if t.asJSON {
 				return t.JSON(map[string]any{"id": id, verb: true})
 			}
 			return t.Printf("laptop %d %s\n", id, done)
