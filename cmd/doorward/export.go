@@ -37,10 +37,16 @@ func exportCommand(t *tool) *cobra.Command {
 		if format == formats.CSV && kind == "" {
 			return console.Usage(errors.New("a .csv file holds one kind: say which with --kind; .xlsx holds all, a sheet each"))
 		}
+		q := url.Values{}
+		for name, value := range map[string]string{"kind": kind, "format": format} {
+			if value != "" {
+				q.Set(name, value)
+			}
+		}
 		without := "" // what is damaged
 		err := t.with(cmd.Context(), control.Need{Reads: true}, func(l *control.Line) error {
 			write := func(w io.Writer) (err error) {
-				without, err = export(cmd.Context(), l, exporting{kind, format, w})
+				without, err = export(cmd.Context(), l, q, w)
 				return err
 			}
 			if len(args) == 0 || args[0] == "-" {
@@ -74,28 +80,15 @@ func formatOf(name string) string {
 	return ""
 }
 
-// exporting is the kind and format of an export, and where it goes.
-type exporting struct {
-	kind, format string // "" = all; NDJSON
-	w            io.Writer
-}
-
 // export writes the records, and returns a sentence about the damaged ones that it leaves out; "" = none.
-func export(ctx context.Context, l *control.Line, e exporting) (without string, err error) {
-	q := url.Values{}
-	if e.format != "" {
-		q.Set("format", e.format)
-	}
-	if e.kind != "" {
-		q.Set("kind", e.kind)
-	}
+func export(ctx context.Context, l *control.Line, q url.Values, w io.Writer) (without string, err error) {
 	resp, err := l.Send(ctx, control.Get("/control/export", q))
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = resp.Body.Close() }() // read to its end, or given up
 	defer l.Progress.End()
-	records := console.CountLines(e.w, l.Progress)
+	records := console.CountLines(w, l.Progress)
 	_, err = io.Copy(records, resp.Body)
 	switch text := resp.Trailer.Get("X-Export-Error"); {
 	case ctx.Err() != nil:

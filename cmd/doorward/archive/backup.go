@@ -101,23 +101,16 @@ func onCopyFor(ctx context.Context, o control.Opening, file string, do func(dir 
 	if err := folder.CheckWritable(filepath.Dir(file)); err != nil {
 		return err
 	}
-	c := o.StoreConfig()
-	c.Logger, c.Machine, c.Disk, c.Aside, c.ReadOnly = o.Console.Logger(slog.LevelError), "", nil, true, true
-	store, err := kv.Open(c)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
 	dir, away, err := disk.MakeWorkFolder(filepath.Dir(file), "backup")
 	if err != nil {
 		return backup.Named(file, err)
 	}
 	defer func() { err = errors.Join(err, away()) }()
-	of, err := store.Files.CopyTo(auth.Operator(), table.Path(dir))
+	of, err := copyUnserved(o, dir)
 	if err != nil {
 		return err
 	}
-	return do(dir, backup.Manifest{Realm: of.Realm, Node: of.Node, Epoch: of.Epoch, Seq: of.Seq, At: of.At, Bytes: of.Bytes})
+	return do(dir, of)
 }
 
 // OnCopy copies the store within its folder, and removes the copy when do has ended. The store is only read: a server that runs makes the
@@ -135,33 +128,33 @@ func OnCopy(ctx context.Context, o control.Opening, do func(dir string) error) (
 	if control.Answers(ctx, o.Dir) {
 		return onCopy(ctx, o, func(dir string, _ backup.Manifest) error { return do(dir) })
 	}
+	if err := o.CheckRoom("a copy of the store", fileSize(table.Path(o.Dir))); err != nil {
+		return err
+	}
 	dir, away, err := disk.MakeWorkFolder(o.Dir, "backup")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, away()) }()
-	if err := copyUnserved(o, dir); err != nil {
+	if _, err := copyUnserved(o, dir); err != nil {
 		return err
 	}
 	return do(dir)
 }
 
 // copyUnserved copies a store that no other process has open.
-func copyUnserved(o control.Opening, dir string) (err error) {
+func copyUnserved(o control.Opening, dir string) (made backup.Manifest, err error) {
 	c := o.StoreConfig()
 	c.Logger, c.Machine, c.Disk, c.Aside, c.ReadOnly = o.Console.Logger(slog.LevelError), "", nil, true, true
 	store, err := kv.Open(c)
 	if errors.Is(err, disk.ErrInUse) {
-		return folder.Busy(o.Dir)
+		return made, folder.Busy(o.Dir)
 	} else if err != nil {
-		return err
+		return made, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	if err := o.CheckRoom("a copy of the store", fileSize(table.Path(o.Dir))); err != nil {
-		return err
-	}
-	_, err = store.Files.CopyTo(auth.Operator(), table.Path(dir))
-	return err
+	of, err := store.Files.CopyTo(auth.Operator(), table.Path(dir))
+	return backup.Manifest{Realm: of.Realm, Node: of.Node, Epoch: of.Epoch, Seq: of.Seq, At: of.At, Bytes: of.Bytes}, err
 }
 
 // fileSize is the size of a file that is there.
