@@ -168,7 +168,7 @@ func revoke(ctx context.Context, l *control.Line, id int64) error {
 
 // isRevoked reports whether a key was revoked before.
 func isRevoked(ctx context.Context, l *control.Line, id int64) bool {
-	keys, err := control.List[key](ctx, l, keysPath)
+	keys, err := control.List[key](ctx, l, keysPath, nil)
 	return err == nil && slices.ContainsFunc(keys, func(k key) bool { return k.ID == id && k.RevokedAt != nil })
 }
 
@@ -183,7 +183,7 @@ func listCommand[T any](t *tool, short, path string, shape func([]T) any, print 
 	t.jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return t.with(cmd.Context(), control.Need{}, func(l *control.Line) error {
-			all, err := control.List[T](cmd.Context(), l, path)
+			all, err := control.List[T](cmd.Context(), l, path, nil)
 			switch {
 			case err != nil:
 				return err

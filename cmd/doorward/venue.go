@@ -213,7 +213,7 @@ func venueEndCommand(t *tool, verb, done string) *cobra.Command {
 
 // findLaptop finds a laptop by its id or its name.
 func findLaptop(ctx context.Context, l *control.Line, arg string) (v laptop, err error) {
-	all, err := control.List[laptop](ctx, l, laptopsPath)
+	all, err := control.List[laptop](ctx, l, laptopsPath, nil)
 	if err != nil {
 		return v, err
 	}

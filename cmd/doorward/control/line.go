@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -272,10 +273,11 @@ type page[T any] struct {
 }
 
 // List reads a list of the admin surface page by page.
-func List[T any](ctx context.Context, l *Line, path string) ([]T, error) {
+func List[T any](ctx context.Context, l *Line, path string, filters url.Values) ([]T, error) {
 	all := []T{}
 	for {
 		q := url.Values{"limit": {"100"}, "offset": {strconv.Itoa(len(all))}}
+		maps.Copy(q, filters)
 		page, err := Ask[page[T]](ctx, l, Get(path, q))
 		if err != nil {
 			return nil, err

@@ -144,19 +144,10 @@ func InProcess(o Opening) (*Line, error) {
 		end()
 		return nil, errors.Join(err, store.Close())
 	}
-	p := newPipes()
-	server := &http.Server{Handler: h.HTTP(), ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
-	served := make(chan struct{})
-	go func() {
-		defer close(served)
-		_ = server.Serve(p) // it ends with Shutdown
-	}()
-	t := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return p.dial(ctx) }}
-	return &Line{Client: &http.Client{Transport: t}, Progress: o.Console.Progress(), store: store, created: made, close: func() error {
-		t.CloseIdleConnections()
+	client, shut := Within(h.HTTP())
+	return &Line{Client: client, Progress: o.Console.Progress(), store: store, created: made, close: func() error {
 		h.Peers.Close()
-		err := server.Shutdown(context.Background()) // requests that were begun are finished
-		<-served
+		err := shut()
 		if made != nil {
 			made.undo(store)
 		}

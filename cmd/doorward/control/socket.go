@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -100,14 +102,30 @@ func Close(dir string, l net.Listener) error {
 	return err
 }
 
+// Within answers a client's requests by a handler of this process: nothing else reaches it. shut finishes the requests that were begun.
+func Within(h http.Handler) (client *http.Client, shut func() error) {
+	p := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+	server := &http.Server{Handler: h, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = server.Serve(p) // it ends with Shutdown
+	}()
+	t := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return p.dial(ctx) }}
+	return &http.Client{Transport: t}, func() error {
+		t.CloseIdleConnections()
+		err := server.Shutdown(context.Background())
+		<-served
+		return err
+	}
+}
+
 // pipes is a listener within the process.
 type pipes struct {
 	conns  chan net.Conn
 	closed chan struct{}
 	once   sync.Once
 }
-
-func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), closed: make(chan struct{})} }
 
 // Accept waits for the next dial.
 func (p *pipes) Accept() (net.Conn, error) {

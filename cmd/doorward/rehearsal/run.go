@@ -1,7 +1,6 @@
 package rehearsal
 
 import (
-	"bytes"
 	"context"
 	crand "crypto/rand"
 	"encoding/json"
@@ -89,7 +88,7 @@ func (c Config) play(ctx context.Context, conf kv.Config, k known) (r Report, er
 		return r, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	facts, err := list[struct{ ID string }](ctx, s, "checkin", c.Event)
+	facts, err := list[struct{ ID string }](ctx, c, s, "checkin")
 	if err != nil {
 		return r, err
 	}
@@ -112,7 +111,7 @@ func (c Config) scanAll(ctx context.Context, s *stage) (tickets []ticket, seen t
 	if _, err := control.Ask[struct{ Now string }](ctx, s.line, control.Post("/control/clock/trust", url.Values{})); err != nil { // it stands at the event on purpose
 		return nil, seen, 0, err
 	}
-	if tickets, err = list[ticket](ctx, s, "ticket", c.Event); err != nil || len(tickets) == 0 {
+	if tickets, err = list[ticket](ctx, c, s, "ticket"); err != nil || len(tickets) == 0 {
 		return tickets, seen, 0, err
 	}
 	helpers := make([]*helper, c.Helpers)
@@ -169,6 +168,7 @@ func (c Config) named() string { return strconv.FormatInt(c.Event, 10) }
 type stage struct {
 	store  *kv.Store
 	line   *control.Line // of the operator
+	shut   func() error  // closes it
 	server *http.Server
 	at     string // its address
 	ended  chan error
@@ -189,7 +189,8 @@ func openStage(c kv.Config, version string) (*stage, error) {
 		return nil, errors.Join(err, l.Close(), store.Close())
 	}
 	s := &stage{store: store, server: api.HTTPServer(site.Handler()), at: "http://" + l.Addr().String(), ended: make(chan error, 1)}
-	s.line = &control.Line{Client: &http.Client{Transport: within{site.Control()}}}
+	client, shut := control.Within(site.Control())
+	s.line, s.shut = &control.Line{Client: client}, shut
 	go func() {
 		defer site.Close()
 		s.ended <- s.server.Serve(l)
@@ -203,59 +204,12 @@ func (s *stage) close() error {
 	if e := <-s.ended; !errors.Is(e, http.ErrServerClosed) {
 		err = errors.Join(err, e)
 	}
-	return errors.Join(err, s.store.Close())
+	return errors.Join(err, s.shut(), s.store.Close())
 }
-
-// within hands requests to a handler of this process: nothing but this process reaches it.
-type within struct{ http.Handler }
-
-// RoundTrip answers a request.
-func (w within) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Body == nil {
-		r.Body = http.NoBody
-	}
-	a := &answer{header: http.Header{}, status: http.StatusOK}
-	w.ServeHTTP(a, r)
-	return &http.Response{StatusCode: a.status, Status: strconv.Itoa(a.status), Header: a.header, Body: nopCloser{&a.body}, Request: r}, r.Context().Err()
-}
-
-// answer is what a handler of this process writes.
-type answer struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-// Header is the header of the answer.
-func (a *answer) Header() http.Header { return a.header }
-
-// WriteHeader takes the status.
-func (a *answer) WriteHeader(status int) { a.status = status }
-
-// Write takes a part of the body.
-func (a *answer) Write(b []byte) (int, error) { return a.body.Write(b) }
-
-// nopCloser is a body in memory.
-type nopCloser struct{ *bytes.Buffer }
-
-// Close does nothing.
-func (nopCloser) Close() error { return nil }
-
-// most is how many records a page of a list has.
-const most = 100
 
 // list reads all records of a kind that are of the event.
-func list[T any](ctx context.Context, s *stage, kind string, event int64) (all []T, err error) {
-	for {
-		q := url.Values{"event_id": {strconv.FormatInt(event, 10)}, "limit": {strconv.Itoa(most)}, "offset": {strconv.Itoa(len(all))}}
-		page, err := control.Ask[struct{ Results []T }](ctx, s.line, control.Get("/admin/v1/"+kind+"/", q))
-		if err != nil {
-			return nil, err
-		}
-		if all = append(all, page.Results...); len(page.Results) < most {
-			return all, nil
-		}
-	}
+func list[T any](ctx context.Context, c Config, s *stage, kind string) ([]T, error) {
+	return control.List[T](ctx, s.line, "/admin/v1/"+kind+"/", url.Values{"event_id": {c.named()}})
 }
 
 // ticket is a ticket of the event, as far as a helper needs it.
