@@ -4,5 +4,4 @@
 //	               a captive portal that answers in a server's place, and transports that break off; the fields that a history names
 //	replicate.go   a site's databases as peers; Fill, Content and WantSame write and compare them; CopyAll, AwaitDoc
 //	bench.go       the table of the benchmarks
-//	race_*.go      whether the race detector is on
 package peertest
