@@ -254,7 +254,7 @@ func (x *copies) listen(ctx context.Context, mark string) {
 	var err error
 	for mark != "" && err == nil {
 		var told handshake.KeyMark
-		asked := x.ask(ctx, question{method: http.MethodGet, path: "_hello", query: url.Values{"keys": {mark}}}, &told)
+		asked := x.ask(ctx, "_hello?keys="+url.QueryEscape(mark), nil, &told)
 		var refused *dial.Refusal
 		switch {
 		case errors.As(asked, &refused) && !dial.Transient(asked):

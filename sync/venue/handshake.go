@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -77,7 +76,7 @@ func (x *visit) hello(ctx context.Context, wiped bool) (m measurement, err error
 	began := time.Now()
 	at := x.config.Store.Tables.Clock.Now()
 	x.greeting = handshake.Greeting{}
-	if err := x.ask(ctx, question{method: http.MethodPost, path: "_hello", body: in}, &x.greeting); err != nil {
+	if err := x.ask(ctx, "_hello", in, &x.greeting); err != nil {
 		return m, err
 	}
 	m = measure(x.greeting.Now, at, x.config.Store.Tables.Clock.Now(), time.Since(began))

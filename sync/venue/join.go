@@ -165,22 +165,15 @@ func (c *contact) address(name string) dial.Config {
 	return dial.Config{URL: c.site + "/sync/" + name, Client: c.client, Key: c.key, Secret: c.secret, Node: c.node}
 }
 
-// question is a small request to the centre, about no database.
-type question struct {
-	method, path string
-	query        url.Values
-	body         any // nil: there is none
-}
-
-// ask sends a question and reads the answer.
-func (c *contact) ask(ctx context.Context, q question, out any) error {
-	l, err := dial.New(c.address(q.path))
+// ask sends a small request to the centre, about no database, and reads the answer. It is a GET without a body, else a POST.
+func (c *contact) ask(ctx context.Context, path string, body, out any) error {
+	l, err := dial.New(c.address(""))
 	if err != nil {
 		return err
 	}
-	url := l.At()
-	if q.query != nil {
-		url += "?" + q.query.Encode()
+	method := http.MethodPost
+	if body == nil {
+		method = http.MethodGet
 	}
-	return l.Ask(ctx, q.method, url, q.body, out)
+	return l.Ask(ctx, method, l.At(path), body, out)
 }

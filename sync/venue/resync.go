@@ -3,7 +3,6 @@ package venue
 import (
 	"context"
 	"errors"
-	"net/http"
 	"slices"
 
 	"doorward/kv/auth"
@@ -136,7 +135,7 @@ func (x *visit) tellErased(ctx context.Context) (brought func() error, err error
 		for _, e := range some {
 			out.Erasures = append(out.Erasures, handshake.NewErasure(e))
 		}
-		err := x.ask(ctx, question{method: http.MethodPost, path: "_erased", body: out}, nil)
+		err := x.ask(ctx, "_erased", out, nil)
 		var no *dial.Refusal
 		if errors.As(err, &no) && !dial.Transient(err) {
 			return nil, nil
@@ -146,7 +145,7 @@ func (x *visit) tellErased(ctx context.Context) (brought func() error, err error
 		}
 	}
 	return func() error {
-		return x.ask(ctx, question{method: http.MethodPost, path: "_erased", body: handshake.ErasureReport{Brought: true}}, nil)
+		return x.ask(ctx, "_erased", handshake.ErasureReport{Brought: true}, nil)
 	}, nil
 }
 
