@@ -273,7 +273,7 @@ func (f *feed) wait() (over bool, err error) {
 				return true, err
 			}
 			return f.coalesce(), nil
-		case <-f.server.closing.ended:
+		case <-f.server.ended.Done():
 			return true, nil
 		case <-tick.C:
 			if f.heartbeat == 0 {
@@ -302,7 +302,7 @@ func (f *feed) coalesce() (over bool) {
 		return false
 	case <-f.request.Context().Done():
 		return true
-	case <-f.server.closing.ended:
+	case <-f.server.ended.Done():
 		return true
 	}
 }

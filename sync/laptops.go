@@ -274,13 +274,7 @@ func awaitKeys(c *call) error {
 	}
 	ctx, stop := context.WithTimeout(c.request.Context(), keysHeld)
 	defer stop()
-	go func() {
-		select {
-		case <-c.server.closing.ended:
-			stop()
-		case <-ctx.Done():
-		}
-	}()
+	defer context.AfterFunc(c.server.ended, stop)()
 	mark, err := c.server.config.Store.Keys.AwaitKeys(ctx, c.caller, c.query.Get("keys"))
 	if err != nil {
 		return err

@@ -114,7 +114,7 @@ func orderReplication(c *call) error {
 	s := c.server
 	k := &task{id: o.taskID(), source: o.Source.redacted(), target: o.Target.redacted(), user: c.caller.Name(), live: o.Continuous, began: s.config.Clock()}
 	k.updated = k.began
-	running, ctx, err := s.tasks.begin(k)
+	running, ctx, err := s.tasks.begin(s.ended, k)
 	if err != nil {
 		return err
 	}
@@ -262,25 +262,17 @@ type task struct {
 
 // tasks are those that run. They end with the server.
 type tasks struct {
-	ctx     context.Context
-	end     context.CancelFunc
 	mu      sync.Mutex // guards what follows
 	closed  bool
 	running map[string]*task
 	group   sync.WaitGroup
 }
 
-func newTasks() *tasks {
-	t := &tasks{running: map[string]*task{}}
-	t.ctx, t.end = context.WithCancel(context.Background())
-	return t
-}
-
 // errClosing says that the server ends.
 var errClosing = errors.New("the server is shutting down")
 
-// begin adds a task. If one of the same id runs, it is returned instead. The caller calls finish in the end.
-func (s *tasks) begin(k *task) (running *task, ctx context.Context, err error) {
+// begin adds a task within a context. If one of the same id runs, it is returned instead. The caller calls finish in the end.
+func (s *tasks) begin(within context.Context, k *task) (running *task, ctx context.Context, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -289,7 +281,7 @@ func (s *tasks) begin(k *task) (running *task, ctx context.Context, err error) {
 	if there := s.running[k.id]; there != nil {
 		return there, nil, nil
 	}
-	ctx, k.cancel = context.WithCancel(s.ctx)
+	ctx, k.cancel = context.WithCancel(within)
 	k.ended = make(chan struct{})
 	s.running[k.id] = k
 	s.group.Add(1)
@@ -321,12 +313,11 @@ func (s *tasks) list() []*task {
 	})
 }
 
-// close ends all tasks and waits for them.
+// close lets no task begin any more, and waits for those that run.
 func (s *tasks) close() {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
-	s.end()
 	s.group.Wait()
 }
 

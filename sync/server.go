@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	"doorward/kv"
@@ -46,9 +45,10 @@ type Server struct {
 	config  Config
 	mux     *chi.Mux
 	metrics *metrics
-	secret  [32]byte // signs the cookies of sessions, which end with the process
-	closing closing
-	tasks   *tasks
+	secret  [32]byte        // signs the cookies of sessions, which end with the process
+	ended   context.Context // ends with the server: open feeds, and what is ordered here, end then
+	end     context.CancelFunc
+	tasks   tasks
 	client  *http.Client // of replications that are ordered here
 	packers *compressors
 	idle    time.Duration // how long a read or a write of a request may take
@@ -76,23 +76,16 @@ func New(c Config) (*Server, error) {
 	if c.Insecure {
 		reach = dial.Anywhere
 	}
-	s := &Server{config: c, client: dial.NewClient(reach), metrics: m, closing: closing{ended: make(chan struct{})}, tasks: newTasks(), packers: newCompressors(), idle: idleLimit}
+	s := &Server{config: c, client: dial.NewClient(reach), metrics: m, tasks: tasks{running: map[string]*task{}}, packers: newCompressors(), idle: idleLimit}
+	s.ended, s.end = context.WithCancel(context.Background())
 	_, _ = rand.Read(s.secret[:]) // never fails
 	s.mux = newMux(s, c.Prefix+"/sync")
 	return s, nil
 }
 
-// closing tells, once, that a server ends.
-type closing struct {
-	once  sync.Once
-	ended chan struct{}
-}
-
-func (c *closing) close() { c.once.Do(func() { close(c.ended) }) }
-
 // Close ends open feeds, each with its last line, and replications that were ordered here. It returns once they have ended.
 func (s *Server) Close() {
-	s.closing.close()
+	s.end()
 	s.tasks.close()
 	s.client.CloseIdleConnections()
 }
