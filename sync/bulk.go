@@ -153,24 +153,21 @@ func (b *bulk) writeResult(c *call, d *transit.Parsed, r docOutcome) {
 		s.text(",\n")
 	}
 	if r.Err == nil {
-		s.text(`{"ok":true,"id":`)
-		s.quoted(d.ID)
+		s.quoted(`{"ok":true,"id":`, d.ID)
 		s.text(`,"rev":`)
 		if d.IsLocal() {
-			s.quoted(r.local)
+			s.quoted("", r.local)
 		} else {
-			s.revision(r.Revision)
+			s.revision("", r.Revision)
 		}
 		s.text("}")
 		return
 	}
 	c.server.metrics.refuse(r.Err)
 	p := refusalOf(r.Err, b.replicated)
-	s.text(`{"id":`)
-	s.quoted(d.ID)
+	s.quoted(`{"id":`, d.ID)
 	if d.Rev != (rev.ID{}) && !errors.Is(r.Err, table.ErrConflict) {
-		s.text(`,"rev":`)
-		s.revision(d.Rev)
+		s.revision(`,"rev":`, d.Rev)
 	}
 	s.problem(p)
 	if r.Kept && c.caller.Node() != "" {
@@ -286,8 +283,7 @@ func writeItem(s *stream, item bulkItem, w bulkShow) error {
 	if err != nil {
 		return err
 	}
-	s.text(`{"id":`)
-	writeText(s, item.id)
+	s.textOrNull(`{"id":`, item.id)
 	s.text(`,"docs":[`)
 	lines, free := 0, s.call.db.Free()
 	for i := range doc.Revisions {
@@ -295,9 +291,8 @@ func writeItem(s *stream, item bulkItem, w bulkShow) error {
 		if r.Body == nil && !free {
 			continue
 		}
-		if lines++; lines > 1 {
-			s.text(",")
-		}
+		s.comma(lines)
+		lines++
 		if r.Body == nil {
 			writeMissing(s, item, r.Revision.String(), problemOf(errMissing))
 			continue
@@ -315,10 +310,8 @@ func writeItem(s *stream, item bulkItem, w bulkShow) error {
 
 // writeMissing writes that a revision is missing or cannot be read.
 func writeMissing(s *stream, item bulkItem, rev string, p problem) {
-	s.text(`{"error":{"id":`)
-	writeText(s, item.id)
-	s.text(`,"rev":`)
-	s.quoted(rev)
+	s.textOrNull(`{"error":{"id":`, item.id)
+	s.quoted(`,"rev":`, rev)
 	s.problem(p)
 	s.text("}}")
 }
@@ -346,13 +339,13 @@ func (w *bulkItem) missingError() error {
 	return errMissing
 }
 
-// writeText writes a text, or null.
-func writeText(s *stream, text *string) {
+// textOrNull writes a text as it is, and another one as a JSON text or null.
+func (s *stream) textOrNull(lead string, text *string) {
 	if text == nil {
-		s.text("null")
+		s.text(lead + "null")
 		return
 	}
-	s.quoted(*text)
+	s.quoted(lead, *text)
 }
 
 // readRevisions reads the revisions of an item. A missing document has none.
@@ -461,10 +454,8 @@ func (d *difference) answer() error {
 	s := d.call.begin(compressed)
 	s.text("{")
 	for i, m := range d.missing {
-		if i > 0 {
-			s.text(",")
-		}
-		s.quoted(m.ID)
+		s.comma(i)
+		s.quoted("", m.ID)
 		s.text(`:{"missing":`)
 		s.list(append(transit.RevTexts(m.Missing), m.others...))
 		if len(m.PossibleAncestors) > 0 {
@@ -481,10 +472,8 @@ func (d *difference) answer() error {
 func (s *stream) list(texts []string) {
 	s.text("[")
 	for i, text := range texts {
-		if i > 0 {
-			s.text(",")
-		}
-		s.quoted(text)
+		s.comma(i)
+		s.quoted("", text)
 	}
 	s.text("]")
 }

@@ -64,33 +64,22 @@ func changes(c *call) error {
 	}
 	c.server.metrics.feeds.Inc()
 	defer c.server.metrics.feeds.Dec()
-	if f.kind == continuous {
-		return f.stream()
+	waits := f.kind != normal
+	f.out = c.begin(compression(!waits))
+	lead := "{"
+	if f.kind != continuous {
+		f.out.text("{\"results\":[\n")
+		lead = "\n],"
 	}
-	packing := compressed
-	if f.kind == longpoll {
-		packing = uncompressed
-	}
-	f.out = c.begin(packing)
-	f.out.text("{\"results\":[\n")
-	if f.kind == longpoll {
+	if waits {
 		f.out.flush() // clients expect the beginning at once
 	}
-	pending, err := f.read()
-	for err == nil && f.kind == longpoll && f.rows == 0 && f.limit > 0 {
-		var over bool
-		if over, err = f.wait(); over || err != nil {
-			break
-		}
-		pending, err = f.read()
-	}
-	if err != nil && !(f.kind == longpoll && isFeedEnd(err)) {
+	pending, err := f.follow()
+	if err != nil && !(waits && isFeedEnd(err)) {
 		return err
 	}
-	f.out.text("\n],\"last_seq\":")
-	f.sequence(f.since)
-	f.out.text(",\"pending\":")
-	f.out.number(int64(pending))
+	f.sequence(lead+`"last_seq":`, f.since)
+	f.out.number(`,"pending":`, int64(pending))
 	f.out.text("}\n")
 	return f.out.end()
 }
@@ -100,35 +89,26 @@ func isFeedEnd(err error) bool {
 	return errors.Is(err, table.ErrNotFound) || errors.Is(err, table.ErrBadLogin) || errors.Is(err, auth.ErrForbidden)
 }
 
-// stream answers a continuous feed: one line for each change, until a time without changes.
-func (f *feed) stream() error {
-	f.out = f.begin(uncompressed)
-	f.out.flush()
-	for {
+// follow writes changes until the feed ends, and returns how many are left.
+func (f *feed) follow() (pending int, err error) {
+	for over := false; !over; {
 		before := f.rows
-		pending, err := f.read()
-		if err != nil && !isFeedEnd(err) {
-			return err
+		if pending, err = f.read(); err != nil || f.isDone() {
+			return pending, err
 		}
-		over := err != nil || f.limit == 0
 		if f.rows != before {
 			f.out.flush()
 		}
-		if !over {
-			over, err = f.wait()
-			if err != nil && !isFeedEnd(err) {
-				return err
-			}
-		}
-		if over || err != nil || f.out.err != nil {
-			f.out.text(`{"last_seq":`)
-			f.sequence(f.since)
-			f.out.text(`,"pending":`)
-			f.out.number(int64(pending))
-			f.out.text("}\n")
-			return f.out.end()
+		if over, err = f.wait(); err != nil {
+			return pending, err
 		}
 	}
+	return pending, nil
+}
+
+// isDone tells whether a feed ends with what was read.
+func (f *feed) isDone() bool {
+	return f.kind == normal || f.limit == 0 || f.kind == longpoll && f.rows > 0
 }
 
 // read writes changes up to the limit, and returns how many are left.
@@ -184,21 +164,16 @@ func (f *feed) change(c *docs.DocChange) error {
 	if f.limit != unlimited {
 		f.limit--
 	}
-	f.out.text(`{"seq":`)
-	f.sequence(c.Seq)
-	f.out.text(`,"id":`)
-	f.out.quoted(c.ID)
+	f.sequence(`{"seq":`, c.Seq)
+	f.out.quoted(`,"id":`, c.ID)
 	f.out.text(`,"changes":[`)
 	leaves := c.Leaves
 	if !f.all {
 		leaves = leaves[:min(len(leaves), 1)]
 	}
 	for i, leaf := range leaves {
-		if i > 0 {
-			f.out.text(",")
-		}
-		f.out.text(`{"rev":`)
-		f.out.revision(leaf.Revision)
+		f.out.comma(i)
+		f.out.revision(`{"rev":`, leaf.Revision)
 		f.out.text("}")
 	}
 	f.out.text("]")
@@ -246,10 +221,10 @@ func (w show) needsTree() bool {
 	return w.revs || w.revsInfo || w.conflicts || w.deletedConflicts || len(w.since) > 0
 }
 
-// sequence writes a sequence as clients get it.
-func (f *feed) sequence(n uint64) {
-	f.out.text(`"`)
-	f.out.number(int64(n))
+// sequence writes a text as it is, and a sequence as clients get it.
+func (f *feed) sequence(lead string, n uint64) {
+	f.out.text(lead)
+	f.out.number(`"`, int64(n))
 	f.out.text(f.epoch)
 	f.out.text(`"`)
 }

@@ -137,8 +137,7 @@ func allDocs(c *call) error {
 		return err
 	}
 	s := c.begin(compressed)
-	s.text(`{"total_rows":`)
-	s.number(int64(info.Docs))
+	s.number(`{"total_rows":`, int64(info.Docs))
 	if l.seq {
 		s.text(`,"update_seq":"` + c.server.config.Store.Tables.Epochs.SeqText(info.Seq) + `"`)
 	}
@@ -146,7 +145,7 @@ func allDocs(c *call) error {
 	if l.keys != nil || l.start != "" {
 		s.text("null")
 	} else {
-		s.number(int64(min(l.skip, info.Docs)))
+		s.number("", int64(min(l.skip, info.Docs)))
 	}
 	s.text(`,"rows":[`)
 	if l.keys != nil {
@@ -254,22 +253,17 @@ func (l *listing) row(s *stream, id string) error {
 	if l.keys == nil && (gone || doc.Deleted) {
 		return nil
 	}
-	if l.lines++; l.lines > 1 {
-		s.text(",")
-	}
+	s.comma(l.lines)
+	l.lines++
 	s.text("\n{")
 	if gone {
-		s.text(`"key":`)
-		s.quoted(id)
+		s.quoted(`"key":`, id)
 		s.text(`,"error":"not_found"}`)
 		return s.err
 	}
-	s.text(`"id":`)
-	s.quoted(id)
-	s.text(`,"key":`)
-	s.quoted(id)
-	s.text(`,"value":{"rev":`)
-	s.revision(doc.Revisions[0].Revision)
+	s.quoted(`"id":`, id)
+	s.quoted(`,"key":`, id)
+	s.revision(`,"value":{"rev":`, doc.Revisions[0].Revision)
 	if doc.Deleted {
 		s.text(`,"deleted":true`)
 	}

@@ -122,9 +122,7 @@ func openRevs(c *call, id string, q *query, w show) error {
 	s := c.begin(compressed)
 	s.text("[")
 	for i := range doc.Revisions {
-		if i > 0 {
-			s.text(",")
-		}
+		s.comma(i)
 		r := &doc.Revisions[i]
 		if r.Body == nil {
 			s.missing(r.Revision.String())
@@ -140,8 +138,7 @@ func openRevs(c *call, id string, q *query, w show) error {
 
 // missing writes that a revision is missing.
 func (s *stream) missing(name string) {
-	s.text(`{"missing":`)
-	s.quoted(name)
+	s.quoted(`{"missing":`, name)
 	s.text("}")
 }
 
@@ -311,8 +308,7 @@ func getLocal(c *call) error {
 		return err
 	}
 	s := c.begin(uncompressed)
-	s.text(`{"_id":`)
-	s.quoted("_local/" + id)
+	s.quoted(`{"_id":`, "_local/"+id)
 	s.text(`,"_rev":"` + localRev(written) + `"`)
 	if len(body) > len("{}") {
 		s.text(",")

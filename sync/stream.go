@@ -30,8 +30,9 @@ type stream struct {
 	err    error
 }
 
-// revision writes a revision as a JSON text.
-func (s *stream) revision(rev rev.ID) {
+// revision writes a text as it is, and a revision as a JSON text.
+func (s *stream) revision(lead string, rev rev.ID) {
+	s.text(lead)
 	s.keep(s.buf.Write(transit.AppendRev(s.buf.AvailableBuffer(), rev)))
 }
 
@@ -152,21 +153,29 @@ func (s *stream) keep(_ int, err error) {
 	}
 }
 
-// quoted writes a JSON text.
-func (s *stream) quoted(text string) {
+// comma writes a comma before each item of a list but the first.
+func (s *stream) comma(item int) {
+	if item > 0 {
+		s.text(",")
+	}
+}
+
+// quoted writes a text as it is, and another one as a JSON text.
+func (s *stream) quoted(lead, text string) {
+	s.text(lead)
 	b, _ := jsontext.AppendQuote(s.buf.AvailableBuffer(), text) // what is no UTF-8 becomes what is
 	s.keep(s.buf.Write(b))
 }
 
 // problem writes the last members of an object that tells of a problem.
 func (s *stream) problem(p problem) {
-	s.text(`,"error":`)
-	s.quoted(p.Error)
-	s.text(`,"reason":`)
-	s.quoted(p.Reason)
+	s.quoted(`,"error":`, p.Error)
+	s.quoted(`,"reason":`, p.Reason)
 }
 
-func (s *stream) number(n int64) {
+// number writes a text as it is, and a number.
+func (s *stream) number(lead string, n int64) {
+	s.text(lead)
 	s.keep(s.buf.Write(strconv.AppendInt(s.buf.AvailableBuffer(), n, 10)))
 }
 
@@ -216,10 +225,8 @@ func showOf(q *query) show {
 
 // document writes one revision of a document.
 func (s *stream) document(doc *docs.Doc, r *docs.DocRevision, w show) {
-	s.text(`{"_id":`)
-	s.quoted(doc.ID)
-	s.text(`,"_rev":`)
-	s.revision(r.Revision)
+	s.quoted(`{"_id":`, doc.ID)
+	s.revision(`,"_rev":`, r.Revision)
 	if r.Deleted {
 		s.text(`,"_deleted":true`)
 	}
@@ -253,14 +260,11 @@ func (s *stream) revisions(path []rev.ID) {
 	if len(path) == 0 {
 		return // the tree was pruned since
 	}
-	s.text(`,"_revisions":{"start":`)
-	s.number(int64(path[0].Generation))
+	s.number(`,"_revisions":{"start":`, int64(path[0].Generation))
 	s.text(`,"ids":[`)
 	for i, rev := range path {
-		if i > 0 {
-			s.text(",")
-		}
-		s.quoted(rev.HashText())
+		s.comma(i)
+		s.quoted("", rev.HashText())
 	}
 	s.text("]}")
 }
@@ -268,9 +272,7 @@ func (s *stream) revisions(path []rev.ID) {
 func (s *stream) revsInfo(tree *rev.Tree, of rev.ID) {
 	s.text(`,"_revs_info":[`)
 	for i, rev := range tree.Path(of) {
-		if i > 0 {
-			s.text(",")
-		}
+		s.comma(i)
 		status := "missing"
 		switch n := tree.Find(rev); {
 		case n.Deleted && n.Held:
@@ -278,8 +280,7 @@ func (s *stream) revsInfo(tree *rev.Tree, of rev.ID) {
 		case n.Held:
 			status = "available"
 		}
-		s.text(`{"rev":`)
-		s.revision(rev)
+		s.revision(`{"rev":`, rev)
 		s.text(`,"status":"` + status + `"}`)
 	}
 	s.text("]")
@@ -287,40 +288,36 @@ func (s *stream) revsInfo(tree *rev.Tree, of rev.ID) {
 
 // revisionList writes a list of revisions, unless it is empty.
 func (s *stream) revisionList(member string, nodes []rev.Node) {
+	if len(nodes) == 0 {
+		return
+	}
+	s.text(member + "[")
 	for i, n := range nodes {
-		if i == 0 {
-			s.text(member + "[")
-		} else {
-			s.text(",")
-		}
-		s.revision(n.Revision)
+		s.comma(i)
+		s.revision("", n.Revision)
 	}
-	if len(nodes) > 0 {
-		s.text("]")
-	}
+	s.text("]")
 }
 
 // attachments writes the attachments of a revision.
 func (s *stream) attachments(doc *docs.Doc, r *docs.DocRevision, w show) {
+	if len(r.Attachments) == 0 {
+		return
+	}
+	s.text(`,"_attachments":{`)
 	known := w.knownGeneration(doc, r.Revision)
 	for i, a := range r.Attachments {
-		if i == 0 {
-			s.text(`,"_attachments":{`)
-		} else {
-			s.text(",")
-		}
-		s.quoted(a.Name)
-		s.text(`:{"content_type":`)
-		s.quoted(a.Type)
-		s.text(`,"revpos":`)
-		s.number(int64(a.RevPos))
+		s.comma(i)
+		s.quoted("", a.Name)
+		s.quoted(`:{"content_type":`, a.Type)
+		s.number(`,"revpos":`, int64(a.RevPos))
 		s.text(`,"digest":"` + a.Digest() + `"`)
 		switch {
 		case !w.attachments || a.RevPos <= known:
-			writeLength(s, a)
+			s.number(`,"length":`, a.Length)
 			s.text(`,"stub":true}`)
 		case w.follow:
-			writeLength(s, a)
+			s.number(`,"length":`, a.Length)
 			s.text(`,"follows":true}`)
 		default:
 			s.text(`,"data":"`)
@@ -328,14 +325,7 @@ func (s *stream) attachments(doc *docs.Doc, r *docs.DocRevision, w show) {
 			s.text(`"}`)
 		}
 	}
-	if len(r.Attachments) > 0 {
-		s.text("}")
-	}
-}
-
-func writeLength(s *stream, a merge.Attachment) {
-	s.text(`,"length":`)
-	s.number(a.Length)
+	s.text("}")
 }
 
 // knownGeneration returns the generation up to which a client has all attachments, by its atts_since.
