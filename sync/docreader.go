@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -17,6 +16,15 @@ import (
 	"doorward/sync/replicate"
 	"doorward/sync/transit"
 )
+
+// readWhole reads a document after which nothing follows.
+func readWhole(c *call, dec *jsontext.Decoder) (*transit.Parsed, error) {
+	d, err := readDocument(c, dec)
+	if err == nil {
+		err = input.Trailing(dec)
+	}
+	return d, err
+}
 
 // readDocument reads the next object. It returns an error only if the body cannot be read; a fault of the document stays in the document. It
 // stores attachments with bytes at once.
@@ -29,21 +37,12 @@ func readDocument(c *call, dec *jsontext.Decoder) (*transit.Parsed, error) {
 	}
 	d := &transit.Parsed{Body: []byte{'{'}}
 	err := input.EachMember(dec, func(name string) error {
-		if name == "_attachments" {
-			c.values.Large = true
-			defer func() { c.values.Large = false }()
-			return readAttachments(c, dec, d)
+		if name != "_attachments" {
+			return d.ReadMember(dec, name)
 		}
-		v, err := dec.ReadValue()
-		if err != nil {
-			return input.Wrap(err)
-		}
-		if strings.HasPrefix(name, "_") {
-			d.Refuse(d.Special(name, v))
-			return nil
-		}
-		d.Member(name, v)
-		return nil
+		c.values.Large = true
+		defer func() { c.values.Large = false }()
+		return readAttachments(c, dec, d)
 	})
 	d.Body = append(d.Body, '}')
 	return d, err
@@ -56,9 +55,7 @@ func docWrite(c *call, d *transit.Parsed, replicated bool) (w merge.DocWrite, er
 		w.Wrong = transit.ErrRevision
 	}
 	if replicated {
-		if w.Path = d.Path; w.Path == nil || d.Rev != (rev.ID{}) && w.Path[0] != d.Rev {
-			w.Path = []rev.ID{d.Rev}
-		}
+		w.Path = d.Ancestry()
 		if w.Wrong == nil && w.Path[0] == (rev.ID{}) {
 			w.Wrong = transit.ErrNoRevision
 		}

@@ -147,10 +147,7 @@ func postDocument(c *call) error {
 	if err != nil {
 		return err
 	}
-	d, err := readDocument(c, dec)
-	if err == nil {
-		err = input.Trailing(dec)
-	}
+	d, err := readWhole(c, dec)
 	if err != nil {
 		return err
 	}
@@ -193,11 +190,7 @@ func readPut(c *call) (*transit.Parsed, error) {
 	if dec.PeekKind() != '{' {
 		return nil, input.ErrShape
 	}
-	d, err := readDocument(c, dec)
-	if err == nil {
-		err = input.Trailing(dec)
-	}
-	return d, err
+	return readWhole(c, dec)
 }
 
 // namedRevision returns the revision that the query or If-Match names.

@@ -178,52 +178,10 @@ func Parse(dec *jsontext.Decoder) (l Line, err error) {
 	if err != nil || l.Seq == nil || l.Removed != "" || doc == nil {
 		return l, err
 	}
-	if l.Revision, err = readDocument(d, doc); l.Revision != nil {
+	if l.Revision, err = d.Read(input.NewDecoder(bytes.NewReader(doc))); l.Revision != nil {
 		l.Revision.Author, l.Revision.Scopes = who, scopes
 	}
 	return l, err
-}
-
-// readDocument reads the document of a line. A document as AppendLine writes it is split, and its body is not decoded here.
-func readDocument(d *transit.Parsed, doc jsontext.Value) (*transit.Revision, error) {
-	if x := split(d, doc); x != nil {
-		return x, nil
-	}
-	d.Body = []byte{'{'}
-	dec := input.NewDecoder(bytes.NewReader(doc))
-	err := input.EachMember(dec, func(name string) error { return d.ReadMember(dec, name) })
-	if err != nil {
-		return nil, err
-	}
-	return d.Revision(), nil
-}
-
-// split splits a document that AppendLine has written, without attachments. It returns nil for any other.
-func split(d *transit.Parsed, doc []byte) *transit.Revision {
-	rest, ok := bytes.CutPrefix(doc, []byte(`{"_id":"`))
-	end := bytes.IndexByte(rest, '"')
-	if !ok || end < 0 || len(d.Path) == 0 || bytes.IndexByte(rest[:end], '\\') >= 0 {
-		return nil
-	}
-	x := &transit.Revision{ID: string(rest[:end]), Path: d.Path}
-	if rest, ok = bytes.CutPrefix(rest[end+1:], transit.AppendRev([]byte(`,"_rev":`), x.Rev())); !ok {
-		return nil
-	}
-	if next, deleted := bytes.CutPrefix(rest, []byte(`,"_deleted":true`)); deleted {
-		x.Deleted, rest = true, next
-	}
-	switch {
-	case x.ID == "" || bytes.HasPrefix(rest, []byte(`,"_`)):
-		return nil
-	case rest[0] == ',':
-		rest[0] = '{'
-		x.Body = rest
-		return x
-	case rest[0] == '}':
-		x.Body = []byte("{}")
-		return x
-	}
-	return nil
 }
 
 // readPath reads a list of revisions. It returns nil if one of them cannot be read.
@@ -304,7 +262,11 @@ func (l *Line) special(name string, v jsontext.Value) error {
 func scan(text []byte) (l Line, ok bool) {
 	c := scanner{rest: text}
 	c.expect(`{"seq":`)
-	l.Seq = transit.Sequence(`"` + c.text() + `"`)
+	if c.skip("0") {
+		l.Seq = orBeginning(nil)
+	} else {
+		l.Seq = transit.Sequence(`"` + c.text() + `"`)
+	}
 	c.expect(`,"doc":{"_id":`)
 	x := &transit.Revision{ID: c.text()}
 	c.expect(`,"_rev":`)

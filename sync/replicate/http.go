@@ -284,16 +284,11 @@ func (t *httpTransport) eachRevision(dec *jsontext.Decoder, fn func(*transit.Rev
 
 // parse reads a document. It returns nil if the document has no id or no revision.
 func (t *httpTransport) parse(dec *jsontext.Decoder) (*transit.Revision, error) {
-	d := &transit.Parsed{Body: []byte{'{'}}
-	err := input.EachMember(dec, func(name string) error { return d.ReadMember(dec, name) })
-	if err != nil {
-		return nil, err
-	}
-	x := d.Revision()
+	x, err := (&transit.Parsed{}).Read(dec)
 	if x != nil {
 		x.Content = func(ctx context.Context, p *transit.Part, w io.Writer) error { return t.content(ctx, x, p, w) }
 	}
-	return x, nil
+	return x, err
 }
 
 // content fetches an attachment.

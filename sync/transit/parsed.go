@@ -60,8 +60,8 @@ func (d *Parsed) Refuse(err error) {
 	}
 }
 
-// Member adds a member to the body, unless the body becomes too large.
-func (d *Parsed) Member(name string, v jsontext.Value) {
+// member adds a member to the body, unless the body becomes too large.
+func (d *Parsed) member(name string, v jsontext.Value) {
 	if len(d.Body)+len(v) > input.MaxValue {
 		d.Refuse(entry.ErrTooLarge)
 		return
@@ -76,8 +76,8 @@ func (d *Parsed) Member(name string, v jsontext.Value) {
 	d.Body = append(append(quoted, ':'), v...)
 }
 
-// Special reads a member that begins with "_".
-func (d *Parsed) Special(name string, v jsontext.Value) error {
+// special reads a member that begins with "_".
+func (d *Parsed) special(name string, v jsontext.Value) error {
 	var text string
 	switch name {
 	case "_id":
@@ -154,21 +154,16 @@ func isMalformed(err error) bool {
 // IsLocal tells whether the document is a local one.
 func (d *Parsed) IsLocal() bool { return strings.HasPrefix(d.ID, "_local/") }
 
-// ReadMember reads a member. Attachments are stubs, or have their bytes as base64.
+// ReadMember reads a member other than _attachments.
 func (d *Parsed) ReadMember(dec *jsontext.Decoder, name string) error {
-	if name == "_attachments" {
-		return input.EachMember(dec, func(name string) error { return d.readStub(dec, name) })
-	}
 	v, err := dec.ReadValue()
 	switch {
 	case err != nil:
 		return input.Wrap(err)
-	case name == "":
-		d.Member(name, v)
-	case name[0] == '_':
-		d.Refuse(d.Special(name, v))
+	case strings.HasPrefix(name, "_"):
+		d.Refuse(d.special(name, v))
 	default:
-		d.Member(name, v)
+		d.member(name, v)
 	}
 	return nil
 }
@@ -195,17 +190,34 @@ func (d *Parsed) readStub(dec *jsontext.Decoder, name string) error {
 	return err
 }
 
-// Revision makes a revision of the document. It returns nil if the document names no id or no revision.
-func (d *Parsed) Revision() *Revision {
+// Ancestry returns the revision and those before it, newest first. It is the zero revision if the document names none.
+func (d *Parsed) Ancestry() []rev.ID {
+	if d.Path == nil || d.Rev != (rev.ID{}) && d.Path[0] != d.Rev {
+		return []rev.ID{d.Rev}
+	}
+	return d.Path
+}
+
+// Read reads a document as a revision. It returns nil if the document names no id or no revision.
+func (d *Parsed) Read(dec *jsontext.Decoder) (*Revision, error) {
+	d.Body = []byte{'{'}
+	if err := input.EachMember(dec, func(name string) error { return d.readMember(dec, name) }); err != nil {
+		return nil, err
+	}
 	d.Body = append(d.Body, '}')
-	path := d.Path
-	if path == nil || d.Rev != (rev.ID{}) && path[0] != d.Rev {
-		path = []rev.ID{d.Rev}
-	}
+	path := d.Ancestry()
 	if d.ID == "" || d.BadRev || path[0] == (rev.ID{}) {
-		return nil
+		return nil, nil
 	}
-	return &Revision{ID: d.ID, Path: path, Deleted: d.Deleted, Body: d.Body, Parts: d.Parts}
+	return &Revision{ID: d.ID, Path: path, Deleted: d.Deleted, Body: d.Body, Parts: d.Parts}, nil
+}
+
+// readMember reads a member. Attachments are stubs, or have their bytes as base64.
+func (d *Parsed) readMember(dec *jsontext.Decoder, name string) error {
+	if name == "_attachments" {
+		return input.EachMember(dec, func(name string) error { return d.readStub(dec, name) })
+	}
+	return d.ReadMember(dec, name)
 }
 
 // MediaType returns a content type that a header can hold. The default is that of plain bytes.
