@@ -120,18 +120,17 @@ func (c *call) parameter(name string) (string, error) {
 	return text, nil
 }
 
-// setParameter replaces a part of the path.
-func setParameter(c *call, name, text string) {
-	chi.RouteContext(c.request.Context()).URLParams.Add(name, url.PathEscape(text))
-}
-
 // docID returns the document that the path names.
 func (c *call) docID() (string, error) {
-	if strings.Contains(c.route.path, "{design}") {
-		name, err := c.parameter("design")
-		return "_design/" + name, err
+	prefix, parameter := "", "doc"
+	switch {
+	case strings.Contains(c.route.path, "/_design/"):
+		prefix, parameter = "_design/", "design"
+	case strings.Contains(c.route.path, "/_local/"):
+		prefix, parameter = "_local/", "id"
 	}
-	return c.parameter("doc")
+	name, err := c.parameter(parameter)
+	return prefix + name, err
 }
 
 // reply answers with a small JSON body.

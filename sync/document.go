@@ -18,16 +18,15 @@ import (
 	"doorward/sync/transit"
 )
 
-// withDocument reads the document's id in the path before the handler. An id may name a local document with an escaped slash.
-func withDocument(do func(c *call, id string) error, local handler) handler {
+// withDocument reads the document's id in the path before the handler. The slash of a local document's id may be escaped.
+func withDocument(do, local func(c *call, id string) error) handler {
 	return func(c *call) error {
 		id, err := c.docID()
 		if err != nil {
 			return err
 		}
 		if name, is := strings.CutPrefix(id, "_local/"); is {
-			setParameter(c, "id", name)
-			return local(c)
+			return local(c, name)
 		}
 		return do(c, id)
 	}
@@ -291,11 +290,7 @@ func (c *call) notModified() error {
 // localRev returns a local document's revision, made of how often it was written.
 func localRev(written uint64) string { return "0-" + strconv.FormatUint(written, 10) }
 
-func getLocal(c *call) error {
-	id, err := c.parameter("id")
-	if err != nil {
-		return err
-	}
+func getLocal(c *call, id string) error {
 	body, written, err := c.db.Local(id)
 	if err != nil {
 		return err
@@ -324,7 +319,7 @@ func localWritten(rev string) (uint64, error) {
 }
 
 // putLocal stores a local document. If it names a revision, that must be the last. It ignores attachments, as CouchDB does.
-func putLocal(c *call) error {
+func putLocal(c *call, id string) error {
 	dec, err := c.anyDecoder()
 	if err != nil {
 		return err
@@ -335,39 +330,37 @@ func putLocal(c *call) error {
 		return err
 	case d.Err != nil:
 		return d.Err
-	case d.RevText == "":
-		d.RevText = c.query.Get("rev")
 	}
-	status, body := http.StatusCreated, d.Body
+	return writeLocal(c, id, localBody(d), cmp.Or(d.RevText, c.query.Get("rev")))
+}
+
+// localBody returns the body of a local document to store; nil deletes it.
+func localBody(d *transit.Parsed) []byte {
 	if d.Deleted {
-		status, body = http.StatusOK, nil
+		return nil
 	}
-	return writeLocal(c, status, body, d.RevText)
+	return d.Body
 }
 
 // storeLocal stores a local document of _bulk_docs.
 func storeLocal(c *call, d *transit.Parsed) (o docOutcome) {
-	body := d.Body
-	if d.Deleted {
-		body = nil
-	}
 	if o.Err = d.Err; o.Err == nil {
-		o.local, o.Err = keepLocal(c, strings.TrimPrefix(d.ID, "_local/"), body, d.RevText)
+		o.local, o.Err = keepLocal(c, strings.TrimPrefix(d.ID, "_local/"), localBody(d), d.RevText)
 	}
 	return o
 }
 
-func deleteLocal(c *call) error { return writeLocal(c, http.StatusOK, nil, c.query.Get("rev")) }
+func deleteLocal(c *call, id string) error { return writeLocal(c, id, nil, c.query.Get("rev")) }
 
 // writeLocal writes the local document that the path names; a nil body deletes it.
-func writeLocal(c *call, status int, body []byte, rev string) error {
-	id, err := c.parameter("id")
-	if err != nil {
-		return err
-	}
+func writeLocal(c *call, id string, body []byte, rev string) error {
 	next, err := keepLocal(c, id, body, rev)
 	if err != nil {
 		return err
+	}
+	status := http.StatusCreated
+	if body == nil {
+		status = http.StatusOK
 	}
 	return c.reply(status, writtenDoc{true, "_local/" + id, next})
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -164,13 +165,10 @@ func routes() []route {
 		{"POST", "/{db}/_compact", false, withDatabase(compact)},
 		{"GET", "/{db}/_revs_limit", false, withDatabase(showRevsLimit)},
 		{"PUT", "/{db}/_revs_limit", false, withDatabase(setRevsLimit)},
-		{"GET", "/{db}/_local/{id}", false, withDatabase(getLocal)},
-		{"PUT", "/{db}/_local/{id}", false, withDatabase(putLocal)},
-		{"DELETE", "/{db}/_local/{id}", false, withDatabase(deleteLocal)},
 	}
 }
 
-// documentRoutes are those of documents, below one of two paths.
+// documentRoutes are those of documents below a path, and then those of their attachments.
 func documentRoutes(path string) []route {
 	return []route{
 		{"GET", path, false, withDatabase(withDocument(getDocument, getLocal))},
@@ -185,8 +183,8 @@ func documentRoutes(path string) []route {
 // newMux mounts everything below a path.
 func newMux(s *Server, mount string) *chi.Mux {
 	mux := chi.NewRouter()
-	all := append(routes(), documentRoutes("/{db}/{doc}")...)
-	for _, rt := range append(all, documentRoutes("/{db}/_design/{design}")...) {
+	locals := documentRoutes("/{db}/_local/{id}")[:3] // they have no attachments
+	for _, rt := range slices.Concat(routes(), locals, documentRoutes("/{db}/{doc}"), documentRoutes("/{db}/_design/{design}")) {
 		patterns := []string{mount + rt.path}
 		switch rt.path {
 		case "/":
