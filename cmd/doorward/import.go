@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -20,25 +21,8 @@ import (
 	"doorward/cmd/doorward/importer"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
-
-// importing has the flags of import.
-type importing struct {
-	kind    string
-	event   int64
-	from    string
-	sheet   string
-	maps    []string
-	ignore  []string
-	states  []string
-	dates   string
-	zone    string
-	types   []string
-	entered bool
-	again   bool
-	yes     bool
-	dryRun  bool
-}
 
 const importLong = `Read records from a CSV, NDJSON or XLSX file; - is standard input.
 
@@ -69,73 +53,95 @@ const importExamples = `  # a list of tickets, from a ticket shop or a spreadshe
   doorward import --data data all.ndjson`
 
 func importCommand(t *tool) *cobra.Command {
-	im := &importing{}
 	cmd := &cobra.Command{
 		Use: "import FILE", Short: "Read records from a CSV, NDJSON or XLSX file; - is standard input", Args: words(1),
 		Long: importLong, Example: importExamples,
 	}
 	t.jsonFlag(cmd)
-	im.flags(cmd)
+	asked := importFlags()
+	cmd.Flags().AddFlagSet(asked)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		file, err := importer.Open(args[0], t.In)
 		if err != nil {
 			return console.Usage(err)
 		}
 		defer file.Close()
-		answer, err := runImport(cmd.Context(), t, im, file)
+		q := queryOf(asked)
+		answer, err := runImport(cmd.Context(), t, q, file)
 		if err != nil || answer == nil {
 			return err
 		}
-		return reportImport(t, answer, im)
+		return reportImport(t, answer, q)
 	}
 	return cmd
 }
 
-func (im *importing) flags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringVar(&im.kind, "kind", "", "what the rows are: ticket, person …; an export says it itself")
-	f.Int64Var(&im.event, "event", 0, "the event of the tickets; it beats any column")
-	f.StringVar(&im.from, "from", "", "the system that wrote the file: "+strings.Join(columns.Origins(), ", "))
-	f.StringVar(&im.sheet, "sheet", "", "the sheet of a workbook, where several hold a list")
-	f.StringArrayVar(&im.maps, "map", nil, "field=column,…: which column holds a field, by its title, Title#2 or #3; A+B joins two")
-	f.StringArrayVar(&im.ignore, "ignore", nil, "a column that is not read")
-	f.StringArrayVar(&im.states, "states", nil, "word=state,…: what a word says of a ticket: valid, unpaid, blocked, refunded or cancelled")
-	f.StringVar(&im.dates, "dates", "", "dmy, mdy or ymd: the order of day, month and year, where the dates do not show it")
-	f.StringVar(&im.zone, "zone", "", "the time zone of times that name none; the server's, if not given")
-	f.StringArrayVar(&im.types, "only-type", nil, "a type of tickets that is taken; the others are left out")
-	f.BoolVar(&im.entered, "checkins", false, "check in the tickets that the file says were used")
-	f.BoolVar(&im.again, "reinstate", false, "let in again tickets that are blocked, refunded or cancelled here, where the file says so")
-	f.BoolVar(&im.yes, "yes", false, "do not ask")
-	f.BoolVar(&im.dryRun, "dry-run", false, "decide everything and write nothing")
+// importFlags are the flags of import that the handler is asked with.
+func importFlags() *pflag.FlagSet {
+	f := pflag.NewFlagSet("import", pflag.ContinueOnError)
+	f.String("kind", "", "what the rows are: ticket, person …; an export says it itself")
+	f.Int64("event", 0, "the event of the tickets; it beats any column")
+	f.String("from", "", "the system that wrote the file: "+strings.Join(columns.Origins(), ", "))
+	f.String("sheet", "", "the sheet of a workbook, where several hold a list")
+	f.StringArray("map", nil, "field=column,…: which column holds a field, by its title, Title#2 or #3; A+B joins two")
+	f.StringArray("ignore", nil, "a column that is not read")
+	f.StringArray("states", nil, "word=state,…: what a word says of a ticket: valid, unpaid, blocked, refunded or cancelled")
+	f.String("dates", "", "dmy, mdy or ymd: the order of day, month and year, where the dates do not show it")
+	f.String("zone", "", "the time zone of times that name none; the server's, if not given")
+	f.StringArray("only-type", nil, "a type of tickets that is taken; the others are left out")
+	f.Bool("checkins", false, "check in the tickets that the file says were used")
+	f.Bool("reinstate", false, "let in again tickets that are blocked, refunded or cancelled here, where the file says so")
+	f.Bool("yes", false, "do not ask")
+	f.Bool("dry-run", false, "decide everything and write nothing")
+	return f
+}
+
+// queryOf has the flags that were given, as the handler names them.
+func queryOf(flags *pflag.FlagSet) url.Values {
+	q := url.Values{}
+	flags.VisitAll(func(f *pflag.Flag) {
+		name := strings.ReplaceAll(f.Name, "-", "_")
+		if list, is := f.Value.(pflag.SliceValue); is && len(list.GetSlice()) > 0 {
+			q[name] = list.GetSlice()
+		} else if !is && f.Value.String() != f.DefValue {
+			q.Set(name, f.Value.String())
+		}
+	})
+	return q
+}
+
+// dry is the query of an import that writes nothing.
+func dry(q url.Values) url.Values {
+	q = maps.Clone(q)
+	q.Set("dry_run", "true")
+	return q
 }
 
 // runImport shows how the file is read, asks, and writes. The answer is nil if the operator does not say yes.
-func runImport(ctx context.Context, t *tool, im *importing, f *importer.Source) (json.RawMessage, error) {
-	if im.dryRun || !f.Lines {
-		answer, err := planImport(ctx, t, im, f)
-		if err != nil || im.dryRun {
+func runImport(ctx context.Context, t *tool, q url.Values, f *importer.Source) (json.RawMessage, error) {
+	if q.Has("dry_run") || !f.Lines {
+		answer, err := planImport(ctx, t, q, f)
+		if err != nil || q.Has("dry_run") {
 			return answer, err
 		}
-		if agreed, err := agreed(ctx, t, im, f); err != nil || !agreed {
+		if agreed, err := agreed(ctx, t, q, f); err != nil || !agreed {
 			return nil, err
 		}
-	} else if err := control.Rehearse(ctx, t.open(control.Need{}), func(l *control.Line) error { return tryImport(ctx, l, im, f) }); err != nil {
+	} else if err := control.Rehearse(ctx, t.open(control.Need{}), func(l *control.Line) error { return tryImport(ctx, l, q, f) }); err != nil {
 		return nil, err
 	}
-	return sendImport(ctx, t.open(control.Need{Creates: true}), im, f)
+	return sendImport(ctx, t.open(control.Need{Creates: true}), q, f)
 }
 
 // planImport decides everything and writes nothing, and shows it.
-func planImport(ctx context.Context, t *tool, im *importing, f *importer.Source) (json.RawMessage, error) {
-	dry := *im
-	dry.dryRun = true
+func planImport(ctx context.Context, t *tool, q url.Values, f *importer.Source) (json.RawMessage, error) {
 	o := t.open(control.Need{Creates: true})
 	tidy, err := o.Spare()
 	if err != nil {
 		return nil, err
 	}
 	defer tidy()
-	answer, err := sendImport(ctx, o, &dry, f)
+	answer, err := sendImport(ctx, o, dry(q), f)
 	if err != nil || t.asJSON {
 		return answer, err
 	}
@@ -149,26 +155,27 @@ func planImport(ctx context.Context, t *tool, im *importing, f *importer.Source)
 
 // agreed asks on a terminal whether to write the import. Elsewhere it does not ask, and the server refuses an import that a person must look at
 // first.
-func agreed(ctx context.Context, t *tool, im *importing, f *importer.Source) (bool, error) {
-	if im.yes || f.Stdin || !console.IsTerminal(t.In) {
+func agreed(ctx context.Context, t *tool, q url.Values, f *importer.Source) (bool, error) {
+	if q.Has("yes") || f.Stdin || !console.IsTerminal(t.In) {
 		return true, nil
 	}
 	line, err := t.Ask(ctx, "Write this? Type yes: ")
 	if err != nil {
 		return false, err
 	}
-	im.yes = slices.Contains([]string{"yes", "y", "sim", "s", "sí", "si"}, strings.ToLower(line))
-	if !im.yes {
+	if !slices.Contains([]string{"yes", "y", "sim", "s", "sí", "si"}, strings.ToLower(line)) {
 		fmt.Fprintln(t.Err, "nothing was written")
+		return false, nil
 	}
-	return im.yes, nil
+	q.Set("yes", "true")
+	return true, nil
 }
 
-func sendImport(ctx context.Context, o control.Opening, im *importing, f *importer.Source) (answer json.RawMessage, err error) {
+func sendImport(ctx context.Context, o control.Opening, q url.Values, f *importer.Source) (answer json.RawMessage, err error) {
 	body := f.Reader()
 	defer func() { _ = body.Close() }() // it was only read
 	err = control.With(ctx, o, func(l *control.Line) error {
-		answer, err = l.Follow(ctx, im.request(body, f.Size))
+		answer, err = l.Follow(ctx, importRequest(q, body, f.Size))
 		return err
 	})
 	if errors.Is(err, console.ErrStopped) {
@@ -178,49 +185,24 @@ func sendImport(ctx context.Context, o control.Opening, im *importing, f *import
 }
 
 // tryImport finds faults of the import as a whole. For a large file it checks the flags alone.
-func tryImport(ctx context.Context, l *control.Line, im *importing, f *importer.Source) error {
-	dry := *im
-	dry.dryRun = true
+func tryImport(ctx context.Context, l *control.Line, q url.Values, f *importer.Source) error {
 	if f.Start == nil {
-		_, err := l.Follow(ctx, dry.request(strings.NewReader(""), 0))
+		_, err := l.Follow(ctx, importRequest(dry(q), strings.NewReader(""), 0))
 		if usage := new(console.UsageError); errors.As(err, usage) {
 			return err
 		}
 		return nil // an empty body is no file of records, as expected
 	}
-	_, err := l.Follow(ctx, dry.request(bytes.NewReader(f.Start), f.Size))
+	_, err := l.Follow(ctx, importRequest(dry(q), bytes.NewReader(f.Start), f.Size))
 	return err
 }
 
-func (im *importing) request(body io.Reader, size int64) control.Request {
-	return control.Request{Method: http.MethodPost, Path: "/control/import", Query: im.query(), Body: body, Size: size}
-}
-
-func (im *importing) query() url.Values {
-	q := url.Values{}
-	for name, value := range map[string]string{"kind": im.kind, "from": im.from, "sheet": im.sheet, "dates": im.dates, "zone": im.zone} {
-		if value != "" {
-			q.Set(name, value)
-		}
-	}
-	if im.event != 0 {
-		q.Set("event", strconv.FormatInt(im.event, 10))
-	}
-	for name, set := range map[string]bool{"dry_run": im.dryRun, "checkins": im.entered, "reinstate": im.again, "yes": im.yes} {
-		if set {
-			q.Set(name, "true")
-		}
-	}
-	for name, values := range map[string][]string{"map": im.maps, "ignore": im.ignore, "states": im.states, "only_type": im.types} {
-		if len(values) > 0 {
-			q[name] = values
-		}
-	}
-	return q
+func importRequest(q url.Values, body io.Reader, size int64) control.Request {
+	return control.Request{Method: http.MethodPost, Path: "/control/import", Query: q, Body: body, Size: size}
 }
 
 // reportImport prints the result of a file's rows. Refused rows make the command fail.
-func reportImport(t *tool, answer json.RawMessage, im *importing) error {
+func reportImport(t *tool, answer json.RawMessage, q url.Values) error {
 	var rep importer.Report
 	if err := control.Read(answer, &rep); err != nil {
 		return err
@@ -230,7 +212,7 @@ func reportImport(t *tool, answer json.RawMessage, im *importing) error {
 			return err
 		}
 	} else {
-		if im.dryRun {
+		if q.Has("dry_run") {
 			fmt.Fprint(t.Out, "a dry run, nothing is written: ")
 		}
 		rep.Print(t.Out)

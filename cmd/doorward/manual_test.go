@@ -290,7 +290,7 @@ func (r *reader) compare(b *block) {
 }
 
 // declaresFlag is where a command declares a flag.
-var declaresFlag = regexp.MustCompile(`\.(?:\w*Var|Bool|String|Int)\((?:[^"\n]*, )?"([a-z][a-z-]+)",`)
+var declaresFlag = regexp.MustCompile(`\.(?:\w*Var|Bool|String|StringArray|Int|Int64)\((?:[^"\n]*, )?"([a-z][a-z-]+)",`)
 
 // TestTheManualNamesWhatThereIs: tests, metrics and flags that a page names outside of its blocks exist.
 func TestTheManualNamesWhatThereIs(t *testing.T) {
