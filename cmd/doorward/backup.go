@@ -80,14 +80,15 @@ func verifyCommand(t *tool) *cobra.Command {
 		if *here {
 			return verifyHere(t, control.With(ctx, o, func(l *control.Line) error { return relayVerify(ctx, t.Out, l) }))
 		}
-		answer, err := archive.Verify(ctx, o)
-		if answer == nil {
+		found, err := archive.Verify(ctx, o)
+		if found == nil {
 			return err
 		}
+		archive.NoteVerify(o, found.Damaged)
 		if err != nil && t.asJSON {
-			return printUnopened(t, answer, err)
+			return printUnopened(t, found, err)
 		}
-		return cmp.Or(printVerify(t, answer), err)
+		return cmp.Or(printVerify(t, found), err)
 	}
 	return cmd
 }
@@ -121,14 +122,12 @@ func verifyHere(t *tool, err error) error {
 	}{rep, err.Error()}})
 }
 
-// printUnopened notes the faults of a file that cannot be opened, and prints them and the reason as one JSON object.
-func printUnopened(t *tool, answer json.RawMessage, why error) error {
+// printUnopened prints the faults of a file that cannot be opened, and the reason, as one JSON object.
+func printUnopened(t *tool, found *archive.Verdict, why error) error {
 	var members map[string]any
-	var found struct{ Damaged int64 }
-	if err := errors.Join(json.Unmarshal(answer, &members), json.Unmarshal(answer, &found)); err != nil {
+	if err := json.Unmarshal(found.Answer, &members); err != nil {
 		return fmt.Errorf("the child's answer: %w", err)
 	}
-	archive.NoteVerify(t.open(control.Need{}), found.Damaged)
 	delete(members, "file") // it may name a copy; why names the store
 	members["error"] = control.Problem{Message: why.Error()}
 	if err := t.JSON(members); err != nil {
@@ -138,26 +137,14 @@ func printUnopened(t *tool, answer json.RawMessage, why error) error {
 	return console.ErrSaid
 }
 
-// verdict is the part of the handler's answer that is printed.
-type verdict struct {
-	Rows, Records, Damaged int64
-	Damage                 []string
-	File                   string
-}
-
-// printVerify notes and prints the result, and names the newest backup if there is damage. Damage makes the command fail.
-func printVerify(t *tool, answer json.RawMessage) error {
-	var found verdict
-	if err := control.Read(answer, &found); err != nil {
-		return err
-	}
-	archive.NoteVerify(t.open(control.Need{}), found.Damaged)
+// printVerify prints the result, and names the newest backup if there is damage. Damage makes the command fail.
+func printVerify(t *tool, found *archive.Verdict) error {
 	if t.asJSON {
-		if err := t.JSON(answer); err != nil {
+		if err := t.JSON(found.Answer); err != nil {
 			return err
 		}
 	} else {
-		found.print(t)
+		printVerdict(t, found)
 	}
 	if found.Damaged > 0 && found.File == "" {
 		return console.ErrSaid
@@ -165,7 +152,7 @@ func printVerify(t *tool, answer json.RawMessage) error {
 	return nil // why the file cannot be opened is an error of its own
 }
 
-func (v *verdict) print(t *tool) {
+func printVerdict(t *tool, v *archive.Verdict) {
 	if v.Damaged == 0 {
 		fmt.Fprintf(t.Out, "no damage: %s values, %s records\n", console.Number(v.Rows), console.Number(v.Records))
 		return

@@ -24,27 +24,40 @@ const SettingPrefix = "DOORWARD_"
 
 // Verify has a child process check the store, since a damaged file can end its reader. Beside a running server the child checks a copy: no
 // door waits for it, and it reads what the disk holds. Of a file that cannot be opened it returns both, what was found and why it cannot.
-func Verify(ctx context.Context, o control.Opening) (answer json.RawMessage, err error) {
+func Verify(ctx context.Context, o control.Opening) (found *Verdict, err error) {
 	if control.Answers(ctx, o.Dir) {
 		err = onCopy(ctx, o, func(dir string, _ backup.Manifest) (err error) {
-			if answer, err = inChild(ctx, o, startBeside, "verify", "--data", dir); err == nil {
-				err = unopened(answer)
-			}
-			if err != nil {
+			if found, err = inChild(ctx, o, startBeside, "verify", "--data", dir); err != nil {
 				err = nameBackup(o, fmt.Errorf("a copy of the file %s: %w", table.Path(o.Dir), err))
 			}
 			return err
 		})
-		return answer, err
+		return found, err
 	}
 	if err := o.CheckStore(); err != nil {
 		return nil, err
 	}
-	answer, err = inChild(ctx, o, startChild, "verify", "--data", o.Dir, "--timezone", o.Timezone)
-	if err == nil {
-		err = unopened(answer)
+	return inChild(ctx, o, startChild, "verify", "--data", o.Dir, "--timezone", o.Timezone)
+}
+
+// Verdict is what a check has found, as far as it is printed.
+type Verdict struct {
+	Answer                 json.RawMessage `json:"-"` // the handler's, all of it
+	Rows, Records, Damaged int64
+	Damage                 []string
+	File                   string // why the file cannot be opened, which was looked at all the same; "" = it can
+}
+
+// readVerdict reads a child's answer. Its error is also why the file cannot be opened.
+func readVerdict(answer json.RawMessage) (*Verdict, error) {
+	v := &Verdict{Answer: answer}
+	if err := json.Unmarshal(answer, v); err != nil {
+		return nil, fmt.Errorf("the child's answer: %w", err)
 	}
-	return answer, err
+	if v.File != "" {
+		return v, errors.New(v.File)
+	}
+	return v, nil
 }
 
 // NoteVerify notes beside the store when it was checked, and how many faults were found. On a read-only disk it prints that it could not,
@@ -64,36 +77,11 @@ func nameBackup(o control.Opening, err error) error {
 	return fmt.Errorf("%w; %s", err, known)
 }
 
-// unopened is why a file cannot be opened that a check has looked at all the same; nil = it can.
-func unopened(answer json.RawMessage) error {
-	var found struct{ File string }
-	if err := json.Unmarshal(answer, &found); err != nil {
-		return fmt.Errorf("the child's answer: %w", err)
-	}
-	if found.File == "" {
-		return nil
-	}
-	return errors.New(found.File)
-}
-
 // checkCopy checks a copy of a store, which no process has open. The error says what is wrong with it.
 func checkCopy(ctx context.Context, o control.Opening, start starting, dir string) error {
-	answer, err := inChild(ctx, o, start, "verify", "--data", dir)
-	if err != nil {
+	found, err := inChild(ctx, o, start, "verify", "--data", dir)
+	if err != nil || found.Damaged == 0 {
 		return err
-	}
-	var found struct {
-		Damaged int64
-		Damage  []string
-	}
-	if err := json.Unmarshal(answer, &found); err != nil {
-		return fmt.Errorf("the child's answer: %w", err)
-	}
-	if err := unopened(answer); err != nil {
-		return err
-	}
-	if found.Damaged == 0 {
-		return nil
 	}
 	return fmt.Errorf("%w: %s faults, the first: %s", errDamaged, console.Number(found.Damaged), found.Damage[0])
 }
@@ -120,7 +108,7 @@ func startBeside(child *exec.Cmd) error {
 // inChild runs a verify command as a child and reads the handler's answer from it. It returns errUnchecked, or what the child refuses. A
 // child that ends without an answer and without a signal is taken to have died of the file: one that ran out of memory by itself looks
 // the same.
-func inChild(ctx context.Context, o control.Opening, start starting, args ...string) (json.RawMessage, error) {
+func inChild(ctx context.Context, o control.Opening, start starting, args ...string) (*Verdict, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, notStarted(err)
@@ -140,8 +128,11 @@ func inChild(ctx context.Context, o control.Opening, start starting, args ...str
 	}
 	answer, err := control.Follow(ctx, out, o.Console.Progress())
 	_ = child.Wait() // its state says more
-	if err == nil || ctx.Err() != nil {
-		return answer, err
+	switch {
+	case err == nil:
+		return readVerdict(answer)
+	case ctx.Err() != nil:
+		return nil, err
 	}
 	if killed := killedBy(child.ProcessState); killed != nil {
 		return nil, killed
@@ -150,7 +141,7 @@ func inChild(ctx context.Context, o control.Opening, start starting, args ...str
 	case err.Error() == console.ErrStopped.Error(): // the child took a signal in good order
 		return nil, fmt.Errorf("the check was stopped by a signal: %w", errUnchecked)
 	case errors.Is(err, control.ErrBrokeOff):
-		return json.RawMessage(`{"rows":0,"records":0,"damaged":1,"damage":["the file's own structure is broken: reading it ended the reader"]}`), nil
+		return readVerdict(json.RawMessage(`{"rows":0,"records":0,"damaged":1,"damage":["the file's own structure is broken: reading it ended the reader"]}`))
 	}
 	return nil, err
 }
