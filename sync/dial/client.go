@@ -59,13 +59,23 @@ func eager(dial dialFunc) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		ctx, done := context.WithTimeout(ctx, dialTime)
 		defer done() // ends the dials that are left
-		results := make(chan dialResult)
+		type result struct {
+			conn net.Conn
+			err  error
+		}
+		results := make(chan result)
 		next := time.NewTicker(dialAgain)
 		defer next.Stop()
 		for {
 			go func() {
 				conn, err := dial(ctx, network, address)
-				dialResult{conn, err}.give(ctx, results)
+				select {
+				case results <- result{conn, err}:
+				case <-ctx.Done(): // too late
+					if err == nil {
+						_ = conn.Close() // nothing was said on it
+					}
+				}
 			}()
 			select {
 			case r := <-results:
@@ -74,23 +84,6 @@ func eager(dial dialFunc) dialFunc {
 				return nil, ctx.Err()
 			case <-next.C:
 			}
-		}
-	}
-}
-
-// dialResult is the result of a dial.
-type dialResult struct {
-	conn net.Conn
-	err  error
-}
-
-// give passes a result on. It closes a connection that comes too late.
-func (d dialResult) give(ctx context.Context, results chan<- dialResult) {
-	select {
-	case results <- d:
-	case <-ctx.Done():
-		if d.err == nil {
-			_ = d.conn.Close() // nothing was said on it
 		}
 	}
 }

@@ -182,7 +182,11 @@ func (l *Link) requestError(ctx context.Context, err error) error {
 	case cause != nil && !errors.Is(cause, ErrCut):
 		return cause
 	}
-	cause := withAdvice(unwrapURL(err))
+	cause := err
+	if sent := (*url.Error)(nil); errors.As(err, &sent) {
+		cause = sent.Err // an address may name people
+	}
+	cause = withAdvice(cause)
 	if dial := (*net.OpError)(nil); errors.As(err, &dial) && dial.Op == "dial" || errors.As(err, new(*tls.CertificateVerificationError)) {
 		return unreachable{cause}
 	}
@@ -208,17 +212,6 @@ func withAdvice(err error) error {
 		return fmt.Errorf("the certificate is for other names than the one in the address (%w)", err)
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		return fmt.Errorf("the certificate is out of its time, or this machine's clock is wrong (%w)", err)
-	}
-	return err
-}
-
-// unwrapURL drops the address from an error: an address may name people.
-func unwrapURL(err error) error {
-	var u interface{ Unwrap() error }
-	if errors.As(err, &u) {
-		if inner := u.Unwrap(); inner != nil {
-			return inner
-		}
 	}
 	return err
 }
