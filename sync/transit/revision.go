@@ -1,6 +1,7 @@
 package transit
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -158,22 +159,13 @@ func (x *Revision) AppendContent(ctx context.Context, dst []byte, p *Part) ([]by
 	if x.Knows(p) || x.Content == nil {
 		return appendStub(dst, p)
 	}
-	w := &appending{b: append(dst, `,"data":"`...)}
+	w := bytes.NewBuffer(append(dst, `,"data":"`...))
 	enc := base64.NewEncoder(base64.StdEncoding, w)
 	if err := x.Content(ctx, p, enc); err != nil {
 		return nil, err
 	}
 	_ = enc.Close() // memory takes everything
-	return append(w.b, '"'), nil
-}
-
-// appending is a writer to memory.
-type appending struct{ b []byte }
-
-// Write appends.
-func (a *appending) Write(p []byte) (int, error) {
-	a.b = append(a.b, p...)
-	return len(p), nil
+	return append(w.Bytes(), '"'), nil
 }
 
 // RevTexts returns revisions as texts.
