@@ -151,12 +151,8 @@ func (c *call) reply(status int, v any) error {
 	return nil
 }
 
-// okay is the answer to a request that returns nothing else.
-type okay struct {
-	OK bool `json:"ok"`
-}
-
-var ok = okay{true}
+// ok is the answer to a request that returns nothing else.
+var ok = map[string]bool{"ok": true}
 
 // writtenDoc is the answer to a stored document.
 type writtenDoc struct {

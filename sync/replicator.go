@@ -112,8 +112,11 @@ func orderReplication(c *call) error {
 		return err
 	}
 	s := c.server
-	k := &task{id: o.taskID(), source: o.Source.redacted(), target: o.Target.redacted(), user: c.caller.Name(), live: o.Continuous, began: s.config.Clock()}
-	k.updated = k.began
+	began := s.config.Clock()
+	k := &task{began: began, row: activeTask{
+		Type: "replication", ID: o.taskID(), Source: o.Source.redacted(), Target: o.Target.redacted(), User: c.caller.Name(), Continuous: o.Continuous,
+		Started: began.Unix(), Updated: began.Unix(),
+	}}
 	running, ctx, err := s.tasks.begin(s.ended, k)
 	if err != nil {
 		return err
@@ -128,10 +131,10 @@ func orderReplication(c *call) error {
 	go func() {
 		defer s.tasks.finish(k)
 		if _, err := replicate.Run(ctx, job); err != nil && ctx.Err() == nil {
-			s.config.Logger.Warn("a replication has ended", "id", k.id, "error", err)
+			s.config.Logger.Warn("a replication has ended", "id", k.row.ID, "error", err)
 		}
 	}()
-	return c.reply(http.StatusAccepted, started{true, k.id})
+	return c.reply(http.StatusAccepted, started{true, k.row.ID})
 }
 
 // started is the answer to an order that runs from now on.
@@ -157,8 +160,8 @@ func runOnce(c *call, ctx context.Context, k *task, job replicate.Job) error {
 
 // joinTask answers an order that runs already.
 func joinTask(c *call, k *task) error {
-	if k.live {
-		return c.reply(http.StatusAccepted, started{true, k.id})
+	if k.row.Continuous {
+		return c.reply(http.StatusAccepted, started{true, k.row.ID})
 	}
 	return &table.Conflict{Reason: "the same replication is running"}
 }
@@ -199,7 +202,7 @@ func readOrder(c *call) (*order, error) {
 
 // openJob opens the peers of an order.
 func openJob(c *call, o *order) (replicate.Job, error) {
-	j := replicate.Job{Live: o.Continuous, IDs: o.IDs, Selector: o.Selector, Since: o.Since, Logger: c.server.config.Logger, Clock: c.server.config.Clock}
+	j := replicate.Job{Live: o.Continuous, IDs: o.IDs, Selector: o.Selector, Since: o.Since, Logger: c.server.config.Logger}
 	source, err := openPeer(c, &o.Source, false)
 	if err != nil {
 		return j, err
@@ -250,14 +253,12 @@ func activeTasks(c *call) error {
 
 // task is a replication that this server runs.
 type task struct {
-	id, source, target, user string
-	live                     bool
-	began                    time.Time
-	cancel                   context.CancelFunc
-	ended                    chan struct{}
-	mu                       sync.Mutex // guards what follows
-	updated                  time.Time
-	done                     replicate.Outcome
+	began  time.Time
+	cancel context.CancelFunc
+	ended  chan struct{}
+
+	mu  sync.Mutex // guards the row's figures
+	row activeTask
 }
 
 // tasks are those that run. They end with the server.
@@ -278,12 +279,12 @@ func (s *tasks) begin(within context.Context, k *task) (running *task, ctx conte
 	if s.closed {
 		return nil, nil, errClosing
 	}
-	if there := s.running[k.id]; there != nil {
+	if there := s.running[k.row.ID]; there != nil {
 		return there, nil, nil
 	}
 	ctx, k.cancel = context.WithCancel(within)
 	k.ended = make(chan struct{})
-	s.running[k.id] = k
+	s.running[k.row.ID] = k
 	s.group.Add(1)
 	return nil, ctx, nil
 }
@@ -291,7 +292,7 @@ func (s *tasks) begin(within context.Context, k *task) (running *task, ctx conte
 func (s *tasks) finish(k *task) {
 	k.cancel()
 	s.mu.Lock()
-	delete(s.running, k.id)
+	delete(s.running, k.row.ID)
 	s.mu.Unlock()
 	close(k.ended)
 	s.group.Done()
@@ -309,7 +310,7 @@ func (s *tasks) list() []*task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.SortedFunc(maps.Values(s.running), func(a, b *task) int {
-		return cmp.Or(a.began.Compare(b.began), strings.Compare(a.id, b.id))
+		return cmp.Or(a.began.Compare(b.began), strings.Compare(a.row.ID, b.row.ID))
 	})
 }
 
@@ -325,7 +326,16 @@ func (s *tasks) close() {
 func (k *task) note(at time.Time, done replicate.Outcome) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.updated, k.done = at, done
+	run, a := done.History[0], &k.row
+	a.Updated = at.Unix()
+	a.Checked, a.Found, a.Read, a.Written, a.Failures, a.Noted = run.Checked, run.Found, run.Read, run.Written, run.Failures, run.Recorded
+}
+
+// active returns the task's row.
+func (k *task) active() activeTask {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.row
 }
 
 // activeTask is a row of _active_tasks.
@@ -344,18 +354,4 @@ type activeTask struct {
 	Written    int              `json:"docs_written"`
 	Failures   int              `json:"doc_write_failures"`
 	Noted      transit.Sequence `json:"checkpointed_source_seq"`
-}
-
-func (k *task) active() activeTask {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	a := activeTask{
-		Type: "replication", ID: k.id, Source: k.source, Target: k.target, User: k.user, Continuous: k.live,
-		Started: k.began.Unix(), Updated: k.updated.Unix(),
-	}
-	if len(k.done.History) > 0 {
-		run := k.done.History[0]
-		a.Checked, a.Found, a.Read, a.Written, a.Failures, a.Noted = run.Checked, run.Found, run.Read, run.Written, run.Failures, run.Recorded
-	}
-	return a
 }

@@ -250,9 +250,7 @@ func up(c *call) error {
 	if err := c.server.config.Store.Tables.Engine.Writable(); err != nil {
 		return err
 	}
-	return c.reply(http.StatusOK, struct {
-		Status string `json:"status"`
-	}{"ok"})
+	return c.reply(http.StatusOK, map[string]string{"status": "ok"})
 }
 
 func allDatabases(c *call) error {
@@ -281,9 +279,7 @@ func uuids(c *call) error {
 		ids[i] = newID()
 	}
 	c.Header().Set("Cache-Control", "no-store")
-	return c.reply(http.StatusOK, struct {
-		UUIDs []string `json:"uuids"`
-	}{ids})
+	return c.reply(http.StatusOK, map[string][]string{"uuids": ids})
 }
 
 // newID draws the id of a document that has none.
