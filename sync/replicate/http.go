@@ -46,9 +46,9 @@ const (
 // feed reads the peer's changes, a batch a request. A live feed then waits for more in a long poll.
 func (t *httpTransport) feed(ctx context.Context, w Wish, fn func(*Batch) error) error {
 	for {
-		b, rows, err := t.changes(ctx, w, page{rows: feedRows})
+		b, rows, err := t.changes(ctx, w, feedRows, atOnce)
 		if err == nil && rows == 0 && w.Live {
-			b, rows, err = t.changes(ctx, w, page{feedRows, waiting})
+			b, rows, err = t.changes(ctx, w, feedRows, waiting)
 		}
 		if err != nil {
 			return err
@@ -65,25 +65,20 @@ func (t *httpTransport) feed(ctx context.Context, w Wish, fn func(*Batch) error)
 	}
 }
 
-// page is one request for changes.
-type page struct {
-	rows int // at most
-	wait wait
-}
+// The feeds of one request: it answers at once, or waits until there are changes.
+const (
+	atOnce  = "normal"
+	waiting = "longpoll"
+)
 
-// wait says whether a request for changes waits until there are some.
-type wait bool
-
-const waiting wait = true
-
-// changes reads one batch.
-func (t *httpTransport) changes(ctx context.Context, w Wish, p page) (b *Batch, rows int, err error) {
-	q := url.Values{"style": {"all_docs"}, "limit": {strconv.Itoa(p.rows)}}
+// changes reads one batch of a limited number of changes.
+func (t *httpTransport) changes(ctx context.Context, w Wish, limit int, feed string) (b *Batch, rows int, err error) {
+	q := url.Values{"style": {"all_docs"}, "limit": {strconv.Itoa(limit)}}
 	if text := transit.SequenceText(w.Since); text != "" {
 		q.Set("since", text)
 	}
-	if p.wait {
-		q.Set("feed", "longpoll")
+	if feed == waiting {
+		q.Set("feed", feed)
 		q.Set("heartbeat", strconv.Itoa(beat))
 	}
 	method, payload := http.MethodGet, (*dial.Payload)(nil)

@@ -33,7 +33,7 @@ func (t lineTransport) feed(ctx context.Context, w Wish, fn func(*Batch) error) 
 		}
 	}
 	for limit := feedRows; ; {
-		b, rows, err := t.changes(ctx, w, page{limit, waiting})
+		b, rows, err := t.changes(ctx, w, limit, waiting)
 		if err != nil {
 			return err
 		}

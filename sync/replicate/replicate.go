@@ -30,7 +30,6 @@ type Job struct {
 	Pause    time.Duration   // before the second try, doubled before each further one; 0 = half a second
 	Note     time.Duration   // how long a checkpoint may lie behind what is stored; 0 = a second
 	Logger   *slog.Logger    // nil = silent
-	Clock    func() time.Time
 	On       Hooks
 }
 
@@ -60,7 +59,7 @@ type replication struct {
 func Run(ctx context.Context, j Job) (Outcome, error) {
 	j.defaults()
 	r := &replication{Job: &j, checkpoints: checkpoints{source: j.Source, target: j.Target}}
-	r.run = HistoryEntry{Session: rand.Text(), Began: stamp(j.Clock())}
+	r.run = HistoryEntry{Session: rand.Text(), Began: stamp(time.Now())}
 	err := r.retry(ctx)
 	out := r.outcome()
 	out.OK = err == nil
@@ -79,9 +78,6 @@ func (j *Job) defaults() {
 	}
 	if j.Logger == nil {
 		j.Logger = slog.New(slog.DiscardHandler)
-	}
-	if j.Clock == nil {
-		j.Clock = time.Now
 	}
 }
 
@@ -228,10 +224,10 @@ func (r *replication) store(ctx context.Context, loads <-chan *load) error {
 		select {
 		case l, more := <-loads:
 			if !more {
-				return r.saveLast(ctx, upto)
+				return r.saveCheckpoint(ctx, upto)
 			}
 			if err := r.write(ctx, l); err != nil {
-				_ = r.saveLast(ctx, upto) // the first error is the one to tell
+				_ = r.saveCheckpoint(ctx, upto) // the first error is the one to tell
 				return err
 			}
 			if l.stored != nil {
@@ -267,14 +263,6 @@ func (r *replication) write(ctx context.Context, l *load) error {
 		return r.On.Refused(ctx, denied)
 	}
 	return nil
-}
-
-// saveLast saves the last place before a pass ends.
-func (r *replication) saveLast(ctx context.Context, upto transit.Sequence) error {
-	if upto == nil {
-		return nil
-	}
-	return r.saveCheckpoint(ctx, upto)
 }
 
 // isTransient tells whether the job may succeed later: the peer or this store is busy, or out of reach.
@@ -362,21 +350,19 @@ func (r *replication) countDenied(denied []Denial) {
 		if !d.Kept {
 			r.out.Unkept++
 		}
-	}
-	r.out.Denied = append(r.out.Denied, denied[:min(len(denied), keptDenied-len(r.out.Denied))]...)
-	for _, d := range denied {
 		r.Logger.Warn("a document was refused", "error", d.Error)
 	}
+	r.out.Denied = append(r.out.Denied, denied[:min(len(denied), keptDenied-len(r.out.Denied))]...)
 }
 
-// saveCheckpoint saves a place at both peers.
+// saveCheckpoint saves a place at both peers. No place was reached if it is nil.
 func (r *replication) saveCheckpoint(ctx context.Context, upto transit.Sequence) error {
 	r.mu.Lock()
-	again := bytes.Equal(r.run.Recorded, upto)
+	saved := upto == nil || bytes.Equal(r.run.Recorded, upto)
 	run := r.run
-	run.Ended, run.To, run.Recorded = stamp(r.Clock()), upto, upto
+	run.Ended, run.To, run.Recorded = stamp(time.Now()), upto, upto
 	r.mu.Unlock()
-	if again {
+	if saved {
 		return nil
 	}
 	if err := r.keep(ctx, run); err != nil {
@@ -402,7 +388,7 @@ func (r *replication) outcome() Outcome {
 	defer r.mu.Unlock()
 	run := r.run
 	if run.Ended == "" {
-		run.Ended = stamp(r.Clock())
+		run.Ended = stamp(time.Now())
 	}
 	if run.To == nil {
 		run.To = run.Recorded
