@@ -186,33 +186,21 @@ func refusedAddress(err error, host, port string) error {
 // certificates are how the server speaks https: by the operator's files and then by https alone, by the folder's own authority and then by
 // http too, or not at all.
 type certificates struct {
+	present
 	files *certificate.Files
 	by    *authority.Authority // nil = the folder has none, or the files go before it
 	leaf  *authority.Leaf      // that it has signed; nil as by
 }
 
-// on reports whether the server speaks https.
-func (c *certificates) on() bool { return c.files.On() || c.leaf != nil }
-
-// ends is when the present certificate expires; zero where the server speaks http.
-func (c *certificates) ends() time.Time {
-	if c.leaf != nil {
-		return c.leaf.Ends()
-	}
-	return c.files.Ends()
-}
-
-// watch renews the certificate until end is called.
-func (c *certificates) watch(log *slog.Logger) (end func()) {
-	if c.leaf != nil {
-		return c.leaf.Watch(log)
-	}
-	return c.files.Watch(log)
+// present is the certificate that clients are shown: that of the files, or the leaf.
+type present interface {
+	Ends() time.Time                     // zero = the server speaks http
+	Watch(log *slog.Logger) (end func()) // renews it until end is called
 }
 
 // secure finds the certificates, and the name of the machine.
 func (s *server) secure() error {
-	s.shown = certificates{files: s.Certificate}
+	s.shown = certificates{present: s.Certificate, files: s.Certificate}
 	if err := s.Certificate.Load(); errors.Is(err, certificate.ErrNoPair) {
 		return console.Usage(err)
 	} else if err != nil {
@@ -231,6 +219,7 @@ func (s *server) secure() error {
 	}
 	s.machine = s.shown.by.Host()
 	s.shown.leaf, err = authority.NewLeaf(s.shown.by, s.Clock, nil)
+	s.shown.present = s.shown.leaf
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -121,15 +122,17 @@ func (r *restores) answer(after error) {
 	defer func() { _ = p.conn.Close() }() // the command may be gone
 	switch {
 	case !p.done:
+		return
 	case p.err != nil && after != nil:
-		p.reply(http.StatusConflict, control.Failure{Error: control.Problem{Message: errUnmoved.Error()}})
+		after = errUnmoved
 	case p.err != nil:
-		p.reply(http.StatusConflict, control.Failure{Error: control.Problem{Message: "the store before goes on: " + p.err.Error()}})
-	case after != nil:
-		p.reply(http.StatusConflict, control.Failure{Error: control.Problem{Message: after.Error()}})
-	default:
-		p.reply(http.StatusOK, archive.Replaced{Kept: p.kept})
+		after = fmt.Errorf("the store before goes on: %w", p.err)
 	}
+	if after == nil {
+		p.reply(http.StatusOK, archive.Replaced{Kept: p.kept})
+		return
+	}
+	p.reply(http.StatusConflict, control.Failure{Error: control.Problem{Message: after.Error()}})
 }
 
 // replyWithin is how long a command may take to read its answer.

@@ -86,7 +86,7 @@ func (s *server) run(ctx context.Context) error {
 	for {
 		served, end := context.WithCancel(context.WithoutCancel(ctx)) // a signal ends it through shutdown
 		s.restores.begin(end)
-		forget := context.AfterFunc(ctx, func() { s.shutdown.run(ctx, served, shutdownConfig{s.Delay, end, s.log}) })
+		forget := context.AfterFunc(ctx, func() { s.shutDown(ctx, served, end) })
 		err := s.serve(served)
 		end()
 		forget()
@@ -150,7 +150,7 @@ func (s *server) serve(ctx context.Context) (err error) {
 	h := &control.Handler{Store: store, Peers: peers, Commands: site.Control(), Wake: loop.venue.Wake, Version: s.Version, Logger: s.log}
 	f.add(socket, &http.Server{Handler: s.restores.before(store, h.HTTP())})
 	defer compactInTime(ctx, store, s.log)()
-	defer s.shown.watch(s.log)()
+	defer s.shown.Watch(s.log)()
 	defer s.announce()()
 	return s.answerUntil(ctx, f, store)
 }
@@ -171,11 +171,11 @@ func (s *server) apply(address string, store *kv.Store, registry *prometheus.Reg
 	a.Store, a.Version, a.Logger, a.Registry, a.Backlog = store, s.Version, s.log, registry, control.Backlog(store)
 	a.Finder, a.Indexer = nil, nil // those of the store before are closed
 	a.Address, a.Ending, a.Outbound = address, s.shutdown.signalled.Load, control.Outbound
-	registry.MustRegister(certificate.Gauge(s.shown.ends))
+	registry.MustRegister(certificate.Gauge(s.shown.Ends))
 	site := invite.Site{PublicURL: a.PublicURL, Scheme: s.Certificate.Scheme(), Address: address, Host: s.machine}
 	a.Local, a.CertificateEnds = api.Local{Name: s.machine, Reached: func(path string) ([]string, bool) { return site.URLs(path), site.Local() }}, nil
-	if s.shown.on() {
-		a.CertificateEnds = s.shown.ends
+	if !s.shown.Ends().IsZero() {
+		a.CertificateEnds = s.shown.Ends
 	}
 	if s.shown.by != nil {
 		a.Local.Authority = s.shown.by.DER()
@@ -279,22 +279,15 @@ type shutdown struct {
 	answers   atomic.Bool // the server answers; before, there is nothing to delay
 }
 
-// shutdownConfig is how run ends a server.
-type shutdownConfig struct {
-	delay time.Duration
-	end   func()
-	log   *slog.Logger
-}
-
-// run ends the server after the delay, or when it has ended by itself.
-func (s *shutdown) run(signalled, served context.Context, c shutdownConfig) {
-	defer c.end()
-	s.signalled.Store(true)
-	c.log.Info("a signal ends the server", "cause", context.Cause(signalled), "shutdown_delay", c.delay.String())
-	if c.delay <= 0 || !s.answers.Load() {
+// shutDown ends the server after the delay, or when it has ended by itself.
+func (s *server) shutDown(signalled, served context.Context, end func()) {
+	defer end()
+	s.shutdown.signalled.Store(true)
+	s.log.Info("a signal ends the server", "cause", context.Cause(signalled), "shutdown_delay", s.Delay.String())
+	if s.Delay <= 0 || !s.shutdown.answers.Load() {
 		return
 	}
-	t := time.NewTimer(c.delay)
+	t := time.NewTimer(s.Delay)
 	defer t.Stop()
 	select {
 	case <-t.C:
