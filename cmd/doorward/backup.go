@@ -204,22 +204,17 @@ func compactCommand(t *tool) *cobra.Command {
 // compact asks for the store to be compacted. The files of a search index may hold words of what was erased: a server builds its index again, and
 // without a server the index is deleted, since the next server builds it.
 func compact(ctx context.Context, l *control.Line, dir string) (done compacted, err error) {
-	answer, err := l.Call(ctx, control.Get("/control/olderfiles", nil))
+	held, err := control.Ask[struct {
+		Files []string `json:"older_files"`
+		Due   int      `json:"uncompacted"`
+	}](ctx, l, control.Get("/control/olderfiles", nil))
 	if err != nil {
 		return done, err
 	}
-	var held struct {
-		Due int `json:"uncompacted"`
-	}
-	if err := errors.Join(json.Unmarshal(answer, &done), json.Unmarshal(answer, &held)); err != nil {
+	if done, err = control.Ask[compacted](ctx, l, control.Post("/control/compact", nil)); err != nil {
 		return done, err
 	}
-	if answer, err = l.Call(ctx, control.Post("/control/compact", nil)); err != nil {
-		return done, err
-	}
-	if err := json.Unmarshal(answer, &done); err != nil {
-		return done, err
-	}
+	done.Older = held.Files
 	if held.Due == 0 {
 		done.Older = []string{} // nothing was erased that they still hold
 		return done, nil

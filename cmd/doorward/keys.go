@@ -33,15 +33,11 @@ type newKey struct {
 
 // key is a key as the handler answers it.
 type key struct {
-	ID          int64    `json:"id"`
-	Key         string   `json:"key"`
-	Secret      string   `json:"secret,omitempty"`
-	Name        string   `json:"name"`
-	Level       string   `json:"level"`
-	Permissions []string `json:"permissions"`
-	ExpiresAt   *string  `json:"expires_at"`
-	Rate        int      `json:"rate_limit,omitempty"`
-	RevokedAt   *string  `json:"revoked_at,omitempty"`
+	ID     int64  `json:"id"`
+	Key    string `json:"key"`
+	Secret string `json:"secret,omitempty"`
+	newKey
+	RevokedAt *string `json:"revoked_at,omitempty"`
 }
 
 func keysCommand(t *tool) *cobra.Command {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -211,49 +210,44 @@ func venueEndCommand(t *tool, verb, done string) *cobra.Command {
 	return cmd
 }
 
-// findLaptop finds a laptop by its id or its name.
-func findLaptop(ctx context.Context, l *control.Line, arg string) (v laptop, err error) {
+// findLaptop finds the laptop that arg names, by its id or its name. Of several laptops with one name, revoked ones count only if all are
+// revoked. It refuses an id that is the name of another laptop, because either may be meant.
+func findLaptop(ctx context.Context, l *control.Line, arg string) (*laptop, error) {
 	all, err := control.List[laptop](ctx, l, laptopsPath, nil)
 	if err != nil {
-		return v, err
+		return nil, err
 	}
-	id, err := laptopOf(all, arg)
-	if err != nil {
-		return v, err
-	}
-	return all[slices.IndexFunc(all, func(v laptop) bool { return v.ID == id })], nil
-}
-
-// laptopOf returns the id of the laptop that arg names, by its id or its name. Of several laptops with one name, revoked ones count only if all
-// are revoked. It refuses an id that is the name of another laptop, because either may be meant.
-func laptopOf(all []laptop, arg string) (int64, error) {
-	id, err := strconv.ParseInt(arg, 10, 64)
-	known := ""
-	var live, revoked []string
+	id, noID := strconv.ParseInt(arg, 10, 64)
+	var known *laptop
+	var named, revoked []*laptop
 	for i := range all {
 		switch v := &all[i]; {
-		case err == nil && v.ID == id:
-			known = v.Name
+		case noID == nil && v.ID == id:
+			known = v
 		case !strings.EqualFold(v.Name, strings.TrimSpace(arg)):
 		case v.Revoked:
-			revoked = append(revoked, strconv.FormatInt(v.ID, 10))
+			revoked = append(revoked, v)
 		default:
-			live = append(live, strconv.FormatInt(v.ID, 10))
+			named = append(named, v)
 		}
 	}
 	switch {
-	case known != "" && len(live) == 0:
-		return id, nil
-	case known != "":
-		return 0, console.Usage(fmt.Errorf("%s is the ID of the laptop %q and the name of another: say %q, or the ID of the other, %s", arg, known, known, live[0]))
-	case len(live) == 0:
-		live = revoked
+	case known != nil && len(named) == 0:
+		return known, nil
+	case known != nil:
+		return nil, console.Usage(fmt.Errorf("%s is the ID of the laptop %q and the name of another: say %q, or the ID of the other, %d", arg, known.Name, known.Name, named[0].ID))
+	case len(named) == 0:
+		named = revoked
 	}
-	switch len(live) {
+	switch len(named) {
 	case 0:
-		return 0, console.Usage(fmt.Errorf("no laptop has the ID or name %q; venue list shows them", arg))
+		return nil, console.Usage(fmt.Errorf("no laptop has the ID or name %q; venue list shows them", arg))
 	case 1:
-		return strconv.ParseInt(live[0], 10, 64)
+		return named[0], nil
 	}
-	return 0, console.Usage(fmt.Errorf("several laptops have the name %q: say the ID, one of %s", arg, fault.Listed(live)))
+	var ids []string
+	for _, v := range named {
+		ids = append(ids, strconv.FormatInt(v.ID, 10))
+	}
+	return nil, console.Usage(fmt.Errorf("several laptops have the name %q: say the ID, one of %s", arg, fault.Listed(ids)))
 }
