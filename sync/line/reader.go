@@ -157,10 +157,11 @@ func Parse(dec *jsontext.Decoder) (l Line, err error) {
 	err = input.EachMember(dec, func(name string) (err error) {
 		switch name {
 		case "revs":
-			d.Path, err = readPath(dec)
+			list, err := input.Texts(dec)
+			if d.Path = transit.ParseRevs(list); len(d.Path) == 0 || len(d.Path) < len(list) {
+				d.Path = nil // one of them cannot be read
+			}
 			return err
-		case "author":
-			return readAuthor(dec, &who)
 		case "scopes":
 			scopes, err = input.Texts(dec)
 			return err
@@ -170,6 +171,8 @@ func Parse(dec *jsontext.Decoder) (l Line, err error) {
 		case err != nil:
 		case name == "doc":
 			doc = v.Clone()
+		case name == "author":
+			_ = json.Unmarshal(v, &who) // what cannot be read is not known, and members of later versions are ignored
 		default:
 			err = l.special(name, v)
 		}
@@ -182,49 +185,6 @@ func Parse(dec *jsontext.Decoder) (l Line, err error) {
 		l.Revision.Author, l.Revision.Scopes = who, scopes
 	}
 	return l, err
-}
-
-// readPath reads a list of revisions. It returns nil if one of them cannot be read.
-func readPath(dec *jsontext.Decoder) (path []rev.ID, err error) {
-	bad := false
-	err = input.EachItem(dec, func() error {
-		t, err := dec.ReadToken()
-		if err != nil {
-			return input.Wrap(err)
-		}
-		revision, ok := rev.ParseFree(t.String())
-		bad = bad || !ok || revision == (rev.ID{})
-		path = append(path, revision)
-		return nil
-	})
-	if bad {
-		path = nil
-	}
-	return path, err
-}
-
-// readAuthor reads an author. It ignores members of later versions.
-func readAuthor(dec *jsontext.Decoder, a *transit.Author) error {
-	return input.EachMember(dec, func(name string) (err error) {
-		if name == "fields" {
-			a.Fields, err = input.Texts(dec)
-			return err
-		}
-		v, err := dec.ReadValue()
-		if err != nil {
-			return input.Wrap(err)
-		}
-		switch name {
-		case "at":
-			a.At, _ = strconv.ParseInt(string(v), 10, 64) // 0 = not known
-		case "key":
-			a.Key, _ = strconv.ParseInt(string(v), 10, 64) // as above
-		case "node":
-			text, _ := jsontext.AppendUnquote(nil, v) // as above
-			a.Node = string(text)
-		}
-		return nil
-	})
 }
 
 // special reads a small member.

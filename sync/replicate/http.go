@@ -319,12 +319,19 @@ func (t *httpTransport) write(ctx context.Context, revisions []*transit.Revision
 func (t *httpTransport) denials(ctx context.Context, address string, p *dial.Payload) (denied []Denial, err error) {
 	err = t.link.Stream(ctx, http.MethodPost, address, p, func(dec *jsontext.Decoder) error {
 		return input.EachItem(dec, func() error {
+			v, err := dec.ReadValue()
+			switch {
+			case err != nil:
+				return input.Wrap(err)
+			case v.Kind() != '{':
+				return input.ErrShape
+			}
 			var d Denial
-			err := input.EachMember(dec, func(name string) error { return d.readMember(dec, name) })
-			if err == nil && d.Error != "" {
+			_ = json.Unmarshal(v, &d) // a member of another type stays empty
+			if d.Error != "" {
 				denied = append(denied, d)
 			}
-			return err
+			return nil
 		})
 	})
 	for _, d := range denied {

@@ -20,7 +20,6 @@ import (
 	"doorward/sync/line"
 	"doorward/sync/transit"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/oklog/ulid/v2"
 )
 
@@ -93,26 +92,6 @@ type Denial struct {
 	Error  string `json:"error"`
 	Reason string `json:"reason"`
 	Kept   bool   `json:"kept,omitzero"` // the target keeps it for its staff
-}
-
-func (d *Denial) readMember(dec *jsontext.Decoder, name string) error {
-	v, err := dec.ReadValue()
-	if err != nil || v.Kind() != '"' {
-		d.Kept = d.Kept || name == "kept" && v.Kind() == 't'
-		return input.Wrap(err)
-	}
-	b, _ := jsontext.AppendUnquote(nil, v) // it was read as a text
-	switch name {
-	case "id":
-		d.ID = string(b)
-	case "rev":
-		d.Rev = string(b)
-	case "error":
-		d.Error = string(b)
-	case "reason":
-		d.Reason = string(b)
-	}
-	return nil
 }
 
 // denial makes the denial of a revision.
