@@ -90,7 +90,7 @@ func putAttachment(c *call) error {
 	})
 }
 
-// badBytes returns what a client is told of bytes that could not be stored.
+// badBytes returns what a client is told of bytes that could not be read or stored.
 func badBytes(err error) error {
 	for _, known := range []error{auth.ErrForbidden, table.ErrNotFound, engine.ErrStopped, engine.ErrBusy, disk.ErrFull, table.ErrBadLogin, input.ErrTooLarge, input.ErrRatio} {
 		if errors.Is(err, known) {
@@ -166,7 +166,7 @@ func readRelated(c *call, boundary string) (*transit.Parsed, error) {
 	parts := multipart.NewReader(body, boundary)
 	first, err := parts.NextRawPart()
 	if err != nil {
-		return nil, badPart(err)
+		return nil, badBytes(err)
 	}
 	dec := c.decode(first)
 	if dec.PeekKind() != '{' {
@@ -182,7 +182,7 @@ func readRelated(c *call, boundary string) (*transit.Parsed, error) {
 			break
 		}
 		if err != nil {
-			return nil, badPart(err)
+			return nil, badBytes(err)
 		}
 		if err := readFollowing(c, d, in); err != nil {
 			return nil, err
@@ -192,14 +192,6 @@ func readRelated(c *call, boundary string) (*transit.Parsed, error) {
 		d.Refuse(transit.ErrStub)
 	}
 	return d, nil
-}
-
-// badPart returns what a client is told of a multipart body that cannot be read.
-func badPart(err error) error {
-	if errors.Is(err, input.ErrTooLarge) || errors.Is(err, input.ErrRatio) {
-		return err
-	}
-	return input.ErrBroken
 }
 
 // readFollowing stores one attachment that follows its document.
