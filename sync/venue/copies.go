@@ -107,7 +107,7 @@ func (x *copies) job(c copyJob) (replicate.Job, error) {
 	}
 	j.On.Progress = func(out replicate.Outcome) {
 		count(out)
-		x.moved.note(out)
+		x.noteMoved(out)
 		x.goesOn(c)
 		if !c.push && !x.metrics.lags() {
 			return

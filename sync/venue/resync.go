@@ -66,7 +66,7 @@ func (x *visit) copyFromStart(ctx context.Context, push bool) error {
 			j.Source, j.Target, j.On = unremembered{t}, own, replicate.Hooks{Gave: x.received(e.Name)}
 		}
 		out, err := replicate.Run(ctx, j)
-		x.moved.note(out)
+		x.noteMoved(out)
 		if err != nil {
 			return err
 		}

@@ -216,7 +216,7 @@ type visit struct {
 	greeting  handshake.Greeting
 	droppable []string                   // databases that may be dropped now
 	given     map[string]*replicate.Echo // what the centre has given, by database
-	moved     moved
+	moved     atomic.Bool                // something was copied
 }
 
 func (v *Venue) visit(u table.Upstream) (*visit, error) {
@@ -264,13 +264,10 @@ func exchange(ctx context.Context, x *visit) error {
 	return newCopies(x).run(ctx)
 }
 
-// moved tells whether a visit has copied something.
-type moved struct{ atomic.Bool }
-
-// note notes what a replication has copied.
-func (m *moved) note(out replicate.Outcome) {
+// noteMoved notes what a replication of the visit has copied.
+func (x *visit) noteMoved(out replicate.Outcome) {
 	if out.History[0].Written > 0 {
-		m.Store(true)
+		x.moved.Store(true)
 	}
 }
 
