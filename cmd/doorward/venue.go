@@ -160,14 +160,11 @@ func printVenues(t *tool, all []laptop) error {
 	w := tabwriter.NewWriter(t.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tNAME\tTAKES\tLAST MET\tBACKLOG\tREVOKED")
 	for _, v := range all {
-		met, backlog, revoked := "never", "-", "-"
+		met, revoked := "never", "-"
 		if v.LastContact != nil {
 			if at, err := time.Parse(time.RFC3339, *v.LastContact); err == nil {
 				met = at.In(t.folder.Zone).Format("2006-01-02 15:04:05")
 			}
-		}
-		if v.Backlog != nil {
-			backlog = strconv.Itoa(*v.Backlog)
 		}
 		switch {
 		case v.Wiped:
@@ -175,7 +172,7 @@ func printVenues(t *tool, all []laptop) error {
 		case v.Revoked:
 			revoked = "revoked"
 		}
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", v.ID, v.Name, fault.ListedOf(v.Scopes, v.MoreScopes), met, backlog, revoked)
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", v.ID, v.Name, fault.ListedOf(v.Scopes, v.MoreScopes), met, console.OrDash(v.Backlog), revoked)
 	}
 	return w.Flush()
 }

@@ -248,10 +248,10 @@ func Printable(text string) string {
 	}, text)
 }
 
-// OrDash is a text, or - where there is none.
-func OrDash(s *string) string {
-	if s == nil {
+// OrDash is a text or a number, or - where there is none.
+func OrDash[T string | int](v *T) string {
+	if v == nil {
 		return "-"
 	}
-	return *s
+	return fmt.Sprint(*v)
 }

@@ -182,7 +182,7 @@ func (s *screen) laptopLines() []string {
 	}
 	rows := [][]string{{"LAPTOP", "MET", "TO SEND", "CLOCK", "PROGRAM", "IS"}}
 	for i, l := range s.Laptops[:min(len(s.Laptops), mostLaptops)] {
-		rows = append(rows, []string{plain(l.Name, 24), s.met(l.LastContact), orNone(l.Backlog), clockOf(l.Offset), plain(console.OrDash(l.Version), 16), s.state(i)})
+		rows = append(rows, []string{plain(l.Name, 24), s.met(l.LastContact), console.OrDash(l.Backlog), clockOf(l.Offset), plain(console.OrDash(l.Version), 16), s.state(i)})
 	}
 	return more(table(rows), s.LaptopsCount-mostLaptops)
 }
@@ -219,13 +219,6 @@ func (s *screen) met(at []byte) string {
 		return s.ago(t) + " ago"
 	}
 	return "never"
-}
-
-func orNone(n *int) string {
-	if n == nil {
-		return "-"
-	}
-	return strconv.Itoa(*n)
 }
 
 // clockOf is a laptop's clock against the centre's, which is so many milliseconds ahead.
