@@ -219,8 +219,7 @@ func RemoveEmpty(folders []string) {
 
 // CheckRoom refuses to write so many bytes to the store's disk if a server would then lack room.
 func (f *Folder) CheckRoom(what string, bytes int64) error {
-	disk := f.Disk
-	return table.Config{Dir: f.Dir, Disk: &disk}.Room().CheckFile(what, bytes)
+	return f.StoreConfig().Room().CheckFile(what, bytes)
 }
 
 // Write writes a file out of the store, as backup.Write does. On the store's own disk it stops before a server would lack room.

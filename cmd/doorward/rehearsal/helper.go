@@ -206,8 +206,8 @@ const atOnce = 50
 // mend puts the cable together, hands in what the helper has let in, and asks again about the others.
 func (h *helper) mend(ctx context.Context) error {
 	h.cable.set(whole)
-	h.seen.cuts++
-	h.seen.kept += len(h.kept)
+	h.seen.Cut++
+	h.seen.Kept += len(h.kept)
 	var in []kept
 	for _, k := range h.kept {
 		if k.letIn {
@@ -249,9 +249,9 @@ func (h *helper) handIn(ctx context.Context, part []kept) error {
 	for i, r := range done.Results {
 		h.seen.note(part[i].ticket, r)
 		if r.Outcome != admitted {
-			h.seen.differ++
+			h.seen.Differ++
 		}
 	}
-	h.seen.handed += len(part)
+	h.seen.Handed += len(part)
 	return nil
 }

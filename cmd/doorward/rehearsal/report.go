@@ -62,7 +62,7 @@ func (c Config) report(k known, tickets []ticket, seen tally, took time.Duration
 	}
 	r := Report{
 		Event: c.Event, Name: k.name, At: k.start, Helpers: c.Helpers, Tickets: len(tickets), Named: named(tickets), Before: seen.before, Outcomes: seen.outcomes,
-		Cables: Cables{seen.cuts, seen.kept, seen.handed, seen.differ, seen.doubles}, Twice: seen.twice(), Lost: seen.lost(kept),
+		Cables: seen.Cables, Twice: seen.twice(), Lost: seen.lost(kept),
 		Speed: Speed{Codes: codes, Median: milliseconds(seen.share(0.5)), Most: milliseconds(seen.share(0.99))},
 	}
 	if took > 0 {
@@ -148,11 +148,8 @@ func (r *Report) Print(w io.Writer, zone *time.Location) {
 	fmt.Fprintln(w, "The event itself is untouched.")
 }
 
-// The outcomes that say that a guest is in.
-const (
-	admitted = "admitted"
-	already  = "already_admitted"
-)
+// admitted is the outcome that lets a guest in.
+const admitted = "admitted"
 
 // tally counts what helpers have seen.
 type tally struct {
@@ -161,11 +158,7 @@ type tally struct {
 	first      map[int64]map[string]bool // ticket → check-ins that were answered as its first
 	times      []time.Duration           // of the scans that were answered at once
 	before     int                       // check-ins of the event that there were before
-	cuts       int
-	kept       int
-	handed     int
-	differ     int // of those handed in, that came back other than admitted
-	doubles    int // of those, that are in the list of double entries
+	Cables
 }
 
 func newTally() tally {
@@ -181,7 +174,7 @@ func (t *tally) note(of ticket, r ruling) {
 	}
 	t.outcomes[r.Outcome]++
 	if r.Double != nil {
-		t.doubles++
+		t.Double++
 	}
 	if r.Outcome == admitted && r.Checkin != nil {
 		t.admit(*r.Checkin, of.ID)
@@ -205,11 +198,11 @@ func (t *tally) add(o tally) {
 		t.admit(checkin, of)
 	}
 	t.times = append(t.times, o.times...)
-	t.cuts += o.cuts
-	t.kept += o.kept
-	t.handed += o.handed
-	t.differ += o.differ
-	t.doubles += o.doubles
+	t.Cut += o.Cut
+	t.Kept += o.Kept
+	t.Handed += o.Handed
+	t.Differ += o.Differ
+	t.Double += o.Double
 }
 
 // twice counts the tickets that were admitted more than once.
