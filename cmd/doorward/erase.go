@@ -122,7 +122,8 @@ func erase(ctx context.Context, t *tool, l *control.Line, who erasable) error {
 		}
 	}
 	fmt.Fprintf(t.Out, "person %d is erased, with %s %s and the names on %s %s\n", id,
-		console.Number(e.Memberships), console.Plural(e.Memberships, "membership", "memberships"), console.Number(e.Tickets), console.Plural(e.Tickets, "ticket", "tickets"))
+		console.Number(e.Memberships), console.Plural(e.Memberships, "membership", "memberships"),
+		console.Number(e.Tickets), console.Plural(e.Tickets, "ticket", "tickets"))
 	fmt.Fprintln(t.Out, "their bytes leave the file when it is compacted: a server does so within a day, doorward compact at once")
 	if len(e.Free) > 0 {
 		fmt.Fprintln(t.Out, "free databases hold no records; whether a document there tells of the person is yours to look:", fault.ListedOf(e.Free, e.MoreFree))

@@ -53,7 +53,9 @@ func (t *tool) show(answer json.RawMessage, v any, print func() error) error {
 // root builds the command tree. began tells, after it ran, whether a command got as far as its own work. An error before that is one of usage.
 func (m *Main) root(c *console.Console) (root *cobra.Command, began *bool) {
 	began = new(bool)
-	t := &tool{Console: c, folder: &folder.Folder{Disk: disk.DefaultRoomLimits, Machine: m.machine(), Built: buildTime(), Command: append([]string{c.Name}, c.Args...)}}
+	t := &tool{Console: c, folder: &folder.Folder{
+		Disk: disk.DefaultRoomLimits, Machine: m.machine(), Built: buildTime(), Command: append([]string{c.Name}, c.Args...),
+	}}
 	root = &cobra.Command{
 		Use:           "doorward",
 		Short:         "An offline-first congregation server",

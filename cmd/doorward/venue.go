@@ -232,7 +232,8 @@ func findLaptop(ctx context.Context, l *control.Line, arg string) (*laptop, erro
 	case known != nil && len(named) == 0:
 		return known, nil
 	case known != nil:
-		return nil, console.Usage(fmt.Errorf("%s is the ID of the laptop %q and the name of another: say %q, or the ID of the other, %d", arg, known.Name, known.Name, named[0].ID))
+		return nil, console.Usage(fmt.Errorf("%s is the ID of the laptop %q and the name of another: say %q, or the ID of the other, %d",
+			arg, known.Name, known.Name, named[0].ID))
 	case len(named) == 0:
 		named = revoked
 	}

@@ -123,7 +123,8 @@ func (r *Report) Print(w io.Writer, zone *time.Location) {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "%-18s %s\n", name, fmt.Sprintf(format, args...))
 	}
-	line("codes", "%s, %s a second; half are answered within %.1f ms, 99 of 100 within %.1f ms", console.Number(r.Speed.Codes), console.Number(int(r.Speed.PerSecond)), r.Speed.Median, r.Speed.Most)
+	line("codes", "%s, %s a second; half are answered within %.1f ms, 99 of 100 within %.1f ms",
+		console.Number(r.Speed.Codes), console.Number(int(r.Speed.PerSecond)), r.Speed.Median, r.Speed.Most)
 	for _, name := range slices.SortedFunc(maps.Keys(r.Outcomes), func(a, b string) int { return cmp.Or(r.Outcomes[b]-r.Outcomes[a], cmp.Compare(a, b)) }) {
 		line("  "+name, "%s", console.Number(r.Outcomes[name]))
 	}
@@ -131,10 +132,11 @@ func (r *Report) Print(w io.Writer, zone *time.Location) {
 		line("in before", "%s %s of the real event: their tickets are already_admitted", console.Number(r.Before), console.Plural(r.Before, "check-in", "check-ins"))
 	}
 	if r.Named > 0 {
-		line("without a code", "%s %s of which this machine knows no code, named as a search at the door does", console.Number(r.Named), console.Plural(r.Named, "ticket", "tickets"))
+		line("without a code", "%s %s of which this machine knows no code, named as a search at the door does",
+			console.Number(r.Named), console.Plural(r.Named, "ticket", "tickets"))
 	}
-	line("cut cables", "%d: phones kept %s codes, and handed %s in; of these %s were decided otherwise, %s as double entries", r.Cables.Cut, console.Number(r.Cables.Kept), console.Number(r.Cables.Handed),
-		console.Number(r.Cables.Differ), console.Number(r.Cables.Double))
+	line("cut cables", "%d: phones kept %s codes, and handed %s in; of these %s were decided otherwise, %s as double entries",
+		r.Cables.Cut, console.Number(r.Cables.Kept), console.Number(r.Cables.Handed), console.Number(r.Cables.Differ), console.Number(r.Cables.Double))
 	line("admitted twice", "%s", console.Number(r.Twice))
 	line("lost", "%s", console.Number(r.Lost))
 	if len(r.Missing) == 0 {
