@@ -175,17 +175,15 @@ func prepare(name string, write func(io.Writer) error) (*pending, error) {
 
 // fill writes and syncs the file.
 func (p *pending) fill(write func(io.Writer) error) error {
-	f, err := os.OpenFile(p.whole, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	temp, err := newTemp(p.whole)
 	if err != nil {
 		return err
 	}
-	if err = write(disk.Throttle(f)); err == nil {
-		err = f.Sync()
+	if err := write(disk.Throttle(temp.File)); err != nil {
+		_ = temp.Cleanup() // the first error is the one to report
+		return err
 	}
-	if failed := f.Close(); err == nil {
-		err = failed // the first error is the one to report
-	}
-	return err
+	return temp.CloseAtomicallyReplace()
 }
 
 // move moves a synced file beside its place. It fails if the place is on another disk.
