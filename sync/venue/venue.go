@@ -238,7 +238,7 @@ func (v *Venue) visitCentre(ctx context.Context, u table.Upstream) (useful bool,
 	defer x.client.CloseIdleConnections()
 	defer v.metrics.endVisit()
 	if err := x.handshake(ctx); err != nil {
-		return false, x.explainExpiry(err)
+		return false, explainExpiry(err, x.upstream.Ends, x.config.Store.Tables.Clock.Now())
 	}
 	if x.greeting.Revoked {
 		if err := x.saveRevoked(); err != nil {
@@ -272,14 +272,10 @@ func (x *visit) noteMoved(out replicate.Outcome) {
 }
 
 // explainExpiry returns errExpired if the centre refuses this laptop because its key has expired. The centre judges by its own clock, so
-// either clock may say so.
-func (x *visit) explainExpiry(err error) error {
+// either clock may say so. The zero time is no end.
+func explainExpiry(err error, ends, now time.Time) error {
 	var r *dial.Refusal
-	ends := x.upstream.Ends
-	if !errors.As(err, &r) || r.Status != http.StatusUnauthorized || ends.IsZero() {
-		return err
-	}
-	if x.config.Store.Tables.Clock.Now().Before(ends) && r.At.Before(ends) {
+	if !errors.As(err, &r) || r.Status != http.StatusUnauthorized || ends.IsZero() || now.Before(ends) && r.At.Before(ends) {
 		return err
 	}
 	return fmt.Errorf("%w on %s", errExpired, ends.UTC().Format(time.DateOnly))

@@ -27,7 +27,8 @@ func (ly *Layout) Stray(texts []string) (at int, fault string) {
 	if titled > 0 && titled == filled && (titled > 1 || len(ly.Titles) == 1) {
 		return ly.firstColumn(), "the header once more"
 	}
-	if _, ok := ly.Section(sheet.Row{Texts: texts}); ok || filled == 1 && len(ly.Titles) > 1 && ly.isWords(ly.Cell(kinds.Code, texts)) {
+	worded := ly.Form.Kind == record.Ticket && ly.Origin != OwnOrigin && filled == 1 && len(ly.Titles) > 1 && isWords(ly.Cell(kinds.Code, texts))
+	if _, ok := ly.Section(sheet.Row{Texts: texts}); ok || worded {
 		return ly.firstColumn(), faultHeading
 	}
 	if filled > 2 || len(ly.Titles) <= filled {
@@ -40,9 +41,9 @@ func (ly *Layout) Stray(texts []string) (at int, fault string) {
 }
 
 // isWords tells words in the place of a ticket's code: Mesa 4. One of several has three letters and no digit.
-func (ly *Layout) isWords(code string) bool {
+func isWords(code string) bool {
 	all := strings.Fields(words.Plain(code))
-	return ly.Form.Kind == record.Ticket && ly.Origin != OwnOrigin && len(all) > 1 && strings.Contains(code, " ") &&
+	return len(all) > 1 && strings.Contains(code, " ") &&
 		slices.ContainsFunc(all, func(word string) bool { return len(word) > 2 && !strings.ContainsAny(word, "0123456789") })
 }
 
