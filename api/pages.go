@@ -60,7 +60,7 @@ func sendWhole(w http.ResponseWriter, body []byte) error {
 }
 
 // pageRoute answers a page that shows nothing of the store: /door, the page for helpers at a door; /door/help, the sheet for helpers; and
-// /login, which asks for a key. Its script begins the session as the door's page does.
+// /login, which asks for a key, and begins the session as the door's page does.
 func pageRoute(name string) func(*exchange) error {
 	return func(x *exchange) error {
 		return sendPage(x, name, web.Page{Base: x.server.Prefix(), Trust: len(x.server.config.Local.Authority) > 0})

@@ -41,7 +41,7 @@ type Config struct {
 	Backlog         Backlog              // what a laptop has and its centre has not; nil = not known
 	Ending          func() bool          // the server ends soon, and /readyz says so; nil = it does not
 	Outbound        Outbound             // how other servers are reached; nil = none is
-	Registry        *prometheus.Registry // what /metrics shows, metrics of api included; nil = one of its own
+	Registry        *prometheus.Registry // what /metrics shows, metrics of api, the process and Go included; nil = one of its own
 }
 
 // Local is how phones in the same network reach the server without internet.

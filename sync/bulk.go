@@ -339,7 +339,7 @@ func (w *bulkItem) missingError() error {
 	return errMissing
 }
 
-// textOrNull writes a text as it is, and another one as a JSON text or null.
+// textOrNull writes lead as it is, then text as a JSON string, or null.
 func (s *stream) textOrNull(lead string, text *string) {
 	if text == nil {
 		s.text(lead + "null")

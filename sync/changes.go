@@ -221,7 +221,7 @@ func (w show) needsTree() bool {
 	return w.revs || w.revsInfo || w.conflicts || w.deletedConflicts || len(w.since) > 0
 }
 
-// sequence writes a text as it is, and a sequence as clients get it.
+// sequence writes lead as it is, then a sequence as clients get it.
 func (f *feed) sequence(lead string, n uint64) {
 	f.out.text(lead)
 	f.out.number(`"`, int64(n))

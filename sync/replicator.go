@@ -202,7 +202,7 @@ func readOrder(c *call) (*order, error) {
 
 // openJob opens the peers of an order.
 func openJob(c *call, o *order) (replicate.Job, error) {
-	j := replicate.Job{Live: o.Continuous, IDs: o.IDs, Selector: o.Selector, Since: o.Since, Logger: c.server.config.Logger}
+	j := replicate.Job{Live: o.Continuous, IDs: o.IDs, Selector: o.Selector, Since: o.Since, Logger: c.server.config.Logger, Clock: c.server.config.Clock}
 	source, err := openPeer(c, &o.Source, false)
 	if err != nil {
 		return j, err

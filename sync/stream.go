@@ -30,7 +30,7 @@ type stream struct {
 	err    error
 }
 
-// revision writes a text as it is, and a revision as a JSON text.
+// revision writes lead as it is, then rev as a JSON string.
 func (s *stream) revision(lead string, rev rev.ID) {
 	s.text(lead)
 	s.keep(s.buf.Write(transit.AppendRev(s.buf.AvailableBuffer(), rev)))
@@ -160,7 +160,7 @@ func (s *stream) comma(item int) {
 	}
 }
 
-// quoted writes a text as it is, and another one as a JSON text.
+// quoted writes lead as it is, then text as a JSON string.
 func (s *stream) quoted(lead, text string) {
 	s.text(lead)
 	b, _ := jsontext.AppendQuote(s.buf.AvailableBuffer(), text) // what is no UTF-8 becomes what is
@@ -173,7 +173,7 @@ func (s *stream) problem(p problem) {
 	s.quoted(`,"reason":`, p.Reason)
 }
 
-// number writes a text as it is, and a number.
+// number writes lead as it is, then a number.
 func (s *stream) number(lead string, n int64) {
 	s.text(lead)
 	s.keep(s.buf.Write(strconv.AppendInt(s.buf.AvailableBuffer(), n, 10)))

@@ -409,7 +409,9 @@ func (e *eraser) withBodyNaming(k *record.Kind) (ids []record.ID, err error) {
 
 // isNamedIn tells whether a document refers to an erased person.
 func (e *eraser) isNamedIn(d *record.Doc) bool {
-	return slices.ContainsFunc(e.all[record.Person], func(id record.ID) bool { return record.Refers(d, record.Person, id) })
+	return slices.ContainsFunc(d.Pointers(), func(p record.Pointer) bool {
+		return p.Kind == record.Person && slices.Contains(e.all[record.Person], p.ID)
+	})
 }
 
 // isErased tells whether the erasure takes a record, or the conflicts and refusals about it.

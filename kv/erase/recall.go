@@ -56,12 +56,16 @@ func (rc *Recall) List(p auth.Principal, since uint64) (all []Erasure, upto uint
 // erasuresAfter lists the erasures that were noted after a sequence, oldest first.
 func erasuresAfter(v *table.View, since uint64) (all []Erasure, err error) {
 	for _, id := range table.IDsOf(v, record.Erasure) {
-		st, d, err := v.LoadDoc(record.Erasure, id)
+		st, err := v.Load(record.Erasure, id)
 		if err != nil {
 			return nil, err
 		}
 		if st == nil || st.Seq <= since {
 			continue
+		}
+		d, err := st.Decode(record.Erasure)
+		if err != nil {
+			return nil, err
 		}
 		if k, known := record.ByName(d.Text("kind")); known {
 			all = append(all, Erasure{Kind: k, Hash: ledger.ErasedHash(id.ULID()), seq: st.Seq})
@@ -139,7 +143,7 @@ func (rc *Recall) Restore(p auth.Principal, all []Erasure, brought bool) error {
 	return nil
 }
 
-// erasable are the erasures of kinds that are erased.
+// erasable returns the erasures of kinds that can be erased.
 func erasable(all []Erasure) []Erasure {
 	return slices.DeleteFunc(slices.Clone(all), func(l Erasure) bool { return l.Kind == nil || !table.IsErasable(l.Kind) })
 }

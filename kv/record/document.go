@@ -2,7 +2,6 @@ package record
 
 import (
 	"bytes"
-	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -275,9 +274,4 @@ func wholeOf(t Type, v jsontext.Value) jsontext.Value {
 		return whole
 	}
 	return v
-}
-
-// Refers reports whether one of a record's fields names another record.
-func Refers(d *Doc, k *Kind, id ID) bool {
-	return slices.ContainsFunc(d.Pointers(), func(p Pointer) bool { return p.Kind == k && p.ID == id })
 }

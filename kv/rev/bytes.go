@@ -204,7 +204,7 @@ func (r *treeReader) tables() {
 	}
 	r.fields = make([]string, r.count(1))
 	for i := range r.fields {
-		r.fields[i] = string(r.Bytes(int(r.Uvarint())))
+		r.fields[i] = r.text()
 	}
 }
 
@@ -236,13 +236,23 @@ func (r *treeReader) node(before []Node) (n Node) {
 	return n
 }
 
+// text reads a length and as many bytes.
+func (r *treeReader) text() string {
+	n := r.Uvarint()
+	if n > uint64(len(r.Rest)) { // before it is an int of 32 bits
+		r.fail()
+		return ""
+	}
+	return string(r.Bytes(int(n)))
+}
+
 // hash reads a revision's hash. It fails for a text that FromHash would store in another form.
 func (r *treeReader) hash(rev *ID, isText bool) {
 	if !isText {
 		copy(rev.Hash[:], r.Bytes(16))
 		return
 	}
-	rev.Text = string(r.Bytes(int(r.Uvarint())))
+	rev.Text = r.text()
 	if again, ok := FromHash(rev.Generation, rev.HashText()); !ok || again != *rev {
 		r.fail()
 	}

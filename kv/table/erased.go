@@ -167,12 +167,7 @@ func (c *Concealed) hides(k *record.Kind, id record.ID, d *record.Doc) bool {
 
 // named tells whether a record refers to a hidden person.
 func (c *Concealed) named(d *record.Doc) bool {
-	for id := range c.Persons {
-		if record.Refers(d, record.Person, id) {
-			return true
-		}
-	}
-	return false
+	return len(c.Persons) > 0 && slices.ContainsFunc(d.Pointers(), func(p record.Pointer) bool { return p.Kind == record.Person && c.Persons[p.ID] })
 }
 
 // blank is the record that is shown in place of a hidden one.

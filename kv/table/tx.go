@@ -283,7 +283,8 @@ func opError(err error) error {
 	return err
 }
 
-// DoEach hands one step for each of some things to the writer, in operations of bounded size, up to the first step that fails.
+// DoEach hands one step for each of some things to the writer, in bulks of bounded size, each step on its own. It returns the first error; the
+// other steps of the same bulk are done all the same.
 func DoEach[T any](s *Set, all []T, run func(*Tx, T) error) error {
 	for part := range slices.Chunk(all, MaxRows) {
 		steps := make([]Step, len(part))

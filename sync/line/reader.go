@@ -157,11 +157,15 @@ func Parse(dec *jsontext.Decoder) (l Line, err error) {
 	err = input.EachMember(dec, func(name string) (err error) {
 		switch name {
 		case "revs":
-			list, err := input.Texts(dec)
-			if d.Path = transit.ParseRevs(list); len(d.Path) == 0 || len(d.Path) < len(list) {
+			v, err := dec.ReadValue()
+			var list []string
+			if json.Unmarshal(v, &list) == nil {
+				d.Path = transit.ParseRevs(list)
+			}
+			if len(d.Path) < len(list) {
 				d.Path = nil // one of them cannot be read
 			}
-			return err
+			return input.Wrap(err)
 		case "scopes":
 			scopes, err = input.Texts(dec)
 			return err
@@ -172,7 +176,9 @@ func Parse(dec *jsontext.Decoder) (l Line, err error) {
 		case name == "doc":
 			doc = v.Clone()
 		case name == "author":
-			_ = json.Unmarshal(v, &who) // what cannot be read is not known, and members of later versions are ignored
+			if json.Unmarshal(v, &who) != nil { // members of later versions are ignored
+				who = transit.Author{}
+			}
 		default:
 			err = l.special(name, v)
 		}

@@ -3,10 +3,13 @@ package replicate_test
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -237,6 +240,26 @@ func TestSpoiltLinesAreNotPushed(t *testing.T) {
 		if !strings.Contains(got.Body, "line ") {
 			t.Errorf("%s: %s, want the line", name, got.Body)
 		}
+	}
+}
+
+// TestADocumentThatNoneMayBeIsDeniedWhole: a member with a name of the protocol, or too many bytes, is not cut off a revision.
+func TestADocumentThatNoneMayBeIsDeniedWhole(t *testing.T) {
+	t.Parallel()
+	a, b := peertest.NewSite(t), peertest.NewSite(t)
+	a.Put("doc", `{}`)
+	lines := unpackedLines(t, exportFile(a, t))
+	noise := make([]byte, 3<<20)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(noise)
+	half := hex.EncodeToString(noise) + strings.Repeat("x", 1<<20)
+	for name, members := range map[string]string{"a name of the protocol": `"x":1,"_foo":2`, "too many bytes": `"x":"` + half + `","y":"` + half + `"`} {
+		l := slices.Clone(lines)
+		l[1] = regexp.MustCompile(`"_rev":"[^"]*"`).ReplaceAllString(l[1], "$0,"+members)
+		got := b.Want(201, "POST", "/notes/_feed", string(packedLines(t, l)), "Content-Type", "application/x-ndjson", "Content-Encoding", "zstd")
+		if !strings.Contains(got.Body, `"id":"doc"`) {
+			t.Errorf("%s: %s, want a denial", name, got.Body)
+		}
+		b.Want(404, "GET", "/notes/doc", "")
 	}
 }
 

@@ -65,7 +65,7 @@ func (t *httpTransport) feed(ctx context.Context, w Wish, fn func(*Batch) error)
 	}
 }
 
-// The feeds of one request: it answers at once, or waits until there are changes.
+// The values of the parameter feed: the server answers at once, or waits until there are changes.
 const (
 	atOnce  = "normal"
 	waiting = "longpoll"

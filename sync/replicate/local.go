@@ -299,7 +299,7 @@ func (h *Local) writeOperation(ctx context.Context, rows []*transit.Revision) (d
 	writes := make([]merge.DocWrite, 0, len(rows))
 	at := make([]*transit.Revision, 0, len(rows))
 	for _, x := range rows {
-		w := merge.DocWrite{ID: x.ID, Path: x.Path, Deleted: x.Deleted, Body: x.Body, Canonical: x.Canonical, Author: x.Author.Decode()}
+		w := merge.DocWrite{ID: x.ID, Path: x.Path, Deleted: x.Deleted, Body: x.Body, Canonical: x.Canonical, Wrong: x.Wrong, Author: x.Author.Decode()}
 		err := h.findAttachments(ctx, x, &w)
 		if isPermanent(err) {
 			denied = append(denied, denial(x, err))

@@ -30,6 +30,7 @@ type Job struct {
 	Pause    time.Duration   // before the second try, doubled before each further one; 0 = half a second
 	Note     time.Duration   // how long a checkpoint may lie behind what is stored; 0 = a second
 	Logger   *slog.Logger    // nil = silent
+	Clock    func() time.Time
 	On       Hooks
 }
 
@@ -59,7 +60,7 @@ type replication struct {
 func Run(ctx context.Context, j Job) (Outcome, error) {
 	j.defaults()
 	r := &replication{Job: &j, checkpoints: checkpoints{source: j.Source, target: j.Target}}
-	r.run = HistoryEntry{Session: rand.Text(), Began: stamp(time.Now())}
+	r.run = HistoryEntry{Session: rand.Text(), Began: stamp(j.Clock())}
 	err := r.retry(ctx)
 	out := r.outcome()
 	out.OK = err == nil
@@ -78,6 +79,9 @@ func (j *Job) defaults() {
 	}
 	if j.Logger == nil {
 		j.Logger = slog.New(slog.DiscardHandler)
+	}
+	if j.Clock == nil {
+		j.Clock = time.Now
 	}
 }
 
@@ -360,7 +364,7 @@ func (r *replication) saveCheckpoint(ctx context.Context, upto transit.Sequence)
 	r.mu.Lock()
 	saved := upto == nil || bytes.Equal(r.run.Recorded, upto)
 	run := r.run
-	run.Ended, run.To, run.Recorded = stamp(time.Now()), upto, upto
+	run.Ended, run.To, run.Recorded = stamp(r.Clock()), upto, upto
 	r.mu.Unlock()
 	if saved {
 		return nil
@@ -388,7 +392,7 @@ func (r *replication) outcome() Outcome {
 	defer r.mu.Unlock()
 	run := r.run
 	if run.Ended == "" {
-		run.Ended = stamp(time.Now())
+		run.Ended = stamp(r.Clock())
 	}
 	if run.To == nil {
 		run.To = run.Recorded

@@ -198,7 +198,8 @@ func (d *Parsed) Ancestry() []rev.ID {
 	return d.Path
 }
 
-// Read reads a document as a revision. It returns nil if the document names no id or no revision.
+// Read reads a document as a revision. It returns nil if the document names no id or no revision. A document with a member that no document
+// has, or of too many bytes, is a revision that is refused.
 func (d *Parsed) Read(dec *jsontext.Decoder) (*Revision, error) {
 	d.Body = []byte{'{'}
 	if err := input.EachMember(dec, func(name string) error { return d.readMember(dec, name) }); err != nil {
@@ -209,7 +210,11 @@ func (d *Parsed) Read(dec *jsontext.Decoder) (*Revision, error) {
 	if d.ID == "" || d.BadRev || path[0] == (rev.ID{}) {
 		return nil, nil
 	}
-	return &Revision{ID: d.ID, Path: path, Deleted: d.Deleted, Body: d.Body, Parts: d.Parts}, nil
+	x := &Revision{ID: d.ID, Path: path, Deleted: d.Deleted, Body: d.Body, Parts: d.Parts, Wrong: d.Err}
+	if d.Err != nil && !errors.Is(d.Err, entry.ErrTooLarge) {
+		x.Wrong = merge.ErrDocument
+	}
+	return x, nil
 }
 
 // readMember reads a member. Attachments are stubs, or have their bytes as base64.

@@ -40,6 +40,7 @@ type Revision struct {
 	Body      []byte          // without the members that begin with "_"
 	Canonical merge.Canonical // Body, if it is known to be canonical
 	Parts     []Part
+	Wrong     error // what is wrong with it: it is refused. nil: nothing
 	Author    Author
 	Scopes    []string
 	Seq       Sequence // of its change, if a feed brought it

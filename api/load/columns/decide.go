@@ -244,8 +244,8 @@ func (c admission) isPlace(column int) bool {
 	return false
 }
 
-// askForPayments asks about dates, amounts, receipts, instalments and places in a queue that not every row has, about what is paid later, and about what is not
-// the price, where no other column says what is paid.
+// askForPayments asks about dates, amounts, receipts, instalments and places in a queue that not every row has, about what is paid later,
+// and about what is not the price, where no other column says what is paid.
 func (c admission) askForPayments() {
 	if c.profiles == nil {
 		return

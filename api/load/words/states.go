@@ -269,7 +269,7 @@ func IsProof(title string) bool {
 	return (Begins(title, proofTitles) || HasWord(title, invoiceWords) || HasPhrase(title, invoicePhrases) || IsInstalment(title)) && !HasWord(title, wishes)
 }
 
-// IsQueue tells a title in plain form of a place in a queue, or of a row of seats, which every guest has or none.
+// IsQueue tells a title in plain form of a place in a queue, or of a row of seats. Rows of seats are those of every guest, or of nobody.
 func IsQueue(title string) bool { return slices.Contains(queueTitles, title) }
 
 // IsInstalment tells a title in plain form of a column of parts of a payment.
