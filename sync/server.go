@@ -168,12 +168,18 @@ func routes() []route {
 	}
 }
 
-// documentRoutes are those of documents below a path, and then those of their attachments.
+// documentRoutes are those of documents at a path.
 func documentRoutes(path string) []route {
 	return []route{
 		{"GET", path, false, withDatabase(withDocument(getDocument, getLocal))},
 		{"PUT", path, false, withDatabase(withDocument(putDocument, putLocal))},
 		{"DELETE", path, false, withDatabase(withDocument(deleteDocument, deleteLocal))},
+	}
+}
+
+// attachmentRoutes are those of the attachments of documents at a path.
+func attachmentRoutes(path string) []route {
+	return []route{
 		{"GET", path + "/*", false, withDatabase(getAttachment)},
 		{"PUT", path + "/*", false, withDatabase(putAttachment)},
 		{"DELETE", path + "/*", false, withDatabase(deleteAttachment)},
@@ -183,8 +189,9 @@ func documentRoutes(path string) []route {
 // newMux mounts everything below a path.
 func newMux(s *Server, mount string) *chi.Mux {
 	mux := chi.NewRouter()
-	locals := documentRoutes("/{db}/_local/{id}")[:3] // they have no attachments
-	for _, rt := range slices.Concat(routes(), locals, documentRoutes("/{db}/{doc}"), documentRoutes("/{db}/_design/{design}")) {
+	const doc, design = "/{db}/{doc}", "/{db}/_design/{design}"
+	for _, rt := range slices.Concat(routes(), documentRoutes("/{db}/_local/{id}"), // without attachments
+		documentRoutes(doc), attachmentRoutes(doc), documentRoutes(design), attachmentRoutes(design)) {
 		patterns := []string{mount + rt.path}
 		switch rt.path {
 		case "/":
