@@ -6,53 +6,26 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"doorward/kv/kvtest/proof"
 )
 
-// ports counts the ports that were chosen, from a number that is another one each time.
-var ports atomic.Uint32
-
-func init() { ports.Store(rand.Uint32N(1 << 20)) }
-
-// choosePort chooses a free port that stays the test's own while its server is down: the system gives ports from 32768 on to those who ask
-// for any, and to each connection that begins here.
+// choosePort chooses a free port that stays the test's own while its server is down.
 func choosePort(t testing.TB) string {
 	t.Helper()
-	port, err := freePort()
+	port, release, err := holdPort()
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(release)
 	return port
-}
-
-// freePort is choosePort for a script. The run under the race detector, which may go on beside the other, has ports of its own.
-func freePort() (port string, err error) {
-	const many = 6_000
-	first := 20_000
-	if proof.Raced {
-		first += many
-	}
-	for range many {
-		port = strconv.Itoa(first + int(ports.Add(1)%many))
-		l, failed := net.Listen("tcp", net.JoinHostPort("127.0.0.1", port))
-		if failed == nil {
-			return port, l.Close() // for the server
-		}
-		err = failed
-	}
-	return "", err
 }
 
 // compiled builds the program as its users run it, and answers its path. A test of it is left to the runs without the race detector, which

@@ -143,8 +143,9 @@ func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
 	ready := make(chan string, 1)
 	patience, _ := time.ParseDuration(ts.Getenv("DRAIN")) // where it is not set, what serve has by itself
 	ahead, _ := time.ParseDuration(ts.Getenv("AHEAD"))    // where it is not set the clock is right
-	port, err := freePort()                               // a restore closes it for a moment
+	port, release, err := holdPort()                      // a restore closes it for a moment
 	ts.Check(err)
+	ts.Defer(release)
 	m := &Main{
 		Clock: func() time.Time { return time.Now().Add(ahead) },
 		Args:  append([]string{"serve", "--data", ts.MkAbs(args[1]), "--listen", "127.0.0.1:" + port}, args[2:]...),
