@@ -2,6 +2,7 @@ package index
 
 import (
 	"math"
+	"slices"
 
 	"doorward/kv/desk"
 	"doorward/kv/record"
@@ -69,29 +70,30 @@ func (f *finding) exact() ([]record.ID, error) {
 		if err != nil || f.Search == nil {
 			return all, err
 		}
+		sets := []*roaring.Bitmap{all}
 		for _, term := range f.Search.Parts() {
-			if all.IsEmpty() {
-				break
-			}
-			set, err := f.term(p, term)
+			more, err := f.term(p, term)
 			if err != nil {
 				return nil, err
 			}
-			all = roaring.And(all, set)
+			if i := slices.IndexFunc(more, (*roaring.Bitmap).IsEmpty); i >= 0 {
+				return more[i], nil
+			}
+			sets = append(sets, more...)
 		}
-		return all, nil
+		return shared(sets), nil
 	})
 }
 
-// term are at least the documents that one term of a search matches.
-func (f *finding) term(p *part, t search.Part) (*roaring.Bitmap, error) {
+// term are sets of documents: one that a term of a search matches is in each of them.
+func (f *finding) term(p *part, t search.Part) ([]*roaring.Bitmap, error) {
 	switch {
 	case t.Text == "" && t.Digits == "":
-		return new(roaring.Bitmap), nil
+		return []*roaring.Bitmap{new(roaring.Bitmap)}, nil
 	case t.Text == "":
-		return p.containing(digitField, t.Digits)
+		return p.grams(digitField, t.Digits)
 	case !t.Forgiving:
-		return p.containing(gramField, t.Text)
+		return p.grams(gramField, t.Text)
 	}
 	exact, err := p.containing(gramField, t.Text)
 	if err != nil {
@@ -105,7 +107,7 @@ func (f *finding) term(p *part, t search.Part) (*roaring.Bitmap, error) {
 	if err != nil {
 		return nil, err
 	}
-	return or(roaring.Or(exact, near), written), nil
+	return []*roaring.Bitmap{or(roaring.Or(exact, near), written)}, nil
 }
 
 // longestWord is what an automaton is made for, in bytes: it takes memory for each of them.

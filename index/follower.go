@@ -7,6 +7,8 @@ import (
 	"hash/crc32"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -216,11 +218,12 @@ func readCursor(snap *scorch.IndexSnapshot) (c cursor, err error) {
 	if err != nil {
 		return cursor{}, err
 	}
-	var sum uint32
-	if _, err := fmt.Sscanf(string(text), "%s %s %s %d %x", &c.realm, &c.node, &c.epoch, &c.seq, &sum); err != nil {
+	said := strings.Split(string(text), " ")
+	if len(said) != 5 {
 		return cursor{}, fmt.Errorf("%w: it has no cursor", errBroken)
 	}
-	if string(c.encode()) != string(text) {
+	c = cursor{realm: said[0], node: said[1], epoch: said[2]}
+	if c.seq, err = strconv.ParseUint(said[3], 10, 64); err != nil || string(c.encode()) != string(text) {
 		return cursor{}, fmt.Errorf("%w: its cursor fails its checksum", errBroken)
 	}
 	return c, nil

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 	"sync"
@@ -122,28 +123,42 @@ func after(prefix string) []byte {
 
 // containing are at least the documents with a text that contains another.
 func (p *part) containing(field, text string) (*roaring.Bitmap, error) {
-	if len(text) < gram {
-		return p.beginning(field, text)
+	sets, err := p.grams(field, text)
+	if err != nil {
+		return nil, err
 	}
-	var all *roaring.Bitmap
+	return shared(sets), nil
+}
+
+// grams are sets of documents: one with a text that contains another is in each of them.
+func (p *part) grams(field, text string) (sets []*roaring.Bitmap, err error) {
+	if len(text) < gram {
+		set, err := p.beginning(field, text)
+		return []*roaring.Bitmap{set}, err
+	}
 	for i := 0; i+gram <= len(text); i++ {
 		set, err := p.having(field, text[i:i+gram])
 		if err != nil {
 			return nil, err
 		}
-		if all = and(all, set); all.IsEmpty() {
+		if sets = append(sets, set); set.IsEmpty() {
 			break
 		}
 	}
-	return all, nil
+	return sets, nil
 }
 
-// and is what two sets share; nil is everything.
-func and(a, b *roaring.Bitmap) *roaring.Bitmap {
-	if a == nil {
-		return b
+// shared is what all sets have. It begins with the smallest ones: what they share is small, and each step takes as long as that is large.
+func shared(sets []*roaring.Bitmap) *roaring.Bitmap {
+	slices.SortFunc(sets, func(a, b *roaring.Bitmap) int { return cmp.Compare(a.GetCardinality(), b.GetCardinality()) })
+	if len(sets) == 1 {
+		return sets[0]
 	}
-	return roaring.And(a, b)
+	all := roaring.And(sets[0], sets[1])
+	for _, set := range sets[2:] {
+		all.And(set)
+	}
+	return all
 }
 
 // everything are all documents of a segment.
