@@ -188,11 +188,15 @@ func (b *browser) page(t testing.TB) context.Context {
 // unused are what chromedp turns off in a browser, and the process that a browser starts for a page that may be opened next.
 var unused = chromedp.Flag("disable-features", "site-per-process,Translate,BlinkGenPropertyTrees,SpareRendererForSitePerProcess")
 
+// browserPatience is how long a browser may take to start: the first one reads all of its program from the disk.
+const browserPatience = 2 * time.Minute
+
 // openBrowser makes a browser with further flags. It starts when it is first used.
 func openBrowser(ctx context.Context, flags ...chromedp.ExecAllocatorOption) (context.Context, func()) {
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.WindowSize(360, 740), chromedp.Flag("lang", "en-US"), finding, unused)
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.WindowSize(360, 740), chromedp.Flag("lang", "en-US"), finding, unused, chromedp.WSURLReadTimeout(browserPatience))
 	all, end := chromedp.NewExecAllocator(ctx, append(options, flags...)...)
-	ctx, leave := chromedp.NewContext(all, chromedp.WithErrorf(func(string, ...any) {})) // it tells of events that it does not know
+	dialling := chromedp.WithBrowserOption(chromedp.WithDialTimeout(browserPatience))
+	ctx, leave := chromedp.NewContext(all, dialling, chromedp.WithErrorf(func(string, ...any) {})) // it tells of events that it does not know
 	return ctx, func() { leave(); end() }
 }
 
