@@ -224,9 +224,14 @@ func browse(t *testing.T, flags ...chromedp.ExecAllocatorOption) *phone {
 	return p
 }
 
-// slowly has results stay for eight seconds where a test sets no other time: a busy browser may take longer than the usual two to press a button.
+// slowly gives pages the time that a busy machine takes. Results stay for eight seconds where a test sets no other time: a button may take longer
+// to be pressed than the usual two. A page waits for an answer twenty times as long as a phone's does: tests say what is lost, and the clock does not.
 var slowly = chromedp.ActionFunc(func(ctx context.Context) error {
-	_, err := page.AddScriptToEvaluateOnNewDocument(`try { localStorage.time ??= '8' } catch {}`).Do(ctx) // a blank page has no storage
+	_, err := page.AddScriptToEvaluateOnNewDocument(`{
+		try { localStorage.time ??= '8' } catch {} // a blank page has no storage
+		const timeout = AbortSignal.timeout.bind(AbortSignal);
+		AbortSignal.timeout = patience => timeout(20 * patience);
+	}`).Do(ctx)
 	return err
 })
 
