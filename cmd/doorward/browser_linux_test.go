@@ -355,10 +355,13 @@ func (p *phone) next() {
 	p.do(chromedp.Click("#result-acts .primary"), chromedp.WaitNotVisible("#result"))
 }
 
+// pagePatience is how long a page may take for what must come: a family that comes in is a dozen requests, one after another.
+const pagePatience = 2 * time.Minute
+
 // until waits for an expression to be true.
 func (p *phone) until(expression string) {
 	p.Helper()
-	p.do(chromedp.Poll(expression, nil, chromedp.WithPollingInterval(glance), chromedp.WithPollingTimeout(30*time.Second)))
+	p.do(chromedp.Poll(expression, nil, chromedp.WithPollingInterval(glance), chromedp.WithPollingTimeout(pagePatience)))
 }
 
 func TestAHelperScansAtTheDoor(t *testing.T) {
