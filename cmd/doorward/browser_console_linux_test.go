@@ -168,11 +168,12 @@ func TestAHiddenConsoleDoesNotAsk(t *testing.T) {
 	p.run(`pause = 1; turn(true); turn(false)`)
 	p.until(`asked > 5`)
 	p.run(`turn(true)`)
+	p.until(`asked === rests`) // what was under way has ended: a pause comes after each look
 	var more int
-	p.do(chromedp.Evaluate(`new Promise(done => setTimeout(() => {
+	p.do(chromedp.Evaluate(`new Promise(done => {
 		const before = asked + rests;
 		setTimeout(() => done(asked + rests - before), 300);
-	}, 300))`, &more, awaited)) // what was under way has ended
+	})`, &more, awaited))
 	if more > 0 {
 		t.Errorf("a hidden console asks or waits to ask %d times", more)
 	}
