@@ -112,6 +112,36 @@ func TestTheCameraReadsTheNextGuestAfterAResult(t *testing.T) {
 	}
 }
 
+// lateLooks has the camera take two and a half seconds for each look, by the page's clock.
+const lateLooks = `{
+	const detect = BarcodeDetector.prototype.detect, now = performance.now.bind(performance);
+	let late = 0;
+	BarcodeDetector.prototype.detect = function () {
+		late += 2500;
+		return detect.call(this);
+	};
+	performance.now = () => now() + late;
+}`
+
+// TestATicketThatStaysBeforeTheCameraIsReadOnce, however long each look takes.
+func TestATicketThatStaysBeforeTheCameraIsReadOnce(t *testing.T) {
+	w := newDoorTown(t)
+	p := browse(t)
+	p.signIn(w.link(), "Bia")
+	p.opensCamera("K7QP2M")
+	p.labelled("Ana S.")
+	p.run(lateLooks)
+	p.do(chromedp.WaitNotVisible("#result"))
+	p.looksTwice()
+	p.types("B2XX91", kb.Enter) // codes are decided in the order in which they were read
+	p.until(`document.querySelector('#last strong')?.textContent === 'Bia S.'`)
+	var read string
+	p.do(chromedp.Evaluate(`[...document.querySelectorAll('#last strong')].map(e => e.textContent).join()`, &read))
+	if read != "Bia S.,Ana S." {
+		t.Errorf("the page has read %s", read)
+	}
+}
+
 // TestACameraStopsWhenItIsNotWanted: closed while it starts, by a second tap, on another screen, and when the helper leaves.
 func TestACameraStopsWhenItIsNotWanted(t *testing.T) {
 	w := newDoorTown(t)

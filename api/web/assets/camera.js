@@ -55,19 +55,23 @@ export async function watch(video, found) {
     stop();
     throw fault;
   });
-  const own = await reader(), seen = new Map(); // codes that were taken, and when they were last in sight
+  const own = await reader(), gone = new Map(); // codes that were taken, and since when each is out of sight: Infinity = it is in sight
   let on = true;
   const look = async () => {
     while (on) {
       const begun = performance.now();
-      const codes = video.videoWidth ? await codesOf(video, video.videoWidth, video.videoHeight, own).catch(() => []) : [];
+      const codes = video.videoWidth ? await codesOf(video, video.videoWidth, video.videoHeight, own).catch(() => null) : [];
       if (!on) return;
-      const now = performance.now();
-      for (const [code, at] of seen) if (now - at >= 2000) seen.delete(code);
-      for (const code of codes) if (seen.has(code)) seen.set(code, now);
-      if (codes.length === 1 && !seen.has(codes[0]) && found(codes[0])) seen.set(codes[0], now);
+      if (codes) take(codes, performance.now()); // a look that failed has not seen that a code is gone
       await new Promise(done => setTimeout(done, Math.max(60, 200 - (performance.now() - begun))));
     }
+  };
+  const take = (codes, now) => {
+    for (const [code, since] of gone) {
+      if (now - since >= 2000) gone.delete(code);
+      else gone.set(code, codes.includes(code) ? Infinity : Math.min(since, now));
+    }
+    if (codes.length === 1 && !gone.has(codes[0]) && found(codes[0])) gone.set(codes[0], Infinity);
   };
   look();
   return () => {
