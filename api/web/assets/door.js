@@ -819,7 +819,7 @@ async function find() {
     if (status === 401) return $('find').close(), ended();
     const results = data.results ?? [];
     $('find-says').textContent = results.length === 0 ? say('find.none') : results.length > shown ? say('find.many') : '';
-    $('find-list').replaceChildren(...results.slice(0, shown).map(foundRow));
+    replace($('find-list'), results.slice(0, shown).map(foundRow)); // a letter more may find the same
   } catch {
     $('find-says').textContent = say('away');
   }
@@ -833,14 +833,14 @@ function foundRow(ticket) {
     make('span', [ticket.type, ticket.order, tail, state, ticket.notice, ticket.admitted_at && say('find.in', {time: clock(ticket.admitted_at)})].filter(Boolean).join(' · '), 'quiet'));
   const inside = Boolean(ticket.admitted_at), wanted = state ? false : way === 'out' ? inside : !inside;
   row.append(text);
-  if (!inside || way === 'out') row.append(make('button', say(way === 'out' ? 'letout' : 'letin'), wanted ? 'primary' : '', () => {
+  if (!inside || way === 'out') row.append(about(ticket.ticket_id, make('button', say(way === 'out' ? 'letout' : 'letin'), wanted ? 'primary' : '', () => {
     $('find').close();
     decideNext({ticket_id: ticket.ticket_id});
-  }));
-  if (inside && me.role === 'supervisor') row.append(make('button', say('undo'), '', () => {
+  })));
+  if (inside && me.role === 'supervisor') row.append(about(ticket.checkin_id, make('button', say('undo'), '', () => {
     $('find').close();
     undo({checkin_id: ticket.checkin_id, label: ticket.label});
-  }));
+  })));
   return row;
 }
 
