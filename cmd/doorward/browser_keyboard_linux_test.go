@@ -378,10 +378,13 @@ func TestALateKeyIsNotLost(t *testing.T) {
 		let reach = () => {};
 		window.setTimeout = (act, wait, ...rest) => wait === 300 ? (reach = act, 0) : later(act, wait, ...rest);
 		document.addEventListener('keydown', () => reach());
+		const now = performance.now(); // however late the answer is, it comes within the burst: the clock stands until the next key
+		performance.now = () => now;
 	})()`, nil))
 	p.types("K7QP2M", kb.Enter)
 	p.sees("admitted", "Ana S.")
 	p.until(`document.activeElement.id === 'code'`)
+	p.run(`delete performance.now`)
 	late := input.TimeSinceEpoch(time.Now().Add(-time.Second))
 	key := func(kind input.KeyType) *input.DispatchKeyEventParams {
 		return input.DispatchKeyEvent(kind).WithKey("B").WithCode("KeyB").WithWindowsVirtualKeyCode('B').WithTimestamp(&late)
