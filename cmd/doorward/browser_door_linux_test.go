@@ -148,11 +148,15 @@ func TestGuestsLeaveAndComeBackThroughTheirDoors(t *testing.T) {
 	p.types("TEEN", kb.Enter)
 	p.sees("not_inside")
 	p.next()
+	before := time.Now()
 	p.types("SOLO", kb.Enter)
 	p.sees("admitted")
 	p.next()
 	p.types("SOLO", kb.Enter)
-	p.sees("already_admitted", "Already in", "In since", "just now", "this door")
+	p.sees("already_admitted", "Already in", "In since", "this door")
+	if time.Since(before) < 5*time.Second { // else the page may say how many seconds ago
+		p.sees("already_admitted", "just now")
+	}
 	p.paints(orange, "twice")
 }
 
