@@ -70,10 +70,14 @@ function focusCode() {
 // replace gives a list new rows, and the focus back to the button that had it, or to the next code where that is gone. Rows that are the same stay:
 // a button that goes while a finger is on it is not pressed.
 function replace(list, rows) {
-  if (rows.length === list.children.length && rows.every((row, i) => row.isEqualNode(list.children[i]))) return;
   const held = list.contains(document.activeElement) ? document.activeElement.dataset.about : null;
-  list.replaceChildren(...rows);
-  if (held === null) return;
+  const before = [...list.children], all = rows.map(row => {
+    const at = before.findIndex(one => one.isEqualNode(row));
+    return at < 0 ? row : before.splice(at, 1)[0];
+  });
+  for (const gone of before) gone.remove();
+  for (const [i, row] of all.entries()) if (list.children[i] !== row) list.insertBefore(row, list.children[i] ?? null);
+  if (held === null || list.contains(document.activeElement)) return;
   const again = [...list.querySelectorAll('button')].find(button => button.dataset.about === held);
   again ? again.focus({preventScroll: true}) : focusCode();
 }
