@@ -234,6 +234,8 @@ func TestResultsAreAnsweredByKeyboard(t *testing.T) {
 func TestThePageIsWorkedByKeyboard(t *testing.T) {
 	t.Parallel()
 	w := newFamilyTown(t)
+	q := browse(t)
+	q.signIn(w.link(), "Caio")
 	p := byKeyboard(t, w)
 	p.tabs("#way-search")
 	p.presses(kb.Enter)
@@ -248,8 +250,6 @@ func TestThePageIsWorkedByKeyboard(t *testing.T) {
 	p.at("#code")
 
 	p.tabs("#last button")
-	q := browse(t)
-	q.signIn(w.link(), "Caio")
 	q.types("TEEN", kb.Enter)
 	q.sees("admitted")
 	p.until(`document.getElementById('count-in').textContent === '2'`) // the lists were drawn again
