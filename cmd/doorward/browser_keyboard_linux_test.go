@@ -156,12 +156,12 @@ func isLive(n *accessibility.Node) bool {
 
 const space = " "
 
-// byKeyboard is a phone at a door, reached by keyboard.
+// byKeyboard is a phone at a door, reached by keyboard. No result closes by itself there before a key is pressed.
 func byKeyboard(t *testing.T, w *doorTown) *phone {
 	t.Helper()
 	p := browse(t)
 	p.still("light")
-	p.do(chromedp.Navigate(w.served.url+"/door"), chromedp.Evaluate(`localStorage.time = '8'`, nil), chromedp.Navigate(w.link()), chromedp.WaitVisible("#helper"))
+	p.do(chromedp.Navigate(w.served.url+"/door"), chromedp.Evaluate(`localStorage.time = '600'`, nil), chromedp.Navigate(w.link()), chromedp.WaitVisible("#helper"))
 	p.at("#helper")
 	p.presses("Bia", kb.Enter)
 	p.at("#pick-events input:checked")

@@ -350,9 +350,14 @@ func (p *phone) keepsOut(code string) {
 	p.do(chromedp.Click("#result-acts button:last-child"), chromedp.WaitNotVisible("#result"))
 }
 
+// next closes a result. One that the page has closed by itself is closed.
 func (p *phone) next() {
 	p.Helper()
-	p.do(chromedp.Click("#result-acts .primary"), chromedp.WaitNotVisible("#result"))
+	p.holds()
+	var closed bool
+	if p.do(chromedp.Evaluate(`document.getElementById('result').hidden`, &closed)); !closed {
+		p.do(chromedp.Click("#result-acts .primary"), chromedp.WaitNotVisible("#result"))
+	}
 }
 
 // pagePatience is how long a page may take for what must come: a family that comes in is a dozen requests, one after another.

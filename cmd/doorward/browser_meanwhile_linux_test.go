@@ -96,6 +96,7 @@ func (p *phone) labelled(guest string) {
 func TestTheCameraReadsTheNextGuestAfterAResult(t *testing.T) {
 	w := newDoorTown(t)
 	p := browse(t)
+	p.do(onEachPage(`try { localStorage.time = '600' } catch {}`)) // the next guest is held before the camera before the tap, however late that comes
 	p.signIn(w.link(), "Bia")
 	p.opensCamera("K7QP2M")
 	p.labelled("Ana S.")
