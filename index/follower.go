@@ -35,9 +35,11 @@ type follower struct {
 }
 
 const (
-	batchRows = 5000                   // how many rows of the log a batch takes at most
+	batchRows = 2000                   // how many rows of the log a batch takes at most
 	saveRows  = 10000                  // after so many rows that are none of ours the cursor is written all the same
 	pace      = 200 * time.Millisecond // live batches are at least so far apart: each is a segment that searches must ask
+	paceRow   = 400 * time.Microsecond // and so much further for each record of the batch before, but no further than
+	paceMost  = 2 * time.Second        // that: while much is written few large segments take less work than many small ones
 	fullPause = time.Second            // how often it looks whether a full disk has room again
 	chores    = 500 * time.Millisecond // how often a live index looks after itself
 )
@@ -76,34 +78,41 @@ func (f *follower) resume() error {
 	return nil
 }
 
-// catchUp follows the log to its end: disk.ErrFull where there is no room for what it says.
-func (f *follower) catchUp(ctx context.Context, batch func()) error {
+// catchUp follows the log to where it ends now, and returns how many records it took: disk.ErrFull where there is no room for them. What comes
+// meanwhile is left to the next time.
+func (f *follower) catchUp(ctx context.Context, batch func()) (took int, err error) {
+	end := f.store.Tables.Commits.Seq()
 	for {
 		if err := ctx.Err(); err != nil {
-			return err
+			return took, err
 		}
 		if err := f.store.Tables.Folder.Room.Check(disk.Imports); err != nil {
-			return err
+			return took, err
 		}
-		more, err := f.step()
-		if err != nil || !more {
-			return err
+		before := f.at.Load()
+		n, err := f.step()
+		took += n
+		at := f.at.Load()
+		if err != nil || at == before {
+			return took, err
 		}
-		batch()
+		if batch(); at >= end {
+			return took, nil
+		}
 	}
 }
 
-// step takes one batch of the log; more tells whether there was any.
-func (f *follower) step() (more bool, err error) {
+// step takes one batch of the log, and returns how many records of ours it had.
+func (f *follower) step() (took int, err error) {
 	at := f.at.Load()
 	page, upto, err := f.store.Log.Replay(auth.Operator(), at, batchRows, f.kinds...)
 	if err != nil || upto == at && at > 0 {
-		return false, err
+		return 0, err
 	}
 	if len(page) == 0 && upto-f.saved < saveRows && f.saved > 0 {
 		f.engine.skipped.Store(&skip{f.saved, upto})
 		f.at.Store(upto)
-		return true, nil
+		return 0, nil
 	}
 	b := bleve.NewBatch()
 	for i := range page {
@@ -115,12 +124,12 @@ func (f *follower) step() (more bool, err error) {
 	}
 	b.SetInternal(cursorKey, cursorOf(f.store, upto).encode())
 	if err := f.engine.write(b); err != nil {
-		return false, err
+		return 0, err
 	}
 	f.saved = upto
 	err = f.count()
 	f.at.Store(upto) // after the count: whoever awaits upto may ask for it
-	return upto > at, err
+	return len(page), err
 }
 
 // count notes how many documents there are.
@@ -141,7 +150,7 @@ func (f *follower) live(ctx context.Context, news func(), chore func() error) er
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err == nil:
-			err := f.catchUp(ctx, func() {})
+			took, err := f.catchUp(ctx, func() {})
 			if f.paused.Store(errors.Is(err, disk.ErrFull)); f.paused.Load() {
 				pause(ctx, fullPause)
 				break // until then the store looks at the changes itself
@@ -153,7 +162,7 @@ func (f *follower) live(ctx context.Context, news func(), chore func() error) er
 			if f.store.Tables.Commits.Releases() != f.released {
 				next = time.Now() // released records leave the index at once
 			}
-			pause(ctx, pace)
+			pause(ctx, min(pace+time.Duration(took)*paceRow, paceMost))
 		case !errors.Is(err, context.DeadlineExceeded):
 			return err
 		}
@@ -172,7 +181,7 @@ func (f *follower) prepare(ctx context.Context) error {
 	if err := f.resume(); err != nil {
 		return err
 	}
-	if err := f.catchUp(ctx, func() {}); err != nil && !errors.Is(err, disk.ErrFull) {
+	if _, err := f.catchUp(ctx, func() {}); err != nil && !errors.Is(err, disk.ErrFull) {
 		return err
 	}
 	if err := guarded(f.compare); err != nil {

@@ -402,7 +402,7 @@ func (r *runner) build(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	err = f.catchUp(ctx, func() {
+	_, err = f.catchUp(ctx, func() {
 		for _, q := range r.asked {
 			q.progress(int(f.documents.Load()), max(total, int(f.documents.Load())))
 		}
