@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -49,9 +48,6 @@ type Config struct {
 
 // DefaultDrain is how long a server that ends waits for the requests that it has begun.
 const DefaultDrain = 30 * time.Second
-
-// memory is from how many bytes on the collector works harder. Large requests leave much garbage. The program may use more.
-const memory = 128 << 20
 
 // server is a running server, over one store after another.
 type server struct {
@@ -110,7 +106,7 @@ func (s *server) serve(ctx context.Context) (err error) {
 		return err
 	}
 	if os.Getenv("GOMEMLIMIT") == "" { // the runtime follows it by itself
-		debug.SetMemoryLimit(memory)
+		defer limitMemory()()
 	}
 	registry := prometheus.NewRegistry()
 	f := &faces{log: s.log, drain: cmp.Or(s.Drain, DefaultDrain)}
