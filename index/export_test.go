@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -24,31 +25,22 @@ func (x *Index) Fail() {
 
 // Swept waits until no file of an index holds anything that was deleted, or ctx ends.
 func (x *Index) Swept(ctx context.Context) error {
-	for {
-		news := x.rounds.hear()
-		if dirty, err := x.serving.Load().engine.dirty(); err != nil || !dirty {
-			return err
-		}
-		select {
-		case <-news:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+	var failed error
+	ended := x.news.Await(ctx, func() bool {
+		dirty, err := x.serving.Load().engine.dirty()
+		failed = err
+		return err != nil || !dirty
+	})
+	return cmp.Or(failed, ended)
 }
 
 // Come waits until an index has gone through its chores once more and has a number of documents, or ctx ends.
 func (x *Index) Come(ctx context.Context, documents int) error {
-	for {
-		select {
-		case <-x.rounds.hear():
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		if x.Status().Documents == documents {
-			return nil
-		}
-	}
+	looks := 0 // the first is before the chores
+	return x.news.Await(ctx, func() bool {
+		looks++
+		return looks > 1 && x.Status().Documents == documents
+	})
 }
 
 // Forge writes a cursor of a store into the index in a folder, and takes a person out of it, without a row of the log; 0 = no person.

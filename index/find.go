@@ -41,7 +41,7 @@ func (f *follower) find(w desk.Wanted, by *edits) (desk.Found, error) {
 	if err != nil {
 		return desk.Found{}, err
 	}
-	q := &finding{Wanted: w, edits: by, tables: &f.engine.tables, parts: parts(snap)}
+	q := &finding{Wanted: w, edits: by, tables: &f.engine.tables, parts: parts(snap), nears: map[nearness]*levenshtein.DFA{}}
 	late := max(f.store.Tables.Commits.Seq(), upto) - upto
 	q.Limit = min(q.Limit, math.MaxInt32) + int(late) // as many candidates may not be what they were
 	var ids []record.ID
@@ -130,18 +130,11 @@ func (f *finding) near(p *part, field, word string, distance int, beginnings boo
 
 // automaton makes each automaton once for all segments.
 func (f *finding) automaton(n nearness) *levenshtein.DFA {
-	dfa, ok := f.nears[n]
-	if ok {
-		return dfa
+	dfa, known := f.nears[n]
+	if !known {
+		dfa = f.edits.automaton(n)
+		f.nears[n] = dfa
 	}
-	dfa, err := f.edits.automaton(n)
-	if err != nil {
-		dfa = nil
-	}
-	if f.nears == nil {
-		f.nears = map[nearness]*levenshtein.DFA{}
-	}
-	f.nears[n] = dfa
 	return dfa
 }
 
@@ -226,19 +219,20 @@ func newEdits() (*edits, error) {
 	return &edits{one, two, kept}, err
 }
 
-// automaton accepts what is so many edits away from a word.
-func (e *edits) automaton(n nearness) (*levenshtein.DFA, error) {
+// automaton accepts what is so many edits away from a word; nil for a word that is too long for an automaton.
+func (e *edits) automaton(n nearness) *levenshtein.DFA {
 	if n.distance > 1 {
-		return e.two.BuildDfa(n.word, 2)
+		dfa, _ := e.two.BuildDfa(n.word, 2) // nil with an error
+		return dfa
 	}
 	if dfa, ok := e.kept.Get(n.word); ok {
-		return dfa, nil
+		return dfa
 	}
 	dfa, err := e.one.BuildDfa(n.word, 1)
 	if err == nil {
 		e.kept.Add(n.word, dfa)
 	}
-	return dfa, err
+	return dfa
 }
 
 // begun accepts every word that begins with one that the automaton within accepts.

@@ -15,6 +15,7 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/desk"
+	"doorward/kv/table"
 
 	bleve "github.com/blevesearch/bleve_index_api"
 	"github.com/prometheus/client_golang/prometheus"
@@ -43,7 +44,8 @@ type Index struct {
 	serving   atomic.Pointer[follower] // nil while the index cannot be asked
 	preparing atomic.Pointer[follower] // it is being built or opened
 	rounds    rounds
-	end       func() // ends all of its goroutines, and waits for them
+	news      table.Bell // rings at each progress
+	end       func()     // ends all of its goroutines, and waits for them
 }
 
 // Open starts following a store. Whatever lies in the folder, it neither fails nor waits: until the index has caught up, Find
@@ -137,17 +139,10 @@ func (x *Index) shown() *follower {
 // Await returns nil once the index can be asked and has looked at the log up to a sequence, or the error of ctx when that ends
 // first.
 func (x *Index) Await(ctx context.Context, seq uint64) error {
-	for {
-		news := x.rounds.hear()
-		if f := x.serving.Load(); f != nil && f.at.Load() >= seq {
-			return nil
-		}
-		select {
-		case <-news:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+	return x.news.Await(ctx, func() bool {
+		f := x.serving.Load()
+		return f != nil && f.at.Load() >= seq
+	})
 }
 
 // Usable reports whether searches are answered from the index now.
@@ -179,33 +174,12 @@ type request struct {
 	done     chan error // has room for the answer
 }
 
-// rounds are the rebuilds that are asked for, and the news of an index. A request, or damage, ends the round that is under way.
+// rounds are the rebuilds that are asked for. A request, or damage, ends the round that is under way.
 type rounds struct {
 	mu    sync.Mutex
 	asked []*request
 	stop  context.CancelCauseFunc // ends the present round
 	ended bool
-	news  chan struct{} // closed by the next news
-}
-
-// tell wakes the goroutines that wait for progress of the index.
-func (r *rounds) tell() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.news != nil {
-		close(r.news)
-		r.news = nil
-	}
-}
-
-// hear returns a channel that is closed at the next progress of the index.
-func (r *rounds) hear() <-chan struct{} {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.news == nil {
-		r.news = make(chan struct{})
-	}
-	return r.news
 }
 
 // ask has the next round rebuild the index, and begin at once.
@@ -332,7 +306,7 @@ func (r *runner) round(ctx context.Context) error {
 		}
 	}
 	r.answer(nil)
-	r.rounds.tell()
+	r.news.Ring()
 	return r.follow(ctx)
 }
 
@@ -422,7 +396,7 @@ func (r *runner) follow(ctx context.Context) error {
 	defer helpers.Wait()
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
-	return f.live(ctx, r.rounds.tell, func() error {
+	return f.live(ctx, r.news.Ring, func() error {
 		r.metrics.success.SetToCurrentTime()
 		forgot := false
 		if err := guarded(func() (err error) { forgot, err = f.forget(); return err }); err != nil {

@@ -168,8 +168,8 @@ func (p *part) everything() *roaring.Bitmap {
 	return all
 }
 
-// table is what a segment's documents are: looking each one up in the segment itself takes longer than finding it.
-type table struct {
+// docTable is what a segment's documents are: looking each one up in the segment itself takes longer than finding it.
+type docTable struct {
 	ids  []record.ID // ascending
 	rank []uint32    // by document: where its id stands in ids
 }
@@ -177,11 +177,11 @@ type table struct {
 // tables are the tables of the segments that an engine has, by the segments' numbers. A segment's documents never change.
 type tables struct {
 	mu sync.Mutex
-	of map[uint64]*table
+	of map[uint64]*docTable
 }
 
 // table is the table of a segment.
-func (ts *tables) table(p *part) (*table, error) {
+func (ts *tables) table(p *part) (*docTable, error) {
 	ts.mu.Lock()
 	t := ts.of[p.Id()]
 	ts.mu.Unlock()
@@ -195,7 +195,7 @@ func (ts *tables) table(p *part) (*table, error) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	if ts.of == nil {
-		ts.of = map[uint64]*table{}
+		ts.of = map[uint64]*docTable{}
 	}
 	ts.of[p.Id()] = t
 	return t, nil
@@ -229,7 +229,7 @@ func (ts *tables) keep(segments []*part) {
 	}
 }
 
-func newTable(p *part) (*table, error) {
+func newTable(p *part) (*docTable, error) {
 	n := int(p.Segment().Count())
 	type row struct {
 		id  record.ID
@@ -245,7 +245,7 @@ func newTable(p *part) (*table, error) {
 		rows[doc] = row{id, uint32(doc)}
 	}
 	slices.SortFunc(rows, func(a, b row) int { return a.id.Compare(b.id) })
-	t := &table{make([]record.ID, n), make([]uint32, n)}
+	t := &docTable{make([]record.ID, n), make([]uint32, n)}
 	for i, r := range rows {
 		t.ids[i], t.rank[r.doc] = r.id, uint32(i)
 	}
@@ -253,7 +253,7 @@ func newTable(p *part) (*table, error) {
 }
 
 // appendIDs appends the ids of documents of one kind, ascending.
-func (t *table) appendIDs(dst []record.ID, docs *roaring.Bitmap) []record.ID {
+func (t *docTable) appendIDs(dst []record.ID, docs *roaring.Bitmap) []record.ID {
 	dst = slices.Grow(dst, int(docs.GetCardinality()))
 	found := make([]uint64, (len(t.ids)+63)/64)
 	for some := docs.Iterator(); some.HasNext(); {
