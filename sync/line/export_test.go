@@ -27,7 +27,7 @@ func CutAndRead(text []byte) (cut, read string, ok bool) {
 
 func (l Line) told() string {
 	if l.Revision == nil {
-		return fmt.Sprintf("%s %q %v %v %v %d", l.Seq, l.Removed, l.Head, l.Mark, l.foot, l.count)
+		return fmt.Sprintf("%s %q %v %v %v %d", l.Seq, l.Removed, l.Head, l.Mark, l.last, l.count)
 	}
 	x := l.Revision
 	return fmt.Sprintf("%s %q %v %t %s %v %+v %q", l.Seq, x.ID, x.Path, x.Deleted, x.Body, x.Parts, x.Author, x.Scopes)

@@ -25,15 +25,10 @@ type Head struct {
 	Since  json.RawMessage `json:"since,omitempty"`
 }
 
-// Mark is a line between two changes.
-type Mark struct {
-	Upto  transit.Sequence `json:"upto"`
-	Count int              `json:"count"`
-}
-
-// Foot is the last line.
-type Foot struct {
-	Last  transit.Sequence `json:"last_seq"`
+// mark is a line between two changes, or the last one.
+type mark struct {
+	Upto  transit.Sequence `json:"upto,omitzero"`
+	Last  transit.Sequence `json:"last_seq,omitzero"` // of the last line
 	Count int              `json:"count"`
 }
 
@@ -43,9 +38,9 @@ type Line struct {
 	Revision *transit.Revision // nil: the line has none, or it cannot be read
 	Removed  string            // a document that has left the database; "" = none
 	Head     *Head
-	foot     *Foot
-	Mark     *Mark
-	count    int // of a mark or of the last line
+	Mark     transit.Sequence // the place of a line between two changes; nil = it is another line
+	last     transit.Sequence // the place of the last line; nil = it is another line
+	count    int              // of a mark or of the last line
 }
 
 // appendJSON appends a small value as a line.
@@ -173,13 +168,13 @@ func (w *Writer) Remove(id string, seq transit.Sequence) {
 
 // Mark ends the lines of some changes.
 func (w *Writer) Mark(upto transit.Sequence) error {
-	w.buf = appendJSON(w.buf, Mark{Upto: orBeginning(upto), Count: w.count})
+	w.buf = appendJSON(w.buf, mark{Upto: orBeginning(upto), Count: w.count})
 	return w.flush()
 }
 
 // Foot writes the last line.
 func (w *Writer) Foot(last transit.Sequence) error {
-	w.buf = appendJSON(w.buf, Foot{Last: orBeginning(last), Count: w.count})
+	w.buf = appendJSON(w.buf, mark{Last: orBeginning(last), Count: w.count})
 	return w.flush()
 }
 

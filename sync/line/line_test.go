@@ -48,7 +48,7 @@ func TestAReaderReadsWhatAWriterWrites(t *testing.T) {
 	foot, err := line.NewReader(&text).Each(func(l *line.Line) error {
 		switch {
 		case l.Mark != nil:
-			read = append(read, "mark "+string(l.Mark.Upto))
+			read = append(read, "mark "+string(l.Mark))
 		case l.Removed != "":
 			read = append(read, "removed "+l.Removed)
 		default:
@@ -61,8 +61,8 @@ func TestAReaderReadsWhatAWriterWrites(t *testing.T) {
 		return nil
 	})
 	want := []string{"plain " + revision.String() + ` {"n":1} `, "removed gone", `mark "8-E"`, "whole " + revision.String() + " {} n", `a.txt "Ynl0ZXM="`}
-	if err != nil || string(foot.Last) != `"9-E"` || strings.Join(read, "\n") != strings.Join(want, "\n") {
-		t.Errorf("the lines read as %q up to %s, %v, want %q", read, foot.Last, err, want)
+	if err != nil || string(foot) != `"9-E"` || strings.Join(read, "\n") != strings.Join(want, "\n") {
+		t.Errorf("the lines read as %q up to %s, %v, want %q", read, foot, err, want)
 	}
 }
 

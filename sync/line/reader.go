@@ -85,16 +85,16 @@ func (s *Reader) scanNext() (l Line, ok bool) {
 	return l, ok
 }
 
-// Each calls fn with each revision, each removed document and each mark that is right, and returns the last line. It returns *Error for a
-// wrong line, and the reader's error if the lines break off.
-func (s *Reader) Each(fn func(*Line) error) (last Foot, err error) {
+// Each calls fn with each revision, each removed document and each mark that is right, and returns the place of the last line. It returns
+// *Error for a wrong line, and the reader's error if the lines break off.
+func (s *Reader) Each(fn func(*Line) error) (last transit.Sequence, err error) {
 	for {
 		l, err := s.next()
 		switch {
 		case err != nil:
 			return last, err
-		case l.foot != nil:
-			return *l.foot, s.end()
+		case l.last != nil:
+			return l.last, s.end()
 		case l.Mark == nil && l.Seq == nil:
 			continue // the first line, or one of a later version
 		}
@@ -115,7 +115,7 @@ func (s *Reader) next() (l Line, err error) {
 		return l, err
 	case err != nil:
 		return l, s.wrong("it cannot be read")
-	case l.foot != nil || l.Mark != nil:
+	case l.last != nil || l.Mark != nil:
 		if l.count != s.count {
 			return l, s.wrong(fmt.Sprintf("%d lines should be before it, and there are %d", l.count, s.count))
 		}
@@ -205,10 +205,10 @@ func (l *Line) special(name string, v jsontext.Value) error {
 		l.Head = &Head{}
 		return json.Unmarshal(v, &l.Head.Format)
 	case "last_seq":
-		l.foot = &Foot{Last: transit.Sequence(v.Clone())}
+		l.last = transit.Sequence(v.Clone())
 		return nil
 	case "upto":
-		l.Mark = &Mark{Upto: transit.Sequence(v.Clone())}
+		l.Mark = transit.Sequence(v.Clone())
 		return nil
 	case "count":
 		return json.Unmarshal(v, &l.count)

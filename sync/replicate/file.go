@@ -134,7 +134,7 @@ func (f *File) Feed(_ context.Context, w Wish, fn func(*Batch) error) error {
 	case err != nil:
 		return err
 	}
-	g.batch.Upto = last.Last
+	g.batch.Upto = last
 	return g.flush()
 }
 

@@ -70,7 +70,7 @@ func (t lineTransport) lines(ctx context.Context, since transit.Sequence, fn fun
 	z := line.Decompress(resp.Body)
 	defer z.Close()
 	g := newBatcher(fn)
-	f, err := readLines(line.NewReader(z), func(l *line.Line) error {
+	upto, err = readLines(line.NewReader(z), func(l *line.Line) error {
 		if l.Revision != nil {
 			x := l.Revision
 			x.Content = func(ctx context.Context, p *transit.Part, w io.Writer) error { return t.content(ctx, x, p, w) }
@@ -83,10 +83,10 @@ func (t lineTransport) lines(ctx context.Context, since transit.Sequence, fn fun
 		}
 		return nil, err
 	}
-	if string(f.Last) != string(since) {
-		g.batch.Upto = f.Last
+	if string(upto) != string(since) {
+		g.batch.Upto = upto
 	}
-	return f.Last, g.flush()
+	return upto, g.flush()
 }
 
 // write sends revisions as lines. Attachments are stubs; resendWhole sends those that the peer lacks. The body is small once compressed,
@@ -172,7 +172,7 @@ func (g *batcher) flush() error {
 }
 
 // readLines is Each for the lines of a source. It returns ErrCut if they break off.
-func readLines(s *line.Reader, fn func(*line.Line) error) (last line.Foot, err error) {
+func readLines(s *line.Reader, fn func(*line.Line) error) (last transit.Sequence, err error) {
 	var ours error
 	last, err = s.Each(func(l *line.Line) error {
 		ours = fn(l)
