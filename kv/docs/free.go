@@ -294,8 +294,8 @@ func prepareDoc(in merge.DocWrite) (*merge.DocWrite, error) {
 	}
 	var err error
 	switch {
-	case in.Canonical.Text != nil:
-		in.Content = in.Canonical.Text
+	case in.Canonical:
+		in.Content = in.Body
 	case in.Body == nil:
 		in.Content = []byte("{}")
 	default:

@@ -327,7 +327,7 @@ type DocWrite struct {
 	Attachments []Attachment // all it has: Name, Type, SHA256, RevPos
 	Author      Author       // of a replicated revision of a record, as far as its server tells
 	Wrong       error        // what is known to be wrong with it: it is refused. nil: nothing
-	Canonical   Canonical    // instead of Body: one that is known to be canonical
+	Canonical   bool         // Body is known to be canonical
 	Content     []byte
 	opened      *opened // of a record, if it has been read already; nil: it has not
 }

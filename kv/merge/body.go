@@ -46,22 +46,16 @@ var ErrRevision = errors.New("not a revision of a record")
 // EndedBody is the body of a revision that ends a losing branch (rev.Ending).
 const EndedBody = `{"ended":true}`
 
-// Canonical is a document's body that is known to be canonical.
-type Canonical struct{ Text []byte }
-
-// Bytes returns the body's bytes. The caller must not write to them.
-func (c Canonical) Bytes() []byte { return c.Text }
-
 // CutCanonical cuts an object's last members and its closing brace from the front of a text. The body shares no bytes with the
 // text. ok is false if the members are not canonical, or if only the full parser can tell.
-func CutCanonical(text []byte) (body Canonical, rest []byte, ok bool) {
+func CutCanonical(text []byte) (body, rest []byte, ok bool) {
 	s := canonicalScan{rest: text}
 	if !s.members(0) {
-		return body, text, false
+		return nil, text, false
 	}
 	size := len(text) - len(s.rest)
-	body.Text = append(append(make([]byte, 0, 1+size), '{'), text[:size]...)
-	return body, s.rest, len(body.Text) <= MaxDoc
+	body = append(append(make([]byte, 0, 1+size), '{'), text[:size]...)
+	return body, s.rest, len(body) <= MaxDoc
 }
 
 // IsCanonical tells whether an object is canonical. It returns false if only the full parser can tell.
@@ -88,7 +82,8 @@ func (s *canonicalScan) value(depth int) bool {
 	}
 	switch s.rest[0] {
 	case '{':
-		return s.object(depth)
+		s.take('{')
+		return s.members(depth)
 	case '[':
 		return s.array(depth)
 	case '"':
@@ -182,13 +177,7 @@ func (s *canonicalScan) array(depth int) bool {
 	return false
 }
 
-// object skips an object with sorted members. No outermost member begins with "_".
-func (s *canonicalScan) object(depth int) bool {
-	s.take('{')
-	return s.members(depth)
-}
-
-// members skips the members of an object and its closing brace.
+// members skips the sorted members of an object and its closing brace. No outermost member begins with "_".
 func (s *canonicalScan) members(depth int) bool {
 	if s.take('}') {
 		return true

@@ -327,9 +327,8 @@ func (c *scanner) body(x *transit.Revision) {
 		c.bad = true
 		return
 	}
-	var ok bool
-	x.Canonical, c.rest, ok = merge.CutCanonical(c.rest)
-	x.Body, c.bad = x.Canonical.Bytes(), !ok
+	x.Body, c.rest, x.Canonical = merge.CutCanonical(c.rest)
+	c.bad = !x.Canonical
 }
 
 // author reads an author from the value of its first member on.

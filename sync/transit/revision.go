@@ -37,8 +37,8 @@ type Revision struct {
 	ID        string
 	Path      []rev.ID // the revision and those before it, newest first
 	Deleted   bool
-	Body      []byte          // without the members that begin with "_"
-	Canonical merge.Canonical // Body, if it is known to be canonical
+	Body      []byte // without the members that begin with "_"
+	Canonical bool   // Body is known to be canonical
 	Parts     []Part
 	Wrong     error // what is wrong with it: it is refused. nil: nothing
 	Author    Author
