@@ -13,6 +13,7 @@ import (
 	"doorward/kv/auth"
 	"doorward/kv/docs"
 	"doorward/kv/merge"
+	"doorward/kv/table"
 	"doorward/sync/dial"
 	"doorward/sync/input"
 	"doorward/sync/line"
@@ -90,7 +91,7 @@ func (f *File) Keep(context.Context, string, Checkpoint) error { return nil }
 func (f *File) Missing(_ context.Context, offers []merge.Revs) ([]docs.MissingRevs, error) {
 	missing := make([]docs.MissingRevs, 0, len(offers))
 	for _, o := range offers {
-		if !OfRecords(f.head.DB) || inFiles(o.ID) {
+		if !table.OfRecords(f.head.DB) || inFiles(o.ID) {
 			missing = append(missing, docs.MissingRevs{ID: o.ID, Missing: o.Revisions})
 		}
 	}

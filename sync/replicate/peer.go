@@ -14,7 +14,6 @@ import (
 	"doorward/kv/merge"
 	"doorward/kv/record"
 	"doorward/kv/rev"
-	"doorward/kv/scopes"
 	"doorward/kv/table"
 	"doorward/sync/input"
 	"doorward/sync/line"
@@ -140,21 +139,15 @@ func isFact(id string) bool {
 // ErrRealm says that a replication would copy records between two congregations.
 var ErrRealm = errors.New("the two stores belong to different congregations, whose records never mix: export them here, import them there")
 
-// OfRecords tells whether a name is that of a database of records. These stay within their realm.
-func OfRecords(name string) bool {
-	_, scoped := scopes.Parse(name)
-	return scoped || name == "records"
-}
-
 // holdsRecords tells whether a peer says that it is a database of records.
 func holdsRecords(ctx context.Context, p Peer) bool {
 	says, err := p.Identify(ctx)
-	return err == nil && OfRecords(says.DB)
+	return err == nil && table.OfRecords(says.DB)
 }
 
 // isNamed tells whether the head of a database of records names a realm and a node.
 func isNamed(h *line.Head) bool {
-	if !OfRecords(h.DB) {
+	if !table.OfRecords(h.DB) {
 		return true
 	}
 	_, realm := ulid.ParseStrict(h.Realm)
@@ -168,9 +161,9 @@ func inFiles(id string) bool {
 	return access.InFiles(k)
 }
 
-// checkRealm returns ErrRealm if records would go from one realm to another.
+// checkRealm returns ErrRealm if records would go from one realm to another. Databases of records stay within their realm.
 func checkRealm(source, target Identity) error {
-	if (OfRecords(source.DB) || OfRecords(target.DB)) && source.Realm != target.Realm {
+	if (table.OfRecords(source.DB) || table.OfRecords(target.DB)) && source.Realm != target.Realm {
 		return ErrRealm
 	}
 	return nil

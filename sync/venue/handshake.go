@@ -83,7 +83,7 @@ func (x *visit) hello(ctx context.Context, wiped bool) (m measurement, err error
 	if !x.greeting.IsFrom(x.upstream.Node) {
 		return m, dial.ErrNoCentre
 	}
-	isUnknown := func(e handshake.Database) bool { return !replicate.OfRecords(e.Name) } // of a later version's sort
+	isUnknown := func(e handshake.Database) bool { return !table.OfRecords(e.Name) } // of a later version's sort
 	x.greeting.Databases = slices.DeleteFunc(x.greeting.Databases, isUnknown)
 	if err := x.config.Store.Keys.SessionMet(in.Session); err != nil {
 		return m, err

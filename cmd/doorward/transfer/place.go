@@ -216,7 +216,7 @@ func (p pair) write(ctx context.Context, head line.Head, job replicate.Job) (out
 // joinRealm makes a new store one of the congregation that its records come from. The source is its centre until it joins another one: two
 // stores that mint the same ids could never be brought together again.
 func (p *place) joinRealm(ctx context.Context, source *place, names []string) error {
-	at := slices.IndexFunc(names, replicate.OfRecords)
+	at := slices.IndexFunc(names, table.OfRecords)
 	if all := slices.Index(names, "records"); all >= 0 {
 		at = all
 	}
@@ -234,7 +234,7 @@ func (p *place) joinRealm(ctx context.Context, source *place, names []string) er
 // laptop what it takes along. Anything else would stay in it after an erasure or a revocation, and the check-ins of an event that it was
 // not enrolled for would never be sent.
 func (p *place) checkJoined(ctx context.Context, source *place, names []string) error {
-	at := slices.IndexFunc(names, replicate.OfRecords)
+	at := slices.IndexFunc(names, table.OfRecords)
 	if at < 0 || p.line == nil || p.line.Created() != nil {
 		return nil
 	}

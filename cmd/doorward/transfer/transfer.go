@@ -16,6 +16,7 @@ import (
 	"doorward/cmd/doorward/console"
 	"doorward/cmd/doorward/control"
 	"doorward/kv/backup"
+	"doorward/kv/table"
 )
 
 // Config is what is copied, and how.
@@ -135,7 +136,7 @@ func (c *Config) names(ctx context.Context, source, target *place) ([]string, er
 		if err != nil {
 			return nil, err
 		}
-		names = slices.DeleteFunc(all, func(name string) bool { return replicate.OfRecords(name) && name != "records" })
+		names = slices.DeleteFunc(all, func(name string) bool { return table.OfRecords(name) && name != "records" })
 	}
 	if len(names) > 1 && (source.one() || target.one()) {
 		return nil, console.Usage(errors.New("--db: an address of a database, or a file, holds one database"))
@@ -179,7 +180,7 @@ func (p pair) copy(ctx context.Context, c *Config) (out replicate.Outcome, err e
 		job.Source = p.source.changes
 	}
 	if p.target.file == "" {
-		if job.Target, err = p.target.open(p.name, !replicate.OfRecords(p.name)); err != nil {
+		if job.Target, err = p.target.open(p.name, !table.OfRecords(p.name)); err != nil {
 			return out, err
 		}
 		return replicate.Run(ctx, job)
