@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"doorward/kv/auth"
 	"doorward/kv/docs"
 	"doorward/kv/table"
 	"doorward/sync/dial"
@@ -110,7 +109,7 @@ func setRevsLimit(c *call) error {
 		return input.Wrap(err)
 	}
 	if string(v) != strconv.Itoa(table.RevsLimit) {
-		return &auth.Forbidden{CurrentScopes: []string{}, Reason: fmt.Sprintf("the limit is always %d", table.RevsLimit)}
+		return table.Refused(fmt.Sprintf("the limit is always %d", table.RevsLimit))
 	}
 	return c.reply(http.StatusOK, ok)
 }

@@ -53,7 +53,7 @@ func (a *scopeAccess) maySee(p auth.Principal) error {
 func (a *scopeAccess) inReach(p auth.Principal) error {
 	tie, err := entry.TieToScope(a.v, p, a.scope)
 	if err == nil && !access.Opens(p, access.Spot{Scope: a.scope, Tie: tie}) {
-		err = &auth.Forbidden{CurrentScopes: []string{}, Reason: "the database lies beyond the key's level or class"}
+		err = table.Refused("the database lies beyond the key's level or class")
 	}
 	return err
 }

@@ -58,7 +58,7 @@ func freeName(name string) error {
 	case !databaseName.MatchString(name):
 		return ErrDatabaseName
 	case name == "records", strings.HasPrefix(name, "reference"), strings.HasPrefix(name, "event-"), strings.HasPrefix(name, "church-"):
-		return &auth.Forbidden{CurrentScopes: []string{}, Reason: "the name is reserved"}
+		return table.Refused("the name is reserved")
 	}
 	return nil
 }

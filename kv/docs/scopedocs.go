@@ -114,7 +114,7 @@ func (db *scopeDocs) chunk(*table.View, [32]byte, uint64) ([]byte, bool, error) 
 }
 
 func (db *scopeDocs) upload(*table.Tx, *upload, []byte, bool) (merge.Blob, error) {
-	return merge.Blob{}, &auth.Forbidden{CurrentScopes: []string{}, Reason: "records have no attachments"}
+	return merge.Blob{}, table.Refused("records have no attachments")
 }
 
 func (db *scopeDocs) maySee(p auth.Principal) error { return db.access.maySee(p) }

@@ -89,7 +89,7 @@ func (lp *Laptop) Join(p auth.Principal, u table.Upstream, c office.Credential) 
 func (lp *Laptop) CodeKey(p auth.Principal) ([]byte, error) {
 	switch {
 	case !p.IsOperator():
-		return nil, &auth.Forbidden{CurrentScopes: []string{}, Reason: "the key that codes are hashed with is given to laptops that are enrolled, and to no other key"}
+		return nil, table.Refused("the key that codes are hashed with is given to laptops that are enrolled, and to no other key")
 	case lp.tables.Identity.IsUnkeyed():
 		return nil, nil
 	}

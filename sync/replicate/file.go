@@ -10,7 +10,6 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"doorward/kv/access"
-	"doorward/kv/auth"
 	"doorward/kv/docs"
 	"doorward/kv/merge"
 	"doorward/kv/table"
@@ -27,7 +26,7 @@ var (
 )
 
 // errServerKind refuses a record in a file of a kind that only a server writes.
-var errServerKind = &auth.Forbidden{CurrentScopes: []string{}, Reason: access.NotInFiles.String()}
+var errServerKind = table.Refused(access.NotInFiles.String())
 
 // errOneWay says that a file for writing was asked to read, or the other way round.
 var errOneWay = errors.New("a file is either read or written")
