@@ -38,11 +38,7 @@ func (t Integer) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, stri
 
 func (t Integer) schema(d Direction) map[string]any {
 	low, high := t.bounds()
-	s := map[string]any{"type": "integer", "minimum": low, "maximum": high}
-	if d != Reply {
-		s["type"] = []string{"integer", "string"}
-	}
-	return s
+	return alsoTaken(d, "string", map[string]any{"type": "integer", "minimum": low, "maximum": high})
 }
 
 // Bool is true or false, or one of the words for them.
@@ -147,8 +143,5 @@ func (Double) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string)
 }
 
 func (Double) schema(d Direction) map[string]any {
-	if d == Reply {
-		return map[string]any{"type": "number", "format": "double"}
-	}
-	return map[string]any{"type": []string{"number", "string"}, "format": "double"}
+	return alsoTaken(d, "string", map[string]any{"type": "number", "format": "double"})
 }

@@ -45,10 +45,7 @@ func (t Text) read(v jsontext.Value) (s, sentence string) {
 }
 
 func (t Text) schema(d Direction) map[string]any {
-	s := map[string]any{"type": "string"}
-	if d != Reply {
-		s["type"] = []string{"string", "number"}
-	}
+	s := alsoTaken(d, "number", map[string]any{"type": "string"})
 	if t.Min > 0 && d != Reply {
 		s["minLength"] = t.Min
 	}
@@ -59,13 +56,7 @@ func (t Text) schema(d Direction) map[string]any {
 }
 
 // Phone is a Text that a search compares by its digits.
-type Phone struct{ Min, Max int }
-
-func (t Phone) parse(v jsontext.Value, zone *time.Location) (jsontext.Value, string) {
-	return Text(t).parse(v, zone)
-}
-
-func (t Phone) schema(d Direction) map[string]any { return Text(t).schema(d) }
+type Phone struct{ Text }
 
 // Texts is a list of texts, none of them blank.
 type Texts struct{}
@@ -75,11 +66,7 @@ func (Texts) parse(v jsontext.Value, zone *time.Location) (jsontext.Value, strin
 }
 
 func (Texts) schema(d Direction) map[string]any {
-	s := map[string]any{"type": "array", "items": Text{Min: 1}.schema(d)}
-	if d != Reply {
-		s["type"] = []string{"array", "string"}
-	}
-	return s
+	return alsoTaken(d, "string", map[string]any{"type": "array", "items": Text{Min: 1}.schema(d)})
 }
 
 // Choice is one of some texts.

@@ -54,7 +54,7 @@ var HolderName = table(Kind{Name: "holder_name", Number: 16, Version: 2, Resourc
 	Fields: []Field{
 		{"event_id", Ref{"event"}, Required, ``},
 		{"full_name", Text{Max: 255}, Null | Searched | Personal | Together, ``},
-		{"phone_tail", Phone{Max: 4}, ServerOnly | Null | Searched | Personal | Together, ``},
+		{"phone_tail", Phone{Text{Max: 4}}, ServerOnly | Null | Searched | Personal | Together, ``},
 		{"link", ULID{}, ServerOnly | Null | Together, ``},
 		{"ticket_id", Ref{"ticket"}, Required, ``},
 	}})
@@ -65,7 +65,7 @@ var Holder = table(Kind{Name: "holder", Number: 17, Version: 2, Resource: "event
 	Fields: []Field{
 		{"event_id", Ref{"event"}, Required, ``},
 		{"email", Email{Max: 254}, Null | Personal | Together, ``},
-		{"phone", Phone{Max: 24}, Null | Personal | Together, ``},
+		{"phone", Phone{Text{Max: 24}}, Null | Personal | Together, ``},
 		{"person_id", Ref{"person"}, Null | Personal | Together, ``},
 		{"persons", Refs{"person"}, ServerOnly | Indexed | Personal | Union, `[]`},
 		{"link", ULID{}, ServerOnly | Null | Together, ``},
@@ -103,7 +103,7 @@ var TicketForm = table(Kind{Name: "ticket", Version: 1, Resource: "event", Class
 		{"state", ticketState, Strict, `"valid"`},
 		{"holder_name", Text{Max: 255}, Null | Searched, ``},
 		{"email", Email{Max: 254}, Null, ``},
-		{"phone", Phone{Max: 24}, Null, ``},
+		{"phone", Phone{Text{Max: 24}}, Null, ``},
 		{"person_id", Ref{"person"}, Null, ``},
 		{"order", Text{Max: 255}, Null, ``},
 		{"valid_from", DateTime{}, Null, ``},

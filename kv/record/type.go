@@ -29,6 +29,14 @@ const (
 	Change
 )
 
+// alsoTaken is a schema of which a request may give values of another type too.
+func alsoTaken(d Direction, other string, s map[string]any) map[string]any {
+	if d != Reply {
+		s["type"] = []string{s["type"].(string), other}
+	}
+	return s
+}
+
 // Surface is the face of the server that a record passes through.
 type Surface byte
 
@@ -94,11 +102,7 @@ func (r Ref) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string) 
 }
 
 func (Ref) schema(d Direction) map[string]any {
-	s := map[string]any{"type": "integer", "minimum": 1, "maximum": int64(MaxID)}
-	if d != Reply {
-		s["type"] = []string{"integer", "string"}
-	}
-	return s
+	return alsoTaken(d, "string", map[string]any{"type": "integer", "minimum": 1, "maximum": int64(MaxID)})
 }
 
 // Refs is a list of ids of records of a kind, each once.
@@ -117,11 +121,7 @@ func (r Refs) parse(v jsontext.Value, zone *time.Location) (jsontext.Value, stri
 }
 
 func (r Refs) schema(d Direction) map[string]any {
-	s := map[string]any{"type": "array", "items": Ref(r).schema(d)}
-	if d != Reply {
-		s["type"] = []string{"array", "string"}
-	}
-	return s
+	return alsoTaken(d, "string", map[string]any{"type": "array", "items": Ref(r).schema(d)})
 }
 
 // Hash is a number of hexadecimal digits, 32 where none is said, stored in lower case.
