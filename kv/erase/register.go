@@ -95,7 +95,7 @@ func (rg *Register) WantsCompacting() (bool, error) {
 		return false, err
 	}
 	age := rg.tables.Clock.Now().Sub(since)
-	ahead := age < -table.DoubtSlack // the clock was wrong then, so the age is not known
+	ahead := age < -table.ClockSlack // the clock was wrong then, so the age is not known
 	return ahead || age >= compactLate || age >= compactSoon && !rg.tables.Engine.DoorWithin(table.DoorsQuiet), nil
 }
 

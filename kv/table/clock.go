@@ -12,7 +12,8 @@ import (
 	"doorward/kv/engine"
 )
 
-// ClockSlack is how far two clocks may be apart. Beyond it one of them is doubted.
+// ClockSlack is how far two clocks may be apart, and how far the clock may be behind the latest commit. Beyond the first one of the clocks
+// is doubted, beyond the second the commit's time.
 const ClockSlack = 2 * time.Minute
 
 // Doubt says why the clock is not believed; "" = it is.
@@ -25,10 +26,6 @@ const (
 	WentBack    Doubt = "it is earlier than when it was last right"
 	Unknown     Doubt = "what was known of it is damaged in the store"
 )
-
-// DoubtSlack is how far the clock may be behind the latest commit, and how far from a peer's clock. Beyond the first the commit's time
-// is doubted, beyond the second the clock.
-const DoubtSlack = ClockSlack
 
 // Clock is the machine's clock, as this store judges it.
 type Clock struct {
@@ -95,7 +92,7 @@ func readStanding(r *engine.View) (*standing, error) {
 
 // doubt judges the clock for a program that was built at some time.
 func (c *standing) doubt(now, built time.Time) Doubt {
-	at, slack := now.UnixMicro(), DoubtSlack.Microseconds()
+	at, slack := now.UnixMicro(), ClockSlack.Microseconds()
 	switch {
 	case now.Before(built) && c.build != built.UnixMicro():
 		return BeforeBuild
@@ -124,7 +121,7 @@ func (c *standing) confirm(now, built time.Time) {
 func (c *standing) measure(m Reading, built time.Time) {
 	c.measured, c.offset = m.Measured.UnixMicro(), m.Offset.Microseconds()
 	c.peer = m.Peer[:min(len(m.Peer), maxPeer)]
-	if m.Offset.Abs() <= DoubtSlack {
+	if m.Offset.Abs() <= ClockSlack {
 		c.trusted = 0
 		c.confirm(m.Measured, built)
 	}

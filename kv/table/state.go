@@ -85,7 +85,7 @@ func (s *state) commitTime(now time.Time, doubted bool) (stamp int64, jumped boo
 	if stamp >= s.stamp {
 		return stamp, false
 	}
-	if s.stamp-stamp > DoubtSlack.Microseconds() && !doubted {
+	if s.stamp-stamp > ClockSlack.Microseconds() && !doubted {
 		return stamp, true
 	}
 	return s.stamp, false
