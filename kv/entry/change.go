@@ -2,6 +2,7 @@ package entry
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -89,7 +90,7 @@ func Vacant(o *table.Tx, k *record.Kind, id record.ID) (record.ID, *table.Stored
 			err = mayGive(o, k, id)
 		}
 		if gone, failed := table.IsErased(o.View, k, id); err == nil && (gone || failed != nil) {
-			err = table.OrErr(failed, &table.Conflict{Reason: "the record with this id was erased", Field: "id"})
+			err = cmp.Or[error](failed, &table.Conflict{Reason: "the record with this id was erased", Field: "id"})
 		}
 		o.State.Use(k, id)
 		return id, st, err

@@ -125,7 +125,7 @@ func (rc *Recall) Restore(p auth.Principal, all []Erasure, brought bool) error {
 	err := rc.register.tables.Do(func(o *table.Tx) error {
 		recovers, err := table.Recovers(o)
 		if err != nil || !recovers {
-			err = table.RefusedFor(err, "what was erased is told to a centre that was restored, and to no other")
+			err = cmp.Or(err, table.Refused("what was erased is told to a centre that was restored, and to no other"))
 		}
 		return err
 	})

@@ -1,6 +1,8 @@
 package merge
 
 import (
+	"cmp"
+
 	"doorward/kv/admission"
 	"doorward/kv/entry"
 	"doorward/kv/ledger"
@@ -48,7 +50,7 @@ func RefuseErased(o *table.Tx, a *Arrival) error {
 		return nil // the tombstone itself, or one before it
 	}
 	if gone, err := table.IsErased(o.View, a.Kind, a.ID); err != nil || gone {
-		return table.RefusedFor(err, WasErased)
+		return cmp.Or(err, table.Refused(WasErased))
 	}
 	return nil
 }

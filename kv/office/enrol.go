@@ -1,6 +1,7 @@
 package office
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"errors"
@@ -61,7 +62,7 @@ func (of *Desk) Enrol(p auth.Principal, e Enrolment) (id int64, code string, end
 			return err
 		}
 		if faults, err := faultsOf(o, &e); err != nil || len(faults) > 0 {
-			return table.OrErr(err, faults)
+			return cmp.Or[error](err, faults)
 		}
 		ends = o.Now.Add(codeLife)
 		at, _, err := entry.Vacant(o, record.Node, record.ID{})
@@ -198,7 +199,7 @@ func (of *Desk) Exchange(code string, j Joiner) (c Credential, err error) {
 	err = of.tables.Do(func(o *table.Tx) error {
 		st, d, err := enrolmentOf(o, code)
 		if err != nil || of.mayEnrol() != nil { // it may have joined a centre since it gave the code
-			return table.OrErr(err, ErrCode)
+			return cmp.Or(err, ErrCode)
 		}
 		if id := d.Int("key_id"); id != 0 {
 			c, err = exchangedBefore(o, st, d, j)
@@ -237,11 +238,11 @@ func enrolmentOf(o *table.Tx, code string) (st *table.Stored, d *record.Doc, err
 func exchangedBefore(o *table.Tx, st *table.Stored, d *record.Doc, j Joiner) (c Credential, err error) {
 	key, err := o.Load(record.APIKey, record.Int(d.Int("key_id")))
 	if err != nil || key == nil {
-		return c, table.OrErr(err, ErrCode)
+		return c, cmp.Or(err, ErrCode)
 	}
 	k, hash, err := keys.ReadKey(key)
 	if err != nil || hash != j.Secret || k.Node.Node != j.Node {
-		return c, table.OrErr(err, ErrCode)
+		return c, cmp.Or(err, ErrCode)
 	}
 	return credential(o, st.ID.Int(), k), nil
 }

@@ -154,19 +154,3 @@ func (c *Conflict) Is(target error) bool { return target == ErrConflict }
 func Refused(reason string) error {
 	return &auth.Forbidden{CurrentScopes: []string{}, Reason: reason}
 }
-
-// OrErr returns err, or other where err is nil.
-func OrErr(err, other error) error {
-	if err == nil {
-		return other
-	}
-	return err
-}
-
-// RefusedFor returns err, or a refusal where err is nil.
-func RefusedFor(err error, reason string) error {
-	if err != nil {
-		return err
-	}
-	return Refused(reason)
-}

@@ -2,6 +2,7 @@ package table
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -202,20 +203,10 @@ func (v *View) Walk(b engine.Bucket, down bool, prefix, from []byte, fn func(key
 }
 
 // OrCorrupt returns err, or ErrCorrupt where err is nil.
-func OrCorrupt(err error) error {
-	if err == nil {
-		return engine.ErrCorrupt
-	}
-	return err
-}
+func OrCorrupt(err error) error { return cmp.Or(err, engine.ErrCorrupt) }
 
 // OrNotFound returns err, or ErrNotFound if it is nil.
-func OrNotFound(err error) error {
-	if err == nil {
-		return ErrNotFound
-	}
-	return err
-}
+func OrNotFound(err error) error { return cmp.Or(err, ErrNotFound) }
 
 // KeysBefore returns the first keys of a bucket before a key, at most most of them. At a damaged row it returns the keys before that
 // row with the error.
