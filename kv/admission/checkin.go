@@ -168,12 +168,7 @@ func ticketRows(dst []byte, ticket, event int64, list string) []byte {
 // OfTicket returns the check-ins in of a ticket, on all lists.
 func OfTicket(v *table.View, ticket record.ID) (ids []record.ID, err error) {
 	prefix := binary.BigEndian.AppendUint64([]byte{byTicket}, uint64(ticket.Int()))
-	err = v.Scan(table.AdmissionBucket, prefix, nil, func(key, _ []byte) (bool, error) {
-		id, err := CheckinIn(key)
-		ids = append(ids, id)
-		return true, err
-	})
-	return ids, err
+	return table.IDsUnder(v, table.AdmissionBucket, prefix, record.Checkin)
 }
 
 // AllDoubles is the prefix of the double entries of all events.

@@ -60,10 +60,7 @@ func (a *attempt) listOf(o *table.Tx, event *table.Stored) string {
 	return listOn(o.View, event, day)
 }
 
-// listOf is the list that an event admits to now: today for a daily event, otherwise the one list.
-func listOf(v *table.View, event *table.Stored) string { return listOn(v, event, v.Now) }
-
-// listOn is the list that an event admits to at a moment.
+// listOn is the list that an event admits to at a moment: the day for a daily event, otherwise the one list.
 func listOn(v *table.View, event *table.Stored, at time.Time) string {
 	if string(event.Body.Member("list_rule")) == `"daily"` {
 		return at.In(v.Store.Clock.Zone()).Format(time.DateOnly)

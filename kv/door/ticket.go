@@ -286,7 +286,7 @@ func hitOf(v *table.View, event, ticket *table.Stored) (t *TicketHit, err error)
 		t.PhoneTail = value.Unquote(name.Body.Member("phone_tail"))
 	}
 	first, err := keepsOut(v, event, &admission.Checkin{Event: event.ID.Int(), Ticket: ticket.ID.Int(),
-		CodeHash: table.HashOf(ticket.Body.Member("code_hash")), List: listOf(v, event)})
+		CodeHash: table.HashOf(ticket.Body.Member("code_hash")), List: listOn(v, event, v.Now)})
 	if err == nil && first != nil {
 		t.AdmittedAt, _ = table.TimeOf(first.Body.Member("at")) // written by admit
 		t.CheckinID = record.Checkin.FormatID(first.ID)

@@ -24,7 +24,7 @@ func resolve(o *table.Tx, ad *Adoption) error {
 	}
 	ad.mixed = true
 	for _, c := range r.Clashes {
-		if err := listClash(o, ad, c); err != nil {
+		if err := listConflict(o, ad.Kind, ad.ID, c, ad.Tree.Find(c.Leaf).Node); err != nil {
 			return err
 		}
 	}
@@ -59,11 +59,6 @@ func bodyOf(o *table.Tx, ad *Adoption, rev rev.ID) (*record.Doc, error) {
 		return ad.Was, nil
 	}
 	return table.KeptDoc(o.View, ad.Kind, ad.ID, rev)
-}
-
-// listClash lists for staff a value that a merge has dropped.
-func listClash(o *table.Tx, ad *Adoption, c record.Clash) error {
-	return listConflict(o, ad.Kind, ad.ID, c, ad.Tree.Find(c.Leaf).Node)
 }
 
 // listConflict writes a conflict for staff: a value that is not the record's, and the node that wrote it. The zero node is this
