@@ -82,11 +82,9 @@ func Wrap(err error) error {
 
 // EachMember calls fn with each member of the object that comes next. fn reads its value.
 func EachMember(dec *jsontext.Decoder, fn func(name string) error) error {
-	if dec.PeekKind() != '{' {
-		_, err := dec.ReadToken()
-		return orShape(err)
+	if err := enter(dec, '{'); err != nil {
+		return err
 	}
-	_, _ = dec.ReadToken() // it has been seen
 	for {
 		t, err := dec.ReadToken()
 		if err != nil {
@@ -103,11 +101,9 @@ func EachMember(dec *jsontext.Decoder, fn func(name string) error) error {
 
 // EachItem calls fn before each item of the list that comes next. fn reads it.
 func EachItem(dec *jsontext.Decoder, fn func() error) error {
-	if dec.PeekKind() != '[' {
-		_, err := dec.ReadToken()
-		return orShape(err)
+	if err := enter(dec, '['); err != nil {
+		return err
 	}
-	_, _ = dec.ReadToken() // it has been seen
 	for dec.PeekKind() != ']' {
 		if err := fn(); err != nil {
 			return err
@@ -117,9 +113,10 @@ func EachItem(dec *jsontext.Decoder, fn func() error) error {
 	return Wrap(err)
 }
 
-// orShape returns ErrShape if reading itself succeeded.
-func orShape(err error) error {
-	if err == nil {
+// enter reads the beginning of an object or of a list. It returns ErrShape if something else comes next.
+func enter(dec *jsontext.Decoder, begin jsontext.Kind) error {
+	t, err := dec.ReadToken()
+	if err == nil && t.Kind() != begin {
 		return ErrShape
 	}
 	return Wrap(err)
