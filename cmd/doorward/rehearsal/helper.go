@@ -12,7 +12,7 @@ import (
 	"net/http/cookiejar"
 	"net/url"
 	"strconv"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"doorward/cmd/doorward/control"
@@ -22,33 +22,18 @@ import (
 var errCut = errors.New("the cable is cut")
 
 // cable is what lies between a helper's phone and the server.
-type cable struct {
-	mu    sync.Mutex
-	state byte
-}
+type cable struct{ state atomic.Int32 }
 
 // How a cable is: whole, about to lose the next answer, or cut.
 const (
-	whole byte = iota
+	whole int32 = iota
 	losing
 	cut
 )
 
-func (c *cable) set(state byte) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.state = state
-}
-
-func (c *cable) is(state byte) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.state == state
-}
-
 // dial connects through the cable.
 func (c *cable) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	if c.is(cut) {
+	if c.state.Load() == cut {
 		return nil, errCut
 	}
 	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
@@ -64,10 +49,10 @@ type cabled struct {
 // Read reads what comes through the cable. An answer that is to be lost has been sent, and the cable is cut with it.
 func (c *cabled) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	if n > 0 && c.cable.is(losing) {
-		c.cable.set(cut)
+	if n > 0 && c.cable.state.Load() == losing {
+		c.cable.state.Store(cut)
 	}
-	if c.cable.is(cut) {
+	if c.cable.state.Load() == cut {
 		return 0, errors.Join(errCut, c.Close())
 	}
 	return n, err
@@ -75,7 +60,7 @@ func (c *cabled) Read(b []byte) (int, error) {
 
 // Write writes into the cable.
 func (c *cabled) Write(b []byte) (int, error) {
-	if c.cable.is(cut) {
+	if c.cable.state.Load() == cut {
 		return 0, errors.Join(errCut, c.Close())
 	}
 	return c.Conn.Write(b)
@@ -168,7 +153,7 @@ func (h *helper) work(ctx context.Context, tickets []ticket) error {
 	to := min(len(tickets), from+max(2, len(tickets)/20))
 	for i, t := range tickets {
 		if i == from {
-			h.cable.set(losing)
+			h.cable.state.Store(losing)
 		}
 		if err := h.scan(ctx, t, fmt.Sprintf("%s/%d", h.door, i)); err != nil {
 			return err
@@ -192,7 +177,7 @@ func (h *helper) scan(ctx context.Context, t ticket, nonce string) error {
 		h.seen.took(time.Since(begun))
 		h.seen.note(t, r)
 		return nil
-	case errors.Is(err, errRefused) || !h.cable.is(cut):
+	case errors.Is(err, errRefused) || h.cable.state.Load() != cut:
 		return err
 	}
 	letIn := len(h.kept)%2 == 0 && t.Code != nil // scans are handed in by their codes
@@ -205,7 +190,7 @@ const atOnce = 50
 
 // mend puts the cable together, hands in what the helper has let in, and asks again about the others.
 func (h *helper) mend(ctx context.Context) error {
-	h.cable.set(whole)
+	h.cable.state.Store(whole)
 	h.seen.Cut++
 	h.seen.Kept += len(h.kept)
 	var in []kept
