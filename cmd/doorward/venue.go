@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"doorward/api"
+	"doorward/api/overview"
 	"doorward/cmd/doorward/console"
 	"doorward/cmd/doorward/control"
 	"doorward/cmd/doorward/invite"
@@ -138,33 +140,17 @@ func joinCentre(ctx context.Context, t *tool, l *control.Line, j control.Joining
 
 const laptopsPath = "/admin/v1/venues/"
 
-// laptop is a laptop as the handler answers it.
-type laptop struct {
-	ID          int64    `json:"id"`
-	Name        string   `json:"name"`
-	Scopes      []string `json:"scopes"`
-	MoreScopes  int      `json:"scopes_more,omitempty"`
-	LastContact *string  `json:"last_contact"`
-	Backlog     *int     `json:"backlog"`
-	Offset      *int64   `json:"clock_offset_ms"`
-	Version     *string  `json:"version"`
-	Revoked     bool     `json:"revoked"`
-	Wiped       bool     `json:"wiped"`
-}
-
 func venueListCommand(t *tool) *cobra.Command {
-	return listCommand(t, "List the laptops and when they were met", laptopsPath, func(all []laptop) any { return all }, printVenues)
+	return listCommand(t, "List the laptops and when they were met", laptopsPath, func(all []overview.Laptop) any { return all }, printVenues)
 }
 
-func printVenues(t *tool, all []laptop) error {
+func printVenues(t *tool, all []overview.Laptop) error {
 	w := tabwriter.NewWriter(t.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tNAME\tTAKES\tLAST MET\tBACKLOG\tREVOKED")
 	for _, v := range all {
 		met, revoked := "never", "-"
-		if v.LastContact != nil {
-			if at, err := time.Parse(time.RFC3339, *v.LastContact); err == nil {
-				met = at.In(t.folder.Zone).Format("2006-01-02 15:04:05")
-			}
+		if at := (time.Time{}); json.Unmarshal(v.LastContact, &at) == nil && !at.IsZero() {
+			met = at.In(t.folder.Zone).Format("2006-01-02 15:04:05")
 		}
 		switch {
 		case v.Wiped:
@@ -209,14 +195,14 @@ func venueEndCommand(t *tool, verb, done string) *cobra.Command {
 
 // findLaptop finds the laptop that arg names, by its id or its name. Of several laptops with one name, revoked ones count only if all are
 // revoked. It refuses an id that is the name of another laptop, because either may be meant.
-func findLaptop(ctx context.Context, l *control.Line, arg string) (*laptop, error) {
-	all, err := control.List[laptop](ctx, l, laptopsPath, nil)
+func findLaptop(ctx context.Context, l *control.Line, arg string) (*overview.Laptop, error) {
+	all, err := control.List[overview.Laptop](ctx, l, laptopsPath, nil)
 	if err != nil {
 		return nil, err
 	}
 	id, noID := strconv.ParseInt(arg, 10, 64)
-	var known *laptop
-	var named, revoked []*laptop
+	var known *overview.Laptop
+	var named, revoked []*overview.Laptop
 	for i := range all {
 		switch v := &all[i]; {
 		case noID == nil && v.ID == id:
