@@ -41,10 +41,6 @@ func (e erasable) question() string {
 // errUnconfirmed says that no one has confirmed an erasure.
 var errUnconfirmed = console.Usage(errors.New("nothing was erased; --yes says that it shall be"))
 
-func eraseCommand(t *tool) *cobra.Command {
-	return group("erase", "Erase somebody for good", erasePersonCommand(t))
-}
-
 func erasePersonCommand(t *tool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "person ID", Short: "Erase a person for good, here and on every laptop", Args: words(1),

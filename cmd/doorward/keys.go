@@ -40,10 +40,6 @@ type key struct {
 	RevokedAt *string `json:"revoked_at,omitempty"`
 }
 
-func keysCommand(t *tool) *cobra.Command {
-	return group("keys", "Make, list and revoke the keys of integrations and doors", keysAddCommand(t), keysListCommand(t), keysRevokeCommand(t))
-}
-
 func keysAddCommand(t *tool) *cobra.Command {
 	var k newKey
 	var expires string

@@ -82,10 +82,15 @@ func (m *Main) root(c *console.Console) (root *cobra.Command, began *bool) {
 	}
 	root.SetHelpCommand(helpCommand(m.Name))
 	root.SetUsageTemplate(root.UsageTemplate() + "{{if not .HasParent}}\n" + topicList() + "{{end}}")
-	root.AddCommand(serveCommand(t, m), doorCommand(t), statusCommand(t), demoCommand(t), keysCommand(t), importCommand(t), exportCommand(t), pullCommand(t),
-		verifyCommand(t), reindexCommand(t), backupCommand(t), restoreCommand(t), clockCommand(t), venueCommand(t), replicateCommand(t),
-		eraseCommand(t), compactCommand(t), tlsCommand(t), rehearseCommand(t, m),
-		versionCommand(t))
+	root.AddCommand(serveCommand(t, m), doorCommand(t), statusCommand(t), demoCommand(t), importCommand(t), exportCommand(t), pullCommand(t),
+		verifyCommand(t), reindexCommand(t), backupCommand(t), restoreCommand(t), replicateCommand(t), compactCommand(t), rehearseCommand(t, m),
+		versionCommand(t),
+		group("keys", "Make, list and revoke the keys of integrations and doors", keysAddCommand(t), keysListCommand(t), keysRevokeCommand(t)),
+		group("clock", "Say that the machine's clock is right", clockTrustCommand(t)),
+		group("venue", "Let laptops take an event or a church along, and join with one",
+			venueEnrolCommand(t), venueJoinCommand(t), venueListCommand(t), venueRevokeCommand(t), venueWipeCommand(t)),
+		group("erase", "Erase somebody for good", erasePersonCommand(t)),
+		group("tls", "Give phones https without internet, and so their camera", tlsInitCommand(t), tlsShowCommand(t)))
 	completeFlags(root)
 	return root, began
 }

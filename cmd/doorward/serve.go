@@ -145,10 +145,6 @@ func rehearseCommand(t *tool, m *Main) *cobra.Command {
 	return cmd
 }
 
-func clockCommand(t *tool) *cobra.Command {
-	return group("clock", "Say that the machine's clock is right", clockTrustCommand(t))
-}
-
 func clockTrustCommand(t *tool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "trust", Short: "End the doubt of the clock as it is now; look at it first", Args: cobra.NoArgs,

@@ -24,10 +24,6 @@ type trusted struct {
 	URLs        []string  `json:"urls"` // of the page that installs it on phones; empty = no server runs
 }
 
-func tlsCommand(t *tool) *cobra.Command {
-	return group("tls", "Give phones https without internet, and so their camera", tlsInitCommand(t), tlsShowCommand(t))
-}
-
 func tlsInitCommand(t *tool) *cobra.Command {
 	var name string
 	var replace bool

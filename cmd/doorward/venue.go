@@ -21,13 +21,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func venueCommand(t *tool) *cobra.Command {
-	return group("venue", "Let laptops take an event or a church along, and join with one",
-		venueEnrolCommand(t), venueJoinCommand(t), venueListCommand(t),
-		venueEndCommand(t, "revoke", "is revoked: it reads nothing more, and its facts are marked for review"),
-		venueEndCommand(t, "wipe", "is revoked, and wipes itself when it is met next and has handed over its last check-in"))
-}
-
 // invited is the code by which the laptop joins.
 type invited struct {
 	Code    string    `json:"code"`
@@ -163,12 +156,20 @@ func printVenues(t *tool, all []overview.Laptop) error {
 	return w.Flush()
 }
 
-// venueEndCommand is revoke or wipe.
-func venueEndCommand(t *tool, verb, done string) *cobra.Command {
-	cmd := &cobra.Command{Use: verb + " ID|NAME", Short: map[string]string{
-		"revoke": "End what a laptop may; its check-ins are still taken, and marked",
-		"wipe":   "Revoke a laptop and have it wipe its folder when it is met next",
-	}[verb], Args: words(1)}
+func venueRevokeCommand(t *tool) *cobra.Command {
+	cmd := &cobra.Command{Use: "revoke ID|NAME", Short: "End what a laptop may; its check-ins are still taken, and marked"}
+	return venueEndCommand(t, cmd, "is revoked: it reads nothing more, and its facts are marked for review")
+}
+
+func venueWipeCommand(t *tool) *cobra.Command {
+	cmd := &cobra.Command{Use: "wipe ID|NAME", Short: "Revoke a laptop and have it wipe its folder when it is met next"}
+	return venueEndCommand(t, cmd, "is revoked, and wipes itself when it is met next and has handed over its last check-in")
+}
+
+// venueEndCommand completes revoke or wipe.
+func venueEndCommand(t *tool, cmd *cobra.Command, done string) *cobra.Command {
+	verb := cmd.Name()
+	cmd.Args = words(1)
 	t.jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return t.with(cmd.Context(), control.Need{}, func(l *control.Line) error {
