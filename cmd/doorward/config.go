@@ -52,15 +52,9 @@ func (m *Main) env(flag string) string {
 	return v
 }
 
-// settingPrefix begins the names of variables that are settings.
-const settingPrefix = archive.SettingPrefix
-
-// isSetting reports whether a variable, as NAME=value, is a setting.
-func isSetting(variable string) bool { return strings.HasPrefix(variable, settingPrefix) }
-
 // variable returns a flag's name in the environment: DOORWARD_METRICS_LISTEN.
 func variable(flag string) string {
-	return settingPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+	return archive.SettingPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
 // readConfig reads the file of --config; a name in it that no command has is an error.
@@ -207,11 +201,11 @@ func (m *Main) checkEnvironment(root *cobra.Command) error {
 	}
 	for _, v := range m.Environ() {
 		name, value, _ := strings.Cut(v, "=")
-		if !isSetting(v) || value == "" || slices.Contains(names, name) {
+		if !strings.HasPrefix(v, archive.SettingPrefix) || value == "" || slices.Contains(names, name) {
 			continue
 		}
 		if !slices.ContainsFunc(notSettings, func(r *regexp.Regexp) bool { return r.MatchString(v) }) {
-			return fmt.Errorf("%s: there is no such setting%s", name, nearest(settingPrefix, name, names))
+			return fmt.Errorf("%s: there is no such setting%s", name, nearest(archive.SettingPrefix, name, names))
 		}
 	}
 	return nil
