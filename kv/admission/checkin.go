@@ -69,10 +69,10 @@ func (c *Checkin) rows(out bool) (rows [][]byte) {
 		code, ticket = byCodeOut, byTicketOut
 	}
 	if c.CodeHash != (table.CodeHash{}) {
-		rows = append(rows, codeRows([]byte{code}, c.Event, c.CodeHash, c.List))
+		rows = append(rows, c.codeRows([]byte{code}))
 	}
 	if c.Ticket != 0 {
-		rows = append(rows, ticketRows([]byte{ticket}, c.Ticket, c.Event, c.List))
+		rows = append(rows, c.ticketRows([]byte{ticket}))
 	}
 	return rows
 }
@@ -103,8 +103,8 @@ func Add(o *table.Tx, c *Checkin) {
 		code, ticket = byCodeOut, byTicketOut
 	}
 	var buf [128]byte
-	o.Put(table.AdmissionBucket, c.appendTo(codeRows(append(buf[:0], code), c.Event, c.CodeHash, c.List)), nil)
-	o.Put(table.AdmissionBucket, c.appendTo(ticketRows(append(buf[:0], ticket), c.Ticket, c.Event, c.List)), nil)
+	o.Put(table.AdmissionBucket, c.appendTo(c.codeRows(append(buf[:0], code))), nil)
+	o.Put(table.AdmissionBucket, c.appendTo(c.ticketRows(append(buf[:0], ticket))), nil)
 }
 
 // Fewer returns nil while the code of a check-in has fewer check-ins in its direction than a limit. Otherwise it returns a *Forbidden
@@ -114,7 +114,7 @@ func (c *Checkin) Fewer(v *table.View, limit int, reason string) error {
 	if c.Out {
 		letter = byCodeOut
 	}
-	return table.Fewer(v, table.AdmissionBucket, codeRows([]byte{letter}, c.Event, c.CodeHash, c.List), limit, reason)
+	return table.Fewer(v, table.AdmissionBucket, c.codeRows([]byte{letter}), limit, reason)
 }
 
 // The flags of facts that staff have to review.
@@ -153,16 +153,16 @@ const (
 	byTicketOut = 'u'
 )
 
-// codeRows appends to a letter the rest of a prefix by code.
-func codeRows(dst []byte, event int64, hash table.CodeHash, list string) []byte {
-	dst = binary.BigEndian.AppendUint64(dst, uint64(event))
-	return append(append(append(dst, hash[:]...), list...), 0)
+// codeRows appends to a letter the rest of a prefix by its code.
+func (c *Checkin) codeRows(dst []byte) []byte {
+	dst = binary.BigEndian.AppendUint64(dst, uint64(c.Event))
+	return append(append(append(dst, c.CodeHash[:]...), c.List...), 0)
 }
 
-// ticketRows appends to a letter the rest of a prefix by ticket.
-func ticketRows(dst []byte, ticket, event int64, list string) []byte {
-	dst = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(dst, uint64(ticket)), uint64(event))
-	return append(append(dst, list...), 0)
+// ticketRows appends to a letter the rest of a prefix by its ticket.
+func (c *Checkin) ticketRows(dst []byte) []byte {
+	dst = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(dst, uint64(c.Ticket)), uint64(c.Event))
+	return append(append(dst, c.List...), 0)
 }
 
 // OfTicket returns the check-ins in of a ticket, on all lists.
@@ -249,22 +249,17 @@ func Came(v *table.View, c *Checkin) (*table.Stored, error) {
 
 // firstIn is the earliest check-in in between two places in the order that no undo names; nil for none.
 func (c *Checkin) firstIn(v *table.View, after, before *Place) (first *Place, err error) {
-	var buf [64]byte
-	look := func(prefix []byte) error {
+	for _, prefix := range c.rows(false) {
 		found, err := earliest(v, prefix, after)
+		if err != nil {
+			return nil, err
+		}
 		if found != nil && (first == nil || found.before(*first)) {
 			first = found
 		}
-		return err
 	}
-	if c.CodeHash != (table.CodeHash{}) {
-		err = look(codeRows(append(buf[:0], byCode), c.Event, c.CodeHash, c.List))
-	}
-	if err == nil && c.Ticket != 0 {
-		err = look(ticketRows(append(buf[:0], byTicket), c.Ticket, c.Event, c.List))
-	}
-	if err != nil || first == nil || before != nil && !first.before(*before) {
-		return nil, err
+	if first == nil || before != nil && !first.before(*before) {
+		return nil, nil
 	}
 	return first, nil
 }
