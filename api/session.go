@@ -234,7 +234,7 @@ func namedEvent(x *exchange, name string) (door.DoorEvent, error) {
 	for _, e := range near[:min(len(near), 10)] {
 		names = append(names, fmt.Sprintf("%d (%q)", e.ID, e.Name))
 	}
-	return door.DoorEvent{}, &table.Conflict{Reason: "an event is to be named: " + fault.Listed(names)}
+	return door.DoorEvent{}, &table.Conflict{Reason: "an event is to be named (--event): " + fault.Listed(names)}
 }
 
 // controlTicket answers the operator's request for a ticket of a door.

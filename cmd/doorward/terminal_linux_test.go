@@ -106,7 +106,7 @@ func TestServeShowsACodeForEachPhone(t *testing.T) {
 	}
 	w.give(fmt.Sprintf(hostile, 2))
 	s.types("")
-	if shown := s.sees(more, 3); !strings.Contains(shown, "an event is to be named: 1") || len(links.FindAllString(shown, -1)) != 2 {
+	if shown := s.sees(more, 3); !strings.Contains(shown, "an event is to be named (--event): 1") || len(links.FindAllString(shown, -1)) != 2 {
 		t.Errorf("with two events that are near the terminal shows\n%s", shown)
 	}
 	s.types("2")
