@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"doorward/cmd/doorward/authority"
@@ -52,7 +53,7 @@ func (s *Site) Secure(path string) []string {
 
 func (s *Site) urls(scheme, path string) (all []string) {
 	if s.PublicURL != "" {
-		return []string{s.PublicURL + path}
+		return []string{strings.TrimRight(s.PublicURL, "/") + path}
 	}
 	here, phones := Addresses(s.Address)
 	if _, port, err := net.SplitHostPort(s.Address); err == nil && s.Host != "" && len(phones) > 0 {

@@ -28,11 +28,10 @@ func (s *server) greet(store *kv.Store) {
 	}
 }
 
-// greetPlaces prints where a browser on this machine, and phones, reach the server.
+// greetPlaces prints where a browser on this machine, and phones, reach the server. With a public URL that is the one place for all.
 func (s *server) greetPlaces() {
 	out := s.Console.Out
-	site := invite.Site{Scheme: s.Certificate.Scheme(), Address: s.API.Address, Host: s.machine}
-	all := site.URLs("/")
+	all, _ := s.API.Local.Reached("/")
 	here, phones := strings.TrimSuffix(all[len(all)-1], "/"), all[:len(all)-1]
 	fmt.Fprintf(out, "Doorward answers at %s/ (API documentation: %s/docs)\n", here, here)
 	for i, phone := range phones {
@@ -42,7 +41,7 @@ func (s *server) greetPlaces() {
 		}
 		fmt.Fprintln(out, said+phone)
 	}
-	if s.shown.leaf != nil {
+	if s.shown.leaf != nil && s.API.PublicURL == "" {
 		fmt.Fprintf(out, "There https is answered too, to phones that trust %s. How they come to trust it: %s tls show --data %s\n",
 			s.machine, console.Shell(s.Console.Name), console.Shell(s.Dir))
 	}
