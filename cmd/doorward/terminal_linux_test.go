@@ -99,6 +99,9 @@ func TestServeShowsACodeForEachPhone(t *testing.T) {
 	if len(one) != 1 || readTerminal(t, first) != one[0] {
 		t.Fatalf("the terminal shows %q:\n%s", one, first)
 	}
+	if port := regexp.MustCompile(`:\d+`).FindString(one[0]); !strings.Contains(first, "Start it with --listen 0.0.0.0"+port+",") {
+		t.Errorf("to reach it from phones the terminal says\n%s", first)
+	}
 	s.types("")
 	second := links.FindAllString(s.sees(more, 2), -1)
 	if len(second) != 2 || second[1] == one[0] {

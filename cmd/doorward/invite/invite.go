@@ -104,7 +104,7 @@ type Door struct {
 	Secure  []string  `json:"https_urls,omitempty"` // of phones that trust the local authority
 	Expires time.Time `json:"expires_at"`
 	name    string    // of the event
-	local   bool      // only this machine reaches the server
+	port    string    // of a server that only this machine reaches; "" = phones reach it
 }
 
 // Wanted says which ticket of a door is asked for.
@@ -129,8 +129,11 @@ func AskDoor(ctx context.Context, l *control.Line, w Wanted) (Door, error) {
 	if err != nil {
 		return Door{}, err
 	}
-	page := "/door#" + t.Ticket
-	return Door{t.Event, t.URLs(page), t.Secure(page), t.Expires, t.Name, t.Local()}, nil
+	page, port := "/door#"+t.Ticket, ""
+	if t.Local() {
+		_, port, _ = net.SplitHostPort(t.Address) // Local has read it
+	}
+	return Door{t.Event, t.URLs(page), t.Secure(page), t.Expires, t.Name, port}, nil
 }
 
 // Print shows the code of the first address, and all of them to type.
@@ -140,7 +143,7 @@ func (d *Door) Print(w io.Writer) {
 	for _, address := range d.URLs {
 		fmt.Fprintln(w, address)
 	}
-	if d.local {
-		fmt.Fprintln(w, "\nOnly this machine reaches the server. Start it with --listen 0.0.0.0:8080, so that phones do.")
+	if d.port != "" {
+		fmt.Fprintf(w, "\nOnly this machine reaches the server. Start it with --listen 0.0.0.0:%s, so that phones do.\n", d.port)
 	}
 }
