@@ -398,8 +398,8 @@ func TestTheManualIsReadable(t *testing.T) {
 // TestHelpPrintsThePageAsCalled: the commands of a printed page can be pasted, whatever path the program was called by.
 func TestHelpPrintsThePageAsCalled(t *testing.T) {
 	t.Parallel()
-	page := help.Topic{Text: "# a: b\n\n```sh\ndoorward serve --data data\nid=$(doorward x | doorward y)\n. <(doorward c)\nA=b doorward z\nuntil doorward s; do while doorward t; do sleep 1; done; done\n```\nThe doorward program.\n\n```text\ndoorward\n```\n"}
-	want := "# a: b\n\n    ./doorward serve --data data\n    id=$(./doorward x | ./doorward y)\n    . <(./doorward c)\n    A=b ./doorward z\n    until ./doorward s; do while ./doorward t; do sleep 1; done; done\nThe doorward program.\n\n    doorward\n"
+	page := help.Topic{Text: "# a: b\n\n```sh\ndoorward serve --data data\nid=$(doorward x | doorward y)\n. <(doorward c)\nA=b doorward z\nuntil doorward s; do while doorward t; do sleep 1; done; done\n```\nThe doorward program.\n\n```text\ndoorward\n```\n\n```python\nfor x in y:\n    z\n```\n"}
+	want := "# a: b\n\n    ./doorward serve --data data\n    id=$(./doorward x | ./doorward y)\n    . <(./doorward c)\n    A=b ./doorward z\n    until ./doorward s; do while ./doorward t; do sleep 1; done; done\nThe doorward program.\n\n    doorward\n\nfor x in y:\n    z\n"
 	if got := page.Printed("./doorward"); got != want {
 		t.Errorf("it is printed as\n%s\nwant\n%s", got, want)
 	}

@@ -47,20 +47,23 @@ func Find(name string) (Topic, bool) {
 // call is where a line of commands calls the program.
 var call = regexp.MustCompile(`(^|[$<]\(|[|;&{] *|\b(?:until|while) |^[A-Z_]+=\S+ )doorward `)
 
-// Printed is the page as a terminal shows it. Blocks are indented instead of fenced, and their commands call the program by the name
-// that the reader has called it by.
+// Printed is the page as a terminal shows it. Blocks are indented instead of fenced; those of Python are not, so that they can be pasted.
+// Commands call the program by the name that the reader has called it by.
 func (t Topic) Printed(program string) string {
 	var b strings.Builder
-	fenced, commands := false, false
+	block := "" // the mark of the block that the line is in; "" = none
 	for line := range strings.Lines(t.Text) {
 		if mark, fence := strings.CutPrefix(line, "```"); fence {
-			fenced, commands = !fenced, strings.HasPrefix(mark, "sh")
+			if block != "" {
+				mark = ""
+			}
+			block = mark
 			continue
 		}
-		if commands {
+		if strings.HasPrefix(block, "sh") {
 			line = call.ReplaceAllStringFunc(line, func(s string) string { return strings.TrimSuffix(s, "doorward ") + program + " " })
 		}
-		if fenced && line != "\n" {
+		if block != "" && line != "\n" && !strings.HasPrefix(block, "python") {
 			line = "    " + line
 		}
 		b.WriteString(line)
