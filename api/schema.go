@@ -27,7 +27,6 @@ import (
 
 // ownSchemas are the schemas of the answers that are no records, read from the structs they are printed from.
 func ownSchemas() map[string]any {
-	text, number := map[string]any{"type": "string"}, map[string]any{"type": "integer", "minimum": 0}
 	key := structSchema(reflect.TypeFor[keyView]())
 	return map[string]any{
 		"session": structSchema(reflect.TypeFor[sessionView]()),
@@ -48,27 +47,10 @@ func ownSchemas() map[string]any {
 		"venue":              structSchema(reflect.TypeFor[overview.Laptop]()),
 		"history":            historySchema(structSchema(reflect.TypeFor[pastView]())),
 		"found":              structSchema(reflect.TypeFor[foundTickets]()),
-		"health":             object(map[string]any{"status": text, "reasons": list(text), "events": list(number)}, "status"),
+		"health":             counting(structSchema(reflect.TypeFor[readiness]())),
 		"document":           map[string]any{"type": "object"},
 		"error":              errorSchema(),
-		"import_report": object(map[string]any{"created": number, "updated": number, "unchanged": number,
-			"rejected": map[string]any{"type": "array", "items": object(map[string]any{
-				"line": number, "column": text, "reason": text}, "line", "column", "reason")},
-			"rejected_more":   number,
-			"reasons":         list(object(map[string]any{"column": text, "reason": text, "count": number, "lines": list(number)}, "column", "reason", "count", "lines")),
-			"ignored_columns": list(text),
-			"warnings":        list(text),
-			"source":          text,
-			"columns":         list(object(map[string]any{"field": text, "column": text, "why": text, "samples": list(text)}, "field", "column", "why", "samples")),
-			"states":          map[string]any{"type": "object", "additionalProperties": number},
-			"types": list(object(map[string]any{"name": text, "count": number, "named": number, "left_out": map[string]any{"type": "boolean"}},
-				"name", "count", "named")),
-			"left_out":        number,
-			"checked_in":      number,
-			"admitted":        number,
-			"looks_like":      list(object(map[string]any{"line": number, "id": text, "by": text}, "line", "id", "by")),
-			"looks_like_more": number,
-		}, "created", "updated", "unchanged", "rejected"),
+		"import_report":      counting(structSchema(reflect.TypeFor[load.Report]())),
 	}
 }
 
@@ -125,10 +107,23 @@ func addFields(t reflect.Type, properties map[string]any, required *[]string) {
 			continue
 		}
 		properties[name] = typeSchema(f.Type)
-		if !strings.Contains(options, "omitzero") {
+		if !strings.Contains(options, "omit") { // omitzero or omitempty
 			*required = append(*required, name)
 		}
 	}
+}
+
+// counting adds to a schema that no integer in it is below zero.
+func counting(schema map[string]any) map[string]any {
+	if schema["type"] == "integer" {
+		schema["minimum"] = 0
+	}
+	for _, part := range schema {
+		if inner, ok := part.(map[string]any); ok {
+			counting(inner)
+		}
+	}
+	return schema
 }
 
 // typeSchema is the schema of a member's type. The only raw JSON that we print in structs is a date-time or null.
