@@ -100,11 +100,7 @@ func controlStatus(x *exchange, r *http.Request) error {
 		}
 		c.Event = id.Int()
 	}
-	view, err := overview.Take(c)
-	if err != nil {
-		return err
-	}
-	return x.answer(http.StatusOK, view)
+	return x.show(overview.Take(c))
 }
 
 // overviewOf says which store the caller's overview is of, and in which language its sentences are; "" = English.
@@ -463,10 +459,7 @@ func controlNoteBackup(x *exchange, r *http.Request) error {
 	if !filepath.IsAbs(file) {
 		return table.ErrNotFound
 	}
-	if err := x.store().Files.NoteBackup(x.caller, file); err != nil {
-		return err
-	}
-	return x.answer(http.StatusOK, struct{}{})
+	return x.show(struct{}{}, x.store().Files.NoteBackup(x.caller, file))
 }
 
 // controlBackup copies the store into a folder within its own. The client makes the folder and removes it.
@@ -475,20 +468,12 @@ func controlBackup(x *exchange, r *http.Request) error {
 	if !disk.IsWorkFolder(name, "backup") {
 		return fmt.Errorf("%w: folder: .doorward-backup- and a number are wanted", load.ErrUsage)
 	}
-	c, err := x.store().Files.CopyTo(x.caller, table.Path(filepath.Join(x.store().Tables.Folder.Dir, name)))
-	if err != nil {
-		return err
-	}
-	return x.answer(http.StatusOK, c)
+	return x.show(x.store().Files.CopyTo(x.caller, table.Path(filepath.Join(x.store().Tables.Folder.Dir, name))))
 }
 
 // controlCompact writes the store's file again, without its free pages.
 func controlCompact(x *exchange, r *http.Request) error {
-	c, err := x.store().Files.Compact(r.Context(), x.caller)
-	if err != nil {
-		return err
-	}
-	return x.answer(http.StatusOK, c)
+	return x.show(x.store().Files.Compact(r.Context(), x.caller))
 }
 
 // trusted is the state of the clock after a person has trusted it.

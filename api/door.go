@@ -193,13 +193,7 @@ var checkinForm = record.Form("checkin_form",
 
 // atEvent runs a handler with the id of the event in the path.
 func atEvent(do func(x *exchange, event int64) error) func(*exchange) error {
-	return func(x *exchange) error {
-		id, err := x.pathID(record.Event)
-		if err != nil {
-			return err
-		}
-		return do(x, id.Int())
-	}
+	return withID(record.Event, func(x *exchange, id record.ID) error { return do(x, id.Int()) })
 }
 
 // attempted reads an attempt at an event and has the door decide it. read is the surface's own way to read the body.
@@ -225,7 +219,7 @@ func checkIn(x *exchange, event int64) error {
 	h := x.Header()
 	h["X-Checkin-Id"] = []string{d.CheckinID}
 	h["X-Checkin-At"] = []string{value.Unquote(value.Time(d.AdmittedAt))}
-	return x.done()
+	return x.done(nil)
 }
 
 // readCheckIn reads the body and headers of a check-in.

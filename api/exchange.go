@@ -84,11 +84,18 @@ func (x *exchange) Write(b []byte) (int, error) {
 // store returns the store of the server.
 func (x *exchange) store() *kv.Store { return x.server.config.Store }
 
-// pathID reads the id of the record that the path names. It returns ErrNotFound for a text that no record of the kind can have as its id.
-func (x *exchange) pathID(k *record.Kind) (record.ID, error) {
-	return parseID(k, x.request.PathValue("id"))
+// withID runs a handler with the id of the record that the path names.
+func withID(k *record.Kind, do func(*exchange, record.ID) error) func(*exchange) error {
+	return func(x *exchange) error {
+		id, err := parseID(k, x.request.PathValue("id"))
+		if err != nil {
+			return err
+		}
+		return do(x, id)
+	}
 }
 
+// parseID reads an id. It returns ErrNotFound for a text that no record of the kind can have as its id.
 func parseID(k *record.Kind, text string) (record.ID, error) {
 	id, ok := k.ParseID(text)
 	if !ok {
@@ -129,8 +136,19 @@ func (x *exchange) answer(status int, v any) error {
 	return x.reply(status, body)
 }
 
-// done answers without a body.
-func (x *exchange) done() error {
+// show answers with a value, if it could be had.
+func (x *exchange) show(v any, err error) error {
+	if err != nil {
+		return err
+	}
+	return x.answer(http.StatusOK, v)
+}
+
+// done answers without a body, if what was asked for has not failed.
+func (x *exchange) done(err error) error {
+	if err != nil {
+		return err
+	}
 	x.WriteHeader(http.StatusNoContent)
 	return nil
 }

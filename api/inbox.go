@@ -55,10 +55,10 @@ func (b *pile) routes() []route {
 		{http.MethodGet, b.path, admin, b.list, operation{
 			id: identifier("list open " + word.many), tag: tag, summary: "List the " + word.many + " that staff have to decide", status: 200,
 			reply: reply, list: true, query: query}},
-		{http.MethodGet, b.path + "{id}/", admin, b.retrieve, operation{
+		{http.MethodGet, b.path + "{id}/", admin, withID(b.kind, b.retrieve), operation{
 			id: identifier("retrieve open " + word.one), tag: tag, summary: "Retrieve " + word.a() + " that staff have to decide", status: 200,
 			reply: reply}},
-		{http.MethodPost, b.path + "{id}/resolve/", admin, b.decide, operation{
+		{http.MethodPost, b.path + "{id}/resolve/", admin, withID(b.kind, b.decide), operation{
 			id: identifier("resolve " + word.one), tag: tag, summary: "Decide " + word.a(), text: b.text, form: b.form, status: 204}},
 	}
 }
@@ -83,11 +83,7 @@ func (b *pile) list(x *exchange) error {
 }
 
 // retrieve answers GET of one item.
-func (b *pile) retrieve(x *exchange) error {
-	id, err := x.pathID(b.kind)
-	if err != nil {
-		return err
-	}
+func (b *pile) retrieve(x *exchange, id record.ID) error {
 	r, err := x.store().Inbox.Find(x.caller, inbox.Item{Kind: b.kind, ID: id})
 	if err != nil {
 		return err
@@ -96,11 +92,7 @@ func (b *pile) retrieve(x *exchange) error {
 }
 
 // decide answers POST of a decision. A missing item goes before a fault in the body.
-func (b *pile) decide(x *exchange) error {
-	id, err := x.pathID(b.kind)
-	if err != nil {
-		return err
-	}
+func (b *pile) decide(x *exchange, id record.ID) error {
 	item := inbox.Item{Kind: b.kind, ID: id}
 	if err := x.store().Inbox.MayResolve(x.caller, item); err != nil {
 		return err
@@ -113,10 +105,7 @@ func (b *pile) decide(x *exchange) error {
 	if err := sound(form); err != nil {
 		return err
 	}
-	if err := x.store().Inbox.Resolve(x.caller, item, c); err != nil {
-		return err
-	}
-	return x.done()
+	return x.done(x.store().Inbox.Resolve(x.caller, item, c))
 }
 
 // conflictChoice reads the form of a conflict. It adds a fault unless the form has one of keep and value.

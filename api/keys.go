@@ -116,13 +116,6 @@ func keySpec(form *record.Patch, now time.Time) keys.KeySpec {
 }
 
 // revokeKey answers DELETE of a key.
-func revokeKey(x *exchange) error {
-	id, err := x.pathID(record.APIKey)
-	if err != nil {
-		return err
-	}
-	if err := x.store().Keys.RevokeKey(x.caller, id.Int()); err != nil {
-		return err
-	}
-	return x.done()
+func revokeKey(x *exchange, id record.ID) error {
+	return x.done(x.store().Keys.RevokeKey(x.caller, id.Int()))
 }

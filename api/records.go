@@ -33,13 +33,9 @@ type collection struct {
 
 // onRecord runs a handler with the record that the path names.
 func (c *collection) onRecord(do func(*exchange, desk.Target) error) func(*exchange) error {
-	return func(x *exchange) error {
-		id, err := x.pathID(c.kind)
-		if err != nil {
-			return err
-		}
+	return withID(c.kind, func(x *exchange, id record.ID) error {
 		return do(x, desk.Target{Surface: c.surface, Kind: c.kind, ID: id})
-	}
+	})
 }
 
 // retrieve answers GET of one record.
@@ -100,10 +96,7 @@ func (c *collection) update(x *exchange, t desk.Target) error {
 // remove answers DELETE of one record.
 func (c *collection) remove(x *exchange, t desk.Target) error {
 	t.IfMatch = ifMatch(x)
-	if err := x.store().Desk.Delete(x.caller, t); err != nil {
-		return err
-	}
-	return x.done()
+	return x.done(x.store().Desk.Delete(x.caller, t))
 }
 
 // unlessForbidden returns the fault of a request's body. If the caller may not write the record, or the record is missing, it returns that

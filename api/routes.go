@@ -369,7 +369,7 @@ func adminRoutes() []route {
 		route{http.MethodPost, "/admin/v1/keys/", admin, createKey, operation{
 			id: "create_key", tag: "keys", summary: "Create an API key", form: keyForm, status: 201, reply: "new_key",
 			text: "Only this answer shows the secret. The key's level and permissions must lie within the caller's own."}},
-		route{http.MethodDelete, "/admin/v1/keys/{id}/", admin, revokeKey, operation{
+		route{http.MethodDelete, "/admin/v1/keys/{id}/", admin, withID(record.APIKey, revokeKey), operation{
 			id: "revoke_key", tag: "keys", summary: "Revoke an API key", status: 204, text: "Its next request is answered 401."}},
 		route{http.MethodGet, "/admin/v1/double_entries/", admin, listAllDoubles, operation{
 			id: "list_double_entries", tag: "double entries", summary: "List the double entries of all events", status: 200, reply: "admin_double_entry", list: true,

@@ -161,7 +161,7 @@ func endSession(x *exchange) error {
 		return err
 	}
 	http.SetCookie(x, session{x}.cookie("", -1))
-	return x.done()
+	return x.done(nil)
 }
 
 // redeem gives a helper's phone a key of its own for a ticket. A wrong ticket counts as a failed login.

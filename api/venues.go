@@ -128,9 +128,6 @@ func controlEnd(end func(*office.Desk, auth.Principal, int64) error) func(*excha
 		if err != nil {
 			return err
 		}
-		if err := end(x.store().Venues, x.caller, id.Int()); err != nil {
-			return err
-		}
-		return x.done()
+		return x.done(end(x.store().Venues, x.caller, id.Int()))
 	}
 }
