@@ -295,14 +295,6 @@ type stream struct {
 
 func newStream(x *exchange) *stream { return &stream{x: x, last: time.Now()} }
 
-// progressLine is one line of a stream.
-type progressLine struct {
-	Progress struct {
-		Done  int64 `json:"done"`
-		Total int64 `json:"total"`
-	} `json:"progress"`
-}
-
 // progress writes a line, unless the last is younger than a tenth of a second.
 func (s *stream) progress(done, total int64) {
 	now := time.Now()
@@ -310,9 +302,7 @@ func (s *stream) progress(done, total int64) {
 		return
 	}
 	s.last = now
-	var line progressLine
-	line.Progress.Done, line.Progress.Total = done, total
-	_ = s.line(line) // a client that is gone ends the work by its context
+	_ = s.line(map[string]any{"progress": map[string]any{"done": done, "total": total}}) // a client that is gone ends the work by its context
 }
 
 // end writes the last line. If no line was written yet, it returns an error of the request, which is answered by its status. A fault in the
@@ -321,9 +311,7 @@ func (s *stream) end(result any, err error) error {
 	if err != nil {
 		return s.fail(err)
 	}
-	return s.line(struct {
-		Result any `json:"result"`
-	}{result})
+	return s.line(map[string]any{"result": result})
 }
 
 func (s *stream) fail(err error) error {

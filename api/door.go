@@ -332,9 +332,7 @@ func scans(x *exchange, event int64) error {
 		}
 		results[i] = list[i].result(x, d)
 	}
-	return x.answer(http.StatusOK, struct {
-		Results []any `json:"results"`
-	}{results})
+	return x.answer(http.StatusOK, map[string]any{"results": results})
 }
 
 // readScans reads the body. A fault of one scan stays with that scan. The headers give the door and the nonce of a scan that names none.

@@ -199,14 +199,9 @@ func (n *notAdmitted) explain() problem {
 	case outcome.AlreadyAdmitted:
 		return problem{409, "CONFLICT", text, duplicate(n.Decision)}
 	case outcome.UnknownCode, outcome.WrongEvent:
-		return problem{404, "NOT_FOUND", "Not found.", outcomeDetails{n.Outcome}}
+		return problem{404, "NOT_FOUND", "Not found.", map[string]any{"outcome": n.Outcome}}
 	}
-	return problem{422, "UNPROCESSABLE_ENTITY", text, outcomeDetails{n.Outcome}}
-}
-
-// outcomeDetails is a refusal's reason, for programs.
-type outcomeDetails struct {
-	Outcome outcome.Outcome `json:"outcome"`
+	return problem{422, "UNPROCESSABLE_ENTITY", text, map[string]any{"outcome": n.Outcome}}
 }
 
 // fail answers with an error.
@@ -236,15 +231,13 @@ func (x *exchange) explain(err error) problem {
 		p.message = sentence(strings.ReplaceAll(x.store().Tables.Blamed(err).Error(), "\n", "; ")) // joined errors stand on lines of their own
 	default:
 		x.log(err)
-		p.details = requestDetails{x.id}
+		p.details = requestDetails(x.id)
 	}
 	return p
 }
 
-// requestDetails name the request under which the log has the cause of an internal error.
-type requestDetails struct {
-	ID string `json:"request_id"`
-}
+// requestDetails names the request under which the log has the cause of an internal error.
+func requestDetails(id string) any { return map[string]any{"request_id": id} }
 
 // errorHeaders writes the headers that go with an error.
 func errorHeaders(x *exchange, err error, status int) {
@@ -286,9 +279,7 @@ func (p problem) view() errorView { return errorView{p.code, p.message, p.detail
 
 // envelope is a problem as JSON.
 func envelope(p problem) ([]byte, error) {
-	return json.Marshal(struct {
-		Error errorView `json:"error"`
-	}{p.view()}, json.Deterministic(true))
+	return json.Marshal(map[string]any{"error": p.view()}, json.Deterministic(true))
 }
 
 // sentence makes a message of a reason: it begins with a capital letter and ends with a full stop.
@@ -348,7 +339,7 @@ var (
 func (d errorDoc) problem() problem {
 	p := explain(d.err)
 	if p.status == http.StatusInternalServerError {
-		p.details = requestDetails{"5f2c9a7e41d8b306"}
+		p.details = requestDetails("5f2c9a7e41d8b306")
 	}
 	return p
 }
