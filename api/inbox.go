@@ -6,13 +6,14 @@ import (
 
 	"doorward/api/nullable"
 	"doorward/api/query"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
 	"doorward/kv/door"
 	"doorward/kv/fault"
 	"doorward/kv/inbox"
 	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/table"
-	"doorward/kv/upkeep"
 	"doorward/kv/value"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -66,13 +67,13 @@ func (b *pile) routes() []route {
 // list answers GET of the list.
 func (b *pile) list(x *exchange) error {
 	l := x.listing()
-	where, faults := l.where(b.filters)
-	page, err := x.store().Inbox.List(x.caller, inbox.Query{Kind: b.kind, Where: where, Offset: l.Offset, Limit: l.Limit})
+	part, faults := l.part(b.filters)
+	page, err := x.store().Inbox.List(x.caller, b.kind, part)
 	if err = bothFaults(faults, err); err != nil {
 		return err
 	}
 	dst := append(l.appendHead(x.buffer, page.Count), '[')
-	for i, r := range page.Replies {
+	for i, r := range page.Items {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
@@ -168,26 +169,21 @@ var doubleFilters = query.By(query.ByID, "event_id")
 
 // listDoubles answers GET /door/v1/event/{id}/double_entries/.
 func listDoubles(x *exchange, event int64) error {
-	return doubles(x.listing(), door.DoubleQuery{Event: event}, nil, viewDouble)
+	return listFor(x, nil, doublesAt(x, event), viewDouble)
 }
 
 // listAllDoubles answers GET /admin/v1/double_entries/.
 func listAllDoubles(x *exchange) error {
-	l := x.listing()
-	where, faults := l.where(doubleFilters)
-	return doubles(l, door.DoubleQuery{Where: where}, faults, func(e *door.DoubleEntry) adminDoubleView {
+	return listFor(x, doubleFilters, doublesAt(x, 0), func(e *door.DoubleEntry) adminDoubleView {
 		return adminDoubleView{viewDouble(e), nullable.Text(e.Holder), nullable.Text(e.Node), nullable.ID(e.Key)}
 	})
 }
 
-// doubles answers with a page of double entries, unless the conditions have faults.
-func doubles[V any](l listing, ask door.DoubleQuery, faults fault.ByField, view func(*door.DoubleEntry) V) error {
-	ask.Offset, ask.Limit = l.Offset, l.Limit
-	page, err := l.store().Door.DoubleEntries(l.caller, ask)
-	if err = bothFaults(faults, err); err != nil {
-		return err
+// doublesAt reads the double entries of an event, or with 0 those that staff see.
+func doublesAt(x *exchange, event int64) func(auth.Principal, desk.Part) (desk.PageOf[door.DoubleEntry], error) {
+	return func(p auth.Principal, part desk.Part) (desk.PageOf[door.DoubleEntry], error) {
+		return x.store().Door.DoubleEntries(p, event, part)
 	}
-	return replyEach(l, page.Entries, page.Count, view)
 }
 
 func viewDouble(e *door.DoubleEntry) doubleView {
@@ -225,13 +221,7 @@ var reviewFilters = append(query.By(query.ByID, "event_id"), query.Filter{Name: 
 
 // listReviews answers GET /admin/v1/reviews/.
 func listReviews(x *exchange) error {
-	l := x.listing()
-	where, faults := l.where(reviewFilters)
-	page, err := x.store().Door.Reviews(x.caller, door.ReviewQuery{Where: where, Offset: l.Offset, Limit: l.Limit})
-	if err = bothFaults(faults, err); err != nil {
-		return err
-	}
-	return replyEach(l, page.Facts, page.Count, viewReview)
+	return listFor(x, reviewFilters, x.store().Door.Reviews, viewReview)
 }
 
 func viewReview(r *door.Review) reviewView {
@@ -254,13 +244,7 @@ var readsFilters = slices.Concat(query.By(query.ByID, "key_id"), query.By(query.
 
 // listReads answers GET /admin/v1/reads/: the latest first.
 func listReads(x *exchange) error {
-	l := x.listing()
-	where, faults := l.where(readsFilters)
-	page, err := x.store().Figures.Reads(x.caller, upkeep.ReadsQuery{Where: where, Offset: l.Offset, Limit: l.Limit})
-	if err = bothFaults(faults, err); err != nil {
-		return err
-	}
-	return replyEach(l, page.Reads, page.Count, func(r *table.Reads) readsView {
+	return listFor(x, readsFilters, x.store().Figures.Reads, func(r *table.Reads) readsView {
 		return readsView{value.Time(r.Minute), r.Key, r.Kind.Name, int64(r.Records)}
 	})
 }

@@ -123,9 +123,9 @@ func (c *collection) list(x *exchange) error { return c.page(x) }
 // page answers with a page of records that meet the conditions of the query, and the route's own.
 func (c *collection) page(x *exchange, own ...desk.Where) error {
 	l := x.listing()
-	where, faults := l.where(c.filters)
+	part, faults := l.part(c.filters)
 	ask := desk.Query{
-		Surface: c.surface, Kind: c.kind, Where: append(own, where...), Offset: l.Offset, Limit: l.Limit, Into: x.buffer,
+		Surface: c.surface, Kind: c.kind, Where: append(own, part.Where...), Offset: part.Offset, Limit: part.Limit, Into: x.buffer,
 		Head: l.appendHead, Finder: x.server.config.Finder,
 	}
 	fuzzy := c.readSearch(l.query, &ask, &faults)
@@ -221,9 +221,21 @@ func (l listing) replyWith(views any, count int) error {
 	return l.reply(http.StatusOK, append(append(l.appendHead(l.buffer, count), results...), '}'))
 }
 
-// where reads the conditions that the query sets by some filters.
-func (l listing) where(filters []query.Filter) ([]desk.Where, fault.ByField) {
-	return query.Conditions(filters, l.query, l.store().Tables.Clock.Zone())
+// part reads which part of the list the query asks for, with the conditions that it sets by some filters.
+func (l listing) part(filters []query.Filter) (desk.Part, fault.ByField) {
+	where, faults := query.Conditions(filters, l.query, l.store().Tables.Clock.Zone())
+	return desk.Part{Where: where, Offset: l.Offset, Limit: l.Limit}, faults
+}
+
+// listFor answers with a page of a list that the query narrows by some filters: read asks the store for it, and view shows one of its items.
+func listFor[T, V any](x *exchange, filters []query.Filter, read func(auth.Principal, desk.Part) (desk.PageOf[T], error), view func(*T) V) error {
+	l := x.listing()
+	part, faults := l.part(filters)
+	page, err := read(x.caller, part)
+	if err = bothFaults(faults, err); err != nil {
+		return err
+	}
+	return replyEach(l, page.Items, page.Count, view)
 }
 
 // replyEach answers with a view of each record of one page of a list. count is the length of the whole list.

@@ -12,8 +12,8 @@ import (
 
 	"doorward/api"
 	"doorward/kv/auth"
+	"doorward/kv/desk"
 	"doorward/kv/docs"
-	"doorward/kv/inbox"
 	"doorward/kv/kvtest"
 	"doorward/kv/merge"
 	"doorward/kv/record"
@@ -543,11 +543,11 @@ func (c *congregation) database(p auth.Principal, home int64) *docs.Database {
 // noteMatter makes what was left known: staff's list of it, and the bare records, which are for denomination level.
 func (c *congregation) noteMatter(kind, marker string, home int64) {
 	k, _ := record.ByName(kind)
-	page, err := c.store.Inbox.List(auth.Operator(), inbox.Query{Kind: k, Limit: 1000})
+	page, err := c.store.Inbox.List(auth.Operator(), k, desk.Part{Limit: 1000})
 	if err != nil {
 		c.Fatal(err)
 	}
-	for _, r := range page.Replies {
+	for _, r := range page.Items {
 		if !strings.Contains(string(r.JSON), marker) {
 			continue
 		}

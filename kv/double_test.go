@@ -15,6 +15,7 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/auth"
+	"doorward/kv/desk"
 	"doorward/kv/door"
 	"doorward/kv/kvtest"
 	"doorward/kv/merge"
@@ -92,7 +93,7 @@ func TestFactsThatStaySayTheSameInWhateverOrderOthersGo(t *testing.T) {
 			left = slices.DeleteFunc(left, func(of *drawnFact) bool {
 				return of == f || f.kind == record.Ticket && of.kind == nil && of.ticket == f.ticket
 			})
-			page, err := s.Door.DoubleEntries(auth.Operator(), door.DoubleQuery{Event: event, Limit: 100})
+			page, err := s.Door.DoubleEntries(auth.Operator(), event, desk.Part{Limit: 100})
 			if err != nil {
 				r.Fatalf("without %s %s: DoubleEntries: %v", f.kind.Name, f.kind.FormatID(f.id), err)
 			}
@@ -136,8 +137,8 @@ func TestAReleasedDoubleEntryIsListedNoMore(t *testing.T) {
 		scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "K1", LetIn: true}, outcome.AlreadyAdmitted)
 	}
 	released(t, s, fmt.Sprint("event-", goes))
-	page, err := s.Door.DoubleEntries(auth.Operator(), door.DoubleQuery{Limit: 10})
-	if err != nil || page.Count != 1 || len(page.Entries) != 1 || page.Entries[0].Event != stays {
+	page, err := s.Door.DoubleEntries(auth.Operator(), 0, desk.Part{Limit: 10})
+	if err != nil || page.Count != 1 || len(page.Items) != 1 || page.Items[0].Event != stays {
 		t.Errorf("double entries = %+v, %v, want that of the event which stays", page, err)
 	}
 	if n := kvtest.Metric(t, registry, "doorward_double_entries"); n != 1 {
@@ -190,9 +191,9 @@ func TestScansOfAnOfflineDoor(t *testing.T) {
 	if before[1].CheckinID != first.CheckinID || !before[0].AdmittedAt.Equal(seen) {
 		t.Errorf("scans = %+v", before)
 	}
-	page, err := s.Door.DoubleEntries(p, door.DoubleQuery{Event: event, Limit: 10})
-	if err != nil || page.Count != 2 || page.Entries[0].CheckinID != before[1].Double || page.Entries[0].Basis != "offline" ||
-		page.Entries[0].First.CheckinID != first.CheckinID || !page.Entries[0].At.Equal(seen) {
+	page, err := s.Door.DoubleEntries(p, event, desk.Part{Limit: 10})
+	if err != nil || page.Count != 2 || page.Items[0].CheckinID != before[1].Double || page.Items[0].Basis != "offline" ||
+		page.Items[0].First.CheckinID != first.CheckinID || !page.Items[0].At.Equal(seen) {
 		t.Errorf("double entries = %+v, %v", page, err)
 	}
 	if n := pageOf(t, s, record.Checkin).Count; n != 5 {

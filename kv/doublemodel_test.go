@@ -11,6 +11,7 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/auth"
+	"doorward/kv/desk"
 	"doorward/kv/door"
 	"doorward/kv/outcome"
 	"doorward/kv/record"
@@ -113,8 +114,8 @@ func toldBy(t testing.TB, s *kv.Store, event int64) told {
 	if err != nil {
 		t.Fatalf("Status: %v", err)
 	}
-	page, err := s.Door.DoubleEntries(auth.Operator(), door.DoubleQuery{Event: event, Limit: 100})
-	if err != nil || page.Count != len(page.Entries) || st.Doubles != page.Count {
+	page, err := s.Door.DoubleEntries(auth.Operator(), event, desk.Part{Limit: 100})
+	if err != nil || page.Count != len(page.Items) || st.Doubles != page.Count {
 		t.Fatalf("DoubleEntries = %+v, %v, the status counts %d", page, err, st.Doubles)
 	}
 	got := told{Admitted: st.Admitted, Outcomes: map[outcome.Outcome]int{}, Types: st.Types, Doors: st.Doors, Minutes: map[int][2]int{}}
@@ -131,8 +132,8 @@ func toldBy(t testing.TB, s *kv.Store, event int64) told {
 }
 
 // doubleLines are the lines of told.Doubles.
-func doubleLines(page door.DoublePage) (lines []string) {
-	for _, e := range page.Entries {
+func doubleLines(page desk.PageOf[door.DoubleEntry]) (lines []string) {
+	for _, e := range page.Items {
 		line := e.CheckinID + " " + string(e.Reason)
 		if e.First != nil {
 			line += " after " + e.First.CheckinID

@@ -15,7 +15,6 @@ import (
 	"doorward/kv/auth"
 	"doorward/kv/desk"
 	"doorward/kv/docs"
-	"doorward/kv/door"
 	"doorward/kv/entry"
 	"doorward/kv/fault"
 	"doorward/kv/keys"
@@ -230,8 +229,8 @@ func TestRevokedLaptopBringsFactsAlone(t *testing.T) {
 	if err != nil || len(doc.Revisions) != 1 || !strings.Contains(string(doc.Revisions[0].Body), `"flags":["needs_review"]`) || doc.Revisions[0].Revision != first {
 		t.Errorf("the fact is %v, %v, want it marked under its own revision", doc.Revisions, err)
 	}
-	page, err := s.Door.Reviews(auth.Operator(), door.ReviewQuery{Where: []desk.Where{{Field: "flags", In: []any{admission.FlagNeedsReview}}}, Limit: 9})
-	if err != nil || page.Count != 1 || page.Facts[0].Kind != record.Scan || page.Facts[0].Outcome != "unknown_code" || page.Facts[0].Node != laptopNode {
+	page, err := s.Door.Reviews(auth.Operator(), desk.Part{Where: []desk.Where{{Field: "flags", In: []any{admission.FlagNeedsReview}}}, Limit: 9})
+	if err != nil || page.Count != 1 || page.Items[0].Kind != record.Scan || page.Items[0].Outcome != "unknown_code" || page.Items[0].Node != laptopNode {
 		t.Errorf("Reviews = %+v, %v, want the refused scan", page, err)
 	}
 }

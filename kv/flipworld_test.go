@@ -150,7 +150,7 @@ func questions(s *kv.Store) (all []question) {
 		}
 	}
 	add("log", func(s *kv.Store) (any, error) { return logOf(s) })
-	add("doubles", func(s *kv.Store) (any, error) { return anyOf(s.Door.DoubleEntries(me, door.DoubleQuery{Limit: 100})) })
+	add("doubles", func(s *kv.Store) (any, error) { return anyOf(s.Door.DoubleEntries(me, 0, desk.Part{Limit: 100})) })
 	add("identity", func(s *kv.Store) (any, error) {
 		return []any{s.Tables.Identity.Node(), s.Tables.Identity.Realm(), s.Tables.Epochs.Present(), s.Tables.Commits.Seq()}, nil
 	})

@@ -336,9 +336,9 @@ func TestAnAdmissionIsOfWhoCame(t *testing.T) {
 		t.Errorf("already admitted is %v, %q, want Ana", d.Holder, d.Label)
 	}
 	patched(t, p.centre, record.Ticket, p.ticket, `{"state":"cancelled"}`)
-	page, err := p.centre.Door.DoubleEntries(auth.Operator(), door.DoubleQuery{Event: 1, Limit: 10})
-	if err != nil || len(page.Entries) != 1 || page.Entries[0].Holder != "Ana Souza" {
-		t.Errorf("double entries are %+v, %v, want Ana's", page.Entries, err)
+	page, err := p.centre.Door.DoubleEntries(auth.Operator(), 1, desk.Part{Limit: 10})
+	if err != nil || len(page.Items) != 1 || page.Items[0].Holder != "Ana Souza" {
+		t.Errorf("double entries are %+v, %v, want Ana's", page.Items, err)
 	}
 }
 

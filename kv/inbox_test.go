@@ -38,11 +38,11 @@ func torn(t testing.TB) (c joined, id int64, conflict record.ID) {
 // matters are all that somebody has to look at.
 func matters(t testing.TB, s *kv.Store, p auth.Principal, k *record.Kind, where ...desk.Where) []entry.Reply {
 	t.Helper()
-	page, err := s.Inbox.List(p, inbox.Query{Kind: k, Where: where, Limit: 100})
-	if err != nil || page.Count != len(page.Replies) {
+	page, err := s.Inbox.List(p, k, desk.Part{Where: where, Limit: 100})
+	if err != nil || page.Count != len(page.Items) {
 		t.Fatalf("%s = %+v, %v", k.Name, page, err)
 	}
-	return page.Replies
+	return page.Items
 }
 
 // nameOf is a person's name at a store.

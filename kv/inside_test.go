@@ -10,6 +10,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/admission"
 	"doorward/kv/auth"
+	"doorward/kv/desk"
 	"doorward/kv/door"
 	"doorward/kv/fault"
 	"doorward/kv/keys"
@@ -241,7 +242,7 @@ func TestAGuestThatIsLetInAfterTheFutureIsTheDoubleEntry(t *testing.T) {
 		p := gate(t, s, event)
 		first := cameIn2035(t, s, event)
 		again := scanned(t, s, p, door.Attempt{Event: event, Code: "K1", LetIn: true}, outcome.AlreadyAdmitted)
-		page, err := s.Door.DoubleEntries(p, door.DoubleQuery{Event: event, Limit: 10})
+		page, err := s.Door.DoubleEntries(p, event, desk.Part{Limit: 10})
 		if want := []string{again.Double + " already_admitted after " + first}; err != nil || !slices.Equal(doubleLines(page), want) {
 			t.Errorf("%s: double entries = %v, %v, want %v", rule, doubleLines(page), err, want)
 		}
@@ -407,7 +408,7 @@ func TestARevokedPhoneHandsInOnce(t *testing.T) {
 	if err != nil || judged[0].Outcome != outcome.Admitted || judged[0].Label != "" || !errors.Is(judged[1].Err, table.ErrRevoked) {
 		t.Errorf("CheckInAll = %+v, %v", judged, err)
 	}
-	reviews, err := s.Door.Reviews(auth.Operator(), door.ReviewQuery{Limit: 9})
+	reviews, err := s.Door.Reviews(auth.Operator(), desk.Part{Limit: 9})
 	if err != nil || reviews.Count != 1 {
 		t.Errorf("Reviews = %+v, %v", reviews, err)
 	}

@@ -16,18 +16,17 @@ import (
 	"doorward/kv/kvtest/proof"
 	"doorward/kv/record"
 	"doorward/kv/table"
-	"doorward/kv/upkeep"
 )
 
 // readsOf lists all counts, as minutes after a moment, key, kind and records.
 func readsOf(t testing.TB, s *kv.Store, since time.Time, where ...desk.Where) string {
 	t.Helper()
-	page, err := s.Figures.Reads(auth.Operator(), upkeep.ReadsQuery{Where: where, Limit: 100})
-	if err != nil || page.Count != len(page.Reads) {
-		t.Fatalf("%d of %d counts of reads: %v", len(page.Reads), page.Count, err)
+	page, err := s.Figures.Reads(auth.Operator(), desk.Part{Where: where, Limit: 100})
+	if err != nil || page.Count != len(page.Items) {
+		t.Fatalf("%d of %d counts of reads: %v", len(page.Items), page.Count, err)
 	}
 	var all []string
-	for _, r := range page.Reads {
+	for _, r := range page.Items {
 		all = append(all, fmt.Sprintf("%v %d %s %d", r.Minute.Sub(since.Truncate(time.Minute)), r.Key, r.Kind.Name, r.Records))
 	}
 	return strings.Join(all, "; ")
@@ -159,12 +158,12 @@ func TestNoCountOfReadsIsMissedDuringACommit(t *testing.T) {
 	}
 	listed := func(t *testing.T, s *kv.Store, want int) {
 		t.Helper()
-		page, err := s.Figures.Reads(auth.Operator(), upkeep.ReadsQuery{Limit: kv.ReadsHeld + 1})
+		page, err := s.Figures.Reads(auth.Operator(), desk.Part{Limit: kv.ReadsHeld + 1})
 		if err != nil {
 			t.Fatal(err)
 		}
 		sum := uint64(0)
-		for _, r := range page.Reads {
+		for _, r := range page.Items {
 			sum += r.Records
 		}
 		if page.Count != want || sum != uint64(want) {
@@ -216,11 +215,11 @@ func TestReadsAreForWhoManagesTheKey(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if page, err := s.Figures.Reads(church, upkeep.ReadsQuery{Limit: 10}); err != nil || page.Count != 1 || page.Reads[0].Key != church.Key() {
+	if page, err := s.Figures.Reads(church, desk.Part{Limit: 10}); err != nil || page.Count != 1 || page.Items[0].Key != church.Key() {
 		t.Errorf("a church's key is shown reads %+v, %v, want its own", page, err)
 	}
 	var no *auth.Forbidden
-	if _, err := s.Figures.Reads(whole, upkeep.ReadsQuery{Limit: 10}); !errors.As(err, &no) {
+	if _, err := s.Figures.Reads(whole, desk.Part{Limit: 10}); !errors.As(err, &no) {
 		t.Errorf("reads without admin:GET = %v, want *Forbidden", err)
 	}
 }

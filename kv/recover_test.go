@@ -11,6 +11,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/auth"
 	"doorward/kv/backup"
+	"doorward/kv/desk"
 	"doorward/kv/docs"
 	"doorward/kv/door"
 	"doorward/kv/kvtest"
@@ -114,8 +115,8 @@ func TestARestoredCentreIsToldWhatItHadKnown(t *testing.T) {
 		t.Errorf("the restored centre refuses %v", refused)
 	}
 	scanned(t, c.centre, auth.Operator(), door.Attempt{Event: 1, Code: "CODE"}, outcome.Cancelled)
-	page, err := c.centre.Door.DoubleEntries(auth.Operator(), door.DoubleQuery{Event: 1, Limit: 9})
-	if err != nil || page.Count != 1 || page.Entries[0].Node != c.centre.Tables.Identity.Node() {
+	page, err := c.centre.Door.DoubleEntries(auth.Operator(), 1, desk.Part{Limit: 9})
+	if err != nil || page.Count != 1 || page.Items[0].Node != c.centre.Tables.Identity.Node() {
 		t.Errorf("double entries = %+v, %v, want the admission that is cancelled since", page, err)
 	}
 	healthy(t, c.centre)

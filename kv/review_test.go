@@ -54,12 +54,12 @@ func newReviewed(t *testing.T, dir string) *reviewed {
 // listed are the kinds of the facts that a principal has to review.
 func (r *reviewed) listed(t *testing.T, p auth.Principal, where ...desk.Where) (kinds []string) {
 	t.Helper()
-	page, err := r.Store.Door.Reviews(p, door.ReviewQuery{Where: where, Limit: 100})
-	if err != nil || page.Count != len(page.Facts) {
+	page, err := r.Store.Door.Reviews(p, desk.Part{Where: where, Limit: 100})
+	if err != nil || page.Count != len(page.Items) {
 		t.Fatalf("Reviews = %+v, %v", page, err)
 	}
-	for i := range page.Facts {
-		kinds = append(kinds, page.Facts[i].Kind.Name)
+	for i := range page.Items {
+		kinds = append(kinds, page.Items[i].Kind.Name)
 	}
 	slices.Sort(kinds)
 	return kinds
@@ -68,11 +68,11 @@ func (r *reviewed) listed(t *testing.T, p auth.Principal, where ...desk.Where) (
 func TestFactsToReviewAreListedAndCounted(t *testing.T) {
 	r := newReviewed(t, folder(t))
 	defer closed(t, r.Store)
-	page, err := r.Store.Door.Reviews(auth.Operator(), door.ReviewQuery{Limit: 1})
-	if err != nil || page.Count != 3 || len(page.Facts) != 1 {
+	page, err := r.Store.Door.Reviews(auth.Operator(), desk.Part{Limit: 1})
+	if err != nil || page.Count != 3 || len(page.Items) != 1 {
 		t.Fatalf("Reviews = %+v, %v, want the first of three", page, err)
 	}
-	first := page.Facts[0]
+	first := page.Items[0]
 	if first.Kind != record.Checkin || first.Event != r.events[0] || first.Type != "Adult" || first.Door != "North" || first.Key == 0 ||
 		first.Node != r.Store.Tables.Identity.Node() || !first.At.Equal(sunday) || !slices.Equal(first.Flags, []string{admission.FlagClockSuspect}) {
 		t.Errorf("the first = %+v", first)
@@ -113,11 +113,11 @@ func TestReviewsShowEachKeyItsOwnEvents(t *testing.T) {
 	}
 	for name, where := range map[string]desk.Where{"an event out of sight": of(r.events[0]), "no such flag": with("late")} {
 		var faults fault.ByField
-		if _, err := r.Store.Door.Reviews(its(1), door.ReviewQuery{Where: []desk.Where{where}}); !errors.As(err, &faults) {
+		if _, err := r.Store.Door.Reviews(its(1), desk.Part{Where: []desk.Where{where}}); !errors.As(err, &faults) {
 			t.Errorf("%s: %v, want faults", name, err)
 		}
 	}
-	if _, err := r.Store.Door.Reviews(gate(t, r.Store, r.events[0]), door.ReviewQuery{}); !errors.Is(err, auth.ErrForbidden) {
+	if _, err := r.Store.Door.Reviews(gate(t, r.Store, r.events[0]), desk.Part{}); !errors.Is(err, auth.ErrForbidden) {
 		t.Errorf("a door's key = %v, want ErrForbidden", err)
 	}
 }

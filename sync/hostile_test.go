@@ -140,11 +140,11 @@ func TestADocumentThatIsNoneIsRefusedAlone(t *testing.T) {
 		}
 	}
 	s.Want(200, "GET", "/church-1/"+record.Person.DocID(record.Int(record.FirstDrawn)), "")
-	page, err := s.Store.Inbox.List(auth.Operator(), inbox.Query{Kind: record.Refusal, Limit: 100})
-	if err != nil || len(page.Replies) < 5 {
-		t.Fatalf("staff find %d refusals, %v; want those that have a name", len(page.Replies), err)
+	page, err := s.Store.Inbox.List(auth.Operator(), record.Refusal, desk.Part{Limit: 100})
+	if err != nil || len(page.Items) < 5 {
+		t.Fatalf("staff find %d refusals, %v; want those that have a name", len(page.Items), err)
 	}
-	for _, r := range page.Replies {
+	for _, r := range page.Items {
 		if err := s.Store.Inbox.Resolve(auth.Operator(), inbox.Item{Kind: record.Refusal, ID: r.ID}, inbox.Choice{Other: true}); !errors.Is(err, table.ErrConflict) {
 			t.Errorf("applying %s = %v, want ErrConflict", r.JSON, err)
 		}

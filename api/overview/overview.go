@@ -15,7 +15,6 @@ import (
 	"doorward/kv/desk"
 	"doorward/kv/door"
 	"doorward/kv/engine"
-	"doorward/kv/inbox"
 	"doorward/kv/office"
 	"doorward/kv/record"
 	"doorward/kv/scopes"
@@ -345,25 +344,25 @@ func (s *survey) keys() error {
 
 // lists counts what staff have to decide or to look at.
 func (s *survey) lists() error {
-	doubles, err := s.Store.Door.DoubleEntries(s.Who, door.DoubleQuery{Event: s.Event})
+	doubles, err := s.Store.Door.DoubleEntries(s.Who, s.Event, desk.Part{})
 	if err != nil {
 		return err
 	}
-	conflicts, err := s.Store.Inbox.List(s.Who, inbox.Query{Kind: record.Conflict})
+	conflicts, err := s.Store.Inbox.List(s.Who, record.Conflict, desk.Part{})
 	if err != nil {
 		return err
 	}
 	if s.Reviews, err = s.reviews(s.Event); err != nil {
 		return err
 	}
-	refusals, err := s.Store.Inbox.List(s.Who, inbox.Query{Kind: record.Refusal})
+	refusals, err := s.Store.Inbox.List(s.Who, record.Refusal, desk.Part{})
 	s.Doubles, s.Conflicts, s.Refusals = doubles.Count, conflicts.Count, refusals.Count
 	return err
 }
 
 // reviews is how many facts of an event, or of all, staff have to review.
 func (s *survey) reviews(event int64) (int, error) {
-	var q door.ReviewQuery
+	var q desk.Part
 	if event != 0 {
 		q.Where = []desk.Where{{Field: "event_id", In: []any{event}}}
 	}

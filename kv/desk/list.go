@@ -226,6 +226,18 @@ type Where struct {
 	From, To any   // time.Time or int64
 }
 
+// Part is the part of a list that is asked for. With a Limit of 0 the list is only counted.
+type Part struct {
+	Where         []Where // all must hold
+	Offset, Limit int
+}
+
+// PageOf is what a list has in a part.
+type PageOf[T any] struct {
+	Count int // of all parts
+	Items []T
+}
+
 // CheckChoices refuses filters that name a record which p does not see.
 func CheckChoices(v *table.View, p auth.Principal, q Query) error {
 	var faults fault.ByField

@@ -36,31 +36,19 @@ type DoubleEntry struct {
 	Holder string // full name, if the principal may see it
 }
 
-// DoubleQuery is a page of double entries, in the order of events and within an event in that of its check-ins.
-type DoubleQuery struct {
-	Event         int64        // the door's: of this event; 0 = staff's: of all that the principal sees
-	Where         []desk.Where // of staff, on event_id
-	Offset, Limit int
-}
-
-// DoublePage is a page of double entries.
-type DoublePage struct {
-	Count   int // of all pages
-	Entries []DoubleEntry
-}
-
-// DoubleEntries reads a page. It returns a *Forbidden, ErrNotFound if the event is not the principal's, and a fault.ByField if a condition
-// names an event that is not.
-func (dk *Desk) DoubleEntries(p auth.Principal, q DoubleQuery) (page DoublePage, err error) {
+// DoubleEntries reads a part of the double entries, in the order of events and within an event in that of its check-ins. With an event they
+// are those of its doors; with 0 they are staff's, of all events that the principal sees, with conditions on event_id. It returns a
+// *Forbidden, ErrNotFound if the event is not the principal's, and a fault.ByField if a condition names an event that is not.
+func (dk *Desk) DoubleEntries(p auth.Principal, event int64, q desk.Part) (page desk.PageOf[DoubleEntry], err error) {
 	surface := record.V1
-	if q.Event == 0 {
+	if event == 0 {
 		surface = record.Admin
 	}
 	if err := p.CheckKind(surface, record.Checkin, "GET"); err != nil {
-		return DoublePage{}, err
+		return page, err
 	}
 	err = dk.tables.View(func(v *table.View) error {
-		prefixes, err := doublesOf(v, p, q)
+		prefixes, err := doublesOf(v, p, event, q.Where)
 		if err != nil {
 			return err
 		}
@@ -75,20 +63,20 @@ func (dk *Desk) DoubleEntries(p auth.Principal, q DoubleQuery) (page DoublePage,
 			if err != nil {
 				return err
 			}
-			page.Entries = append(page.Entries, e)
+			page.Items = append(page.Items, e)
 		}
 		return nil
 	})
 	return page, err
 }
 
-// doublesOf are the prefixes of the rows that a query is about.
-func doublesOf(v *table.View, p auth.Principal, q DoubleQuery) (prefixes [][]byte, err error) {
-	if q.Event != 0 {
-		_, err := entry.Find(v, p, record.Event, record.Int(q.Event))
-		return [][]byte{admission.Doubles(q.Event)}, err
+// doublesOf are the prefixes of the rows of an event, or of those that fulfil some conditions.
+func doublesOf(v *table.View, p auth.Principal, event int64, where []desk.Where) (prefixes [][]byte, err error) {
+	if event != 0 {
+		_, err := entry.Find(v, p, record.Event, record.Int(event))
+		return [][]byte{admission.Doubles(event)}, err
 	}
-	kinds := desk.Query{Kind: record.Checkin, Where: q.Where}
+	kinds := desk.Query{Kind: record.Checkin, Where: where}
 	if err := desk.CheckChoices(v, p, kinds); err != nil {
 		return nil, err
 	}
@@ -104,7 +92,7 @@ func doublesOf(v *table.View, p auth.Principal, q DoubleQuery) (prefixes [][]byt
 }
 
 // doubleIDs appends the page's part of the rows under a prefix, and counts them all.
-func doubleIDs(v *table.View, ids []record.ID, prefix []byte, q DoubleQuery, count *int) ([]record.ID, error) {
+func doubleIDs(v *table.View, ids []record.ID, prefix []byte, q desk.Part, count *int) ([]record.ID, error) {
 	err := v.Scan(table.AdmissionBucket, prefix, nil, func(key, _ []byte) (bool, error) {
 		if *count >= q.Offset && len(ids) < q.Limit {
 			id, _ := record.Checkin.KeyID(key[len(key)-16:]) // its length is right

@@ -41,21 +41,10 @@ type Review struct {
 	Key     int64  // 0 = none
 }
 
-// ReviewQuery is a page of the facts to review, in order of their ids, which is about that of time.
-type ReviewQuery struct {
-	Where         []desk.Where // on event_id and flags; no flag = any of the two
-	Offset, Limit int          // Limit 0: they are counted only
-}
-
-// ReviewPage is a page of facts to review.
-type ReviewPage struct {
-	Count int // of all pages
-	Facts []Review
-}
-
-// Reviews lists the facts of p's events that staff have to review. It returns a *Forbidden, and a fault.ByField if a condition names an event
+// Reviews lists the facts of p's events that staff have to review, in order of their ids, which is about that of time. The conditions are on
+// event_id and flags; no flag = any of the two. It returns a *Forbidden, and a fault.ByField if a condition names an event
 // that p does not see or a flag that is unknown.
-func (dk *Desk) Reviews(p auth.Principal, q ReviewQuery) (page ReviewPage, err error) {
+func (dk *Desk) Reviews(p auth.Principal, q desk.Part) (page desk.PageOf[Review], err error) {
 	if err := p.CheckKind(record.Admin, record.Checkin, "GET"); err != nil {
 		return page, err
 	}
@@ -75,7 +64,7 @@ func (dk *Desk) Reviews(p auth.Principal, q ReviewQuery) (page ReviewPage, err e
 			if err != nil {
 				return err
 			}
-			page.Facts = append(page.Facts, r)
+			page.Items = append(page.Items, r)
 		}
 		return nil
 	})

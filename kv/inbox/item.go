@@ -31,43 +31,30 @@ type Item struct {
 	ID   record.ID
 }
 
-// Query asks for a page of items of one kind.
-type Query struct {
-	Kind          *record.Kind
-	Where         []desk.Where // on text fields, all of which must hold
-	Offset, Limit int
-}
-
-// Page is what List returns.
-type Page struct {
-	Count   int // of all pages
-	Replies []entry.Reply
-}
-
 // List lists what p has to decide, oldest first: conflicts about records that p sees, and refusals of documents of the databases
-// of p's churches and events. It returns *Forbidden.
-func (bx *Box) List(p auth.Principal, q Query) (page Page, err error) {
-	if err := p.CheckKind(record.Admin, q.Kind, "GET"); err != nil {
+// of p's churches and events. The conditions are on text fields. It returns *Forbidden.
+func (bx *Box) List(p auth.Principal, k *record.Kind, q desk.Part) (page desk.PageOf[entry.Reply], err error) {
+	if err := p.CheckKind(record.Admin, k, "GET"); err != nil {
 		return page, err
 	}
 	err = bx.tables.View(func(v *table.View) error {
-		ids := v.Lists.Kind(q.Kind).All
+		ids := v.Lists.Kind(k).All
 		for _, id := range ids.Page(nil, 0, ids.Len()) {
-			st, d, err := find(v, p, Item{q.Kind, id})
+			st, d, err := find(v, p, Item{k, id})
 			if err != nil {
 				return err
 			}
 			if st == nil || !fulfils(d, q.Where) {
 				continue
 			}
-			if page.Count++; page.Count <= q.Offset || len(page.Replies) >= q.Limit {
+			if page.Count++; page.Count <= q.Offset || len(page.Items) >= q.Limit {
 				continue
 			}
-			r, err := entry.MakeReply(v, record.Admin, q.Kind, st)
+			r, err := entry.MakeReply(v, record.Admin, k, st)
 			if err != nil {
 				return err
 			}
-			page.Replies = append(page.Replies, r)
+			page.Items = append(page.Items, r)
 		}
 		return nil
 	})

@@ -214,18 +214,6 @@ func (fg *Figures) TicketStates(p auth.Principal, event int64) (map[string]int, 
 	}
 }
 
-// ReadsQuery is a page of counts, the latest first.
-type ReadsQuery struct {
-	Where         []desk.Where // on key_id, kind and minute
-	Offset, Limit int
-}
-
-// ReadsPage is what Reads returns.
-type ReadsPage struct {
-	Count int // of all pages
-	Reads []table.Reads
-}
-
 // isWanted tells whether a count meets the conditions.
 func isWanted(r *table.Reads, where []desk.Where) bool {
 	for _, w := range where {
@@ -251,8 +239,9 @@ func isWanted(r *table.Reads, where []desk.Where) bool {
 // readsPage is how many rows one View reads, so that no View stays open for long.
 const readsPage = 20_000
 
-// Reads lists how many records of people each key within p was shown, and when. It returns *Forbidden if p may not list keys.
-func (fg *Figures) Reads(p auth.Principal, q ReadsQuery) (page ReadsPage, err error) {
+// Reads lists how many records of people each key within p was shown, and when, the latest first. The conditions are on key_id, kind and
+// minute. It returns *Forbidden if p may not list keys.
+func (fg *Figures) Reads(p auth.Principal, q desk.Part) (page desk.PageOf[table.Reads], err error) {
 	keys, err := fg.keys.Keys(p)
 	if err != nil {
 		return page, err
@@ -283,10 +272,10 @@ func (fg *Figures) Reads(p auth.Principal, q ReadsQuery) (page ReadsPage, err er
 
 // readsList collects the counts of one page, and counts all others.
 type readsList struct {
-	query  ReadsQuery
+	query  desk.Part
 	within map[int64]bool
 	held   []table.Reads // in memory and not passed yet, the latest first
-	page   ReadsPage
+	page   desk.PageOf[table.Reads]
 }
 
 // read goes back from a row, at most readsPage rows, and returns where the next call begins.
@@ -318,7 +307,7 @@ func (l *readsList) add(r table.Reads) {
 	if !l.within[r.Key] || !isWanted(&r, l.query.Where) {
 		return
 	}
-	if l.page.Count++; l.page.Count > l.query.Offset && len(l.page.Reads) < l.query.Limit {
-		l.page.Reads = append(l.page.Reads, r)
+	if l.page.Count++; l.page.Count > l.query.Offset && len(l.page.Items) < l.query.Limit {
+		l.page.Items = append(l.page.Items, r)
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"doorward/kv/desk"
 	"doorward/kv/docs"
 	"doorward/kv/door"
-	"doorward/kv/inbox"
 	"doorward/kv/keys"
 	"doorward/kv/kvtest"
 	"doorward/kv/merge"
@@ -178,7 +177,7 @@ func (w *town) refuses(sort scopes.Sort, doc, body string) {
 // refused is how many refusals the laptop has for its staff.
 func (w *town) refused() int {
 	w.Helper()
-	page, err := w.laptop.Inbox.List(auth.Operator(), inbox.Query{Kind: record.Refusal, Limit: 100})
+	page, err := w.laptop.Inbox.List(auth.Operator(), record.Refusal, desk.Part{Limit: 100})
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -494,10 +494,10 @@ func (w *world) doubles(n *node) {
 			}
 		}
 	}
-	page, err := n.store.Door.DoubleEntries(auth.Operator(), door.DoubleQuery{Event: 1, Limit: 1000})
+	page, err := n.store.Door.DoubleEntries(auth.Operator(), 1, desk.Part{Limit: 1000})
 	w.must(err)
 	got := map[string]string{}
-	for _, e := range page.Entries {
+	for _, e := range page.Items {
 		got[e.CheckinID] = string(e.Reason)
 	}
 	if !maps.Equal(got, want) {
