@@ -315,17 +315,13 @@ func (o *operation) bodyExample() jsontext.Value {
 		return jsontext.Value(cmp.Or(s.change, "{}"))
 	}
 	given := members(s.record)
-	var body []byte
+	body := []byte{'{'}
 	for i := range o.form.Fields {
 		f := &o.form.Fields[i]
 		if v, ok := given[f.Name]; ok && f.Settable(o.surface) {
-			body = append(append(append(append(body, ','), value.Quote(f.Name)...), ':'), v...)
+			body = value.AppendMember(body, f.Name, v)
 		}
 	}
-	if body == nil {
-		return jsontext.Value("{}")
-	}
-	body[0] = '{'
 	return append(body, '}')
 }
 

@@ -136,8 +136,7 @@ func (it *item) unnamed() bool {
 // addMember puts a member at the front of an object.
 func addMember(body []byte, name string, v jsontext.Value) []byte {
 	out := make([]byte, 0, len(body)+len(name)+len(v)+4)
-	out = append(append(append(out, `{"`...), name...), `":`...)
-	out = append(out, v...)
+	out = value.AppendMember(append(out, '{'), name, v)
 	if rest := bytes.TrimSpace(body[1:]); len(rest) > 0 && rest[0] != '}' {
 		out = append(out, ',')
 	}

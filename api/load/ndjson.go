@@ -156,7 +156,7 @@ func (n *ndjson) read(ln sheet.Line) (draft, *Rejection) {
 			}
 		}
 		d.event = d.event || m.Name == kinds.Event && m.Value.Kind() != 'n'
-		d.body = appendMember(d.body, m.Name, m.Value)
+		d.body = value.AppendMember(d.body, m.Name, m.Value)
 	}
 	d.body = append(d.body, '}')
 	return d, nil
@@ -252,15 +252,6 @@ func (n *ndjson) broken(err error) error {
 		return fmt.Errorf("a name stands twice, at character %d", at+1)
 	}
 	return fmt.Errorf("not one JSON object: it breaks at character %d", at+1)
-}
-
-func appendMember(dst []byte, name string, v jsontext.Value) []byte {
-	if len(dst) > 1 {
-		dst = append(dst, ',')
-	}
-	dst = append(dst, value.Quote(name)...)
-	dst = append(dst, ':')
-	return append(dst, v...)
 }
 
 // idText returns an id as ParseID reads it, of a number or a text; "" for null.

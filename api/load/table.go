@@ -422,7 +422,7 @@ func (t *tableDrafts) gone(d *draft, row sheet.Row) (yes bool, r *Rejection) {
 		}
 		switch words.TruthOf(cells.Clean(row.Texts[i])) {
 		case "true":
-			d.body = appendMember(appendMember(d.body, kinds.IsActive, value.Quote("false")), kinds.Inactive, value.Quote("death"))
+			d.body = value.AppendMember(value.AppendMember(d.body, kinds.IsActive, value.Quote("false")), kinds.Inactive, value.Quote("death"))
 			return true, nil
 		case "":
 			return false, &Rejection{row.Line, t.ly.Title(i), "neither yes nor no"}
@@ -464,7 +464,7 @@ func (t *tableDrafts) feed(d *draft, row sheet.Row, feed *columns.Feed) *Rejecti
 		return &Rejection{row.Line, t.ly.Title(at), wrong}
 	case v != nil:
 		d.event = d.event || feed.Name == kinds.Event
-		d.body = appendMember(d.body, feed.Name, v)
+		d.body = value.AppendMember(d.body, feed.Name, v)
 	}
 	return nil
 }
@@ -508,7 +508,7 @@ const (
 // state puts a ticket's state into the draft: the strictest state of its columns.
 func (t *tableDrafts) state(d *draft, row sheet.Row) *Rejection {
 	if word, ok := t.cells.States[""]; ok && len(t.ly.Deciders) == 0 {
-		d.body = appendMember(d.body, kinds.State, value.Quote(word)) // no column says a state: every cell of it is blank
+		d.body = value.AppendMember(d.body, kinds.State, value.Quote(word)) // no column says a state: every cell of it is blank
 		return nil
 	}
 	worst, blank := -1, -1
@@ -533,7 +533,7 @@ func (t *tableDrafts) state(d *draft, row sheet.Row) *Rejection {
 		return &Rejection{row.Line, t.ly.Title(blank), faultBlankState}
 	}
 	if worst >= 0 {
-		d.body = appendMember(d.body, kinds.State, value.Quote(words.Severity[worst]))
+		d.body = value.AppendMember(d.body, kinds.State, value.Quote(words.Severity[worst]))
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package pull
 
 import (
-	"bytes"
 	"errors"
 	"maps"
 	"slices"
@@ -91,20 +90,14 @@ func (s *shaped) referAll(t record.NestedList, v jsontext.Value) jsontext.Value 
 
 // array returns an array of some values.
 func array(all []jsontext.Value) jsontext.Value {
-	texts := make([][]byte, len(all))
-	for i, v := range all {
-		texts[i] = v
-	}
-	return slices.Concat([]byte{'['}, bytes.Join(texts, []byte{','}), []byte{']'})
+	list, _ := json.Marshal(all) // each was read as JSON
+	return list
 }
 
 func object(fields []value.Member) []byte {
 	out := []byte{'{'}
-	for i, f := range fields {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(append(append(out, value.Quote(f.Name)...), ':'), f.Value...)
+	for _, f := range fields {
+		out = value.AppendMember(out, f.Name, f.Value)
 	}
 	return append(out, '}')
 }

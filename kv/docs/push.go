@@ -316,7 +316,7 @@ func patchOf(o *table.Tx, p auth.Principal, a *merge.Arrival, base *record.Doc) 
 		if !known || !f.Settable(record.V1) && !(base == nil && a.Kind == record.Membership && name == "group_id") {
 			return nil, table.Refused("the field " + name + " is not one that the key may set")
 		}
-		body = table.AppendMember(body, name, a.Doc.Value(name))
+		body = value.AppendMember(body, name, a.Doc.Value(name))
 	}
 	surface := record.V1
 	if a.Kind == record.Membership {

@@ -16,6 +16,7 @@ import (
 	"doorward/kv/record"
 	"doorward/kv/table"
 	"doorward/kv/ticket"
+	"doorward/kv/value"
 )
 
 // Choice says what becomes of an item. The zero Choice keeps what stands: the value that the merge took, and the record without
@@ -106,13 +107,13 @@ func (r *resolution) chooseField(k *record.Kind, id record.ID) error {
 	if st == nil {
 		return &table.Conflict{Reason: "the record was deleted meanwhile"}
 	}
-	value := r.Value
-	if value == nil {
-		value = r.item.Value("other").Clone()
+	chosen := r.Value
+	if chosen == nil {
+		chosen = r.item.Value("other").Clone()
 	}
 	name := record.FormName(k, f.Name)
 	if g, ok := staffForm(k).Field(name); ok && g.Settable(record.Admin) && !f.Flags.Has(record.Frozen) {
-		return r.editPart(k, st, table.AppendMember([]byte{'{'}, name, value))
+		return r.editPart(k, st, value.AppendMember([]byte{'{'}, name, chosen))
 	}
 	if r.Value != nil {
 		return fault.ByField{"value": {"The field is not one that staff set: keep one of the two."}}
@@ -121,9 +122,9 @@ func (r *resolution) chooseField(k *record.Kind, id record.ID) error {
 		return err
 	}
 	if k == record.Ticket && f.Name == "holding" {
-		return ticket.TakeHolding(r.o, r.p, st, entry.IDOfHolding(value))
+		return ticket.TakeHolding(r.o, r.p, st, entry.IDOfHolding(chosen))
 	}
-	_, err = entry.Amend(r.o, r.p, k, st, func(is *record.Doc) { is.Set(f.Name, value) })
+	_, err = entry.Amend(r.o, r.p, k, st, func(is *record.Doc) { is.Set(f.Name, chosen) })
 	return err
 }
 
@@ -250,7 +251,7 @@ func membersOf(doc *record.Doc, fields []string) []byte {
 		name := record.FormName(doc.Kind, f.Name)
 		g, known := form.Field(name)
 		if known && f.Stored() && g.Settable(record.Admin) && slices.Contains(fields, f.Name) {
-			members = table.AppendMember(members, name, doc.Value(f.Name))
+			members = value.AppendMember(members, name, doc.Value(f.Name))
 		}
 	}
 	return members

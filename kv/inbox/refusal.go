@@ -60,15 +60,15 @@ func nameOf(doc record.Body) *merge.DocWrite {
 
 // wholeDoc is a document with its id and revision: of a new edit the one that it changes.
 func wholeDoc(in *merge.DocWrite) []byte {
-	doc := table.AppendMember([]byte{'{'}, "_id", value.Quote(in.ID))
+	doc := value.AppendMember([]byte{'{'}, "_id", value.Quote(in.ID))
 	switch {
 	case len(in.Path) > 0:
-		doc = table.AppendMember(doc, "_rev", value.Quote(in.Path[0].String()))
+		doc = value.AppendMember(doc, "_rev", value.Quote(in.Path[0].String()))
 	case in.Parent != rev.ID{}:
-		doc = table.AppendMember(doc, "_rev", value.Quote(in.Parent.String()))
+		doc = value.AppendMember(doc, "_rev", value.Quote(in.Parent.String()))
 	}
 	if in.Deleted {
-		doc = table.AppendMember(doc, "_deleted", []byte("true"))
+		doc = value.AppendMember(doc, "_deleted", []byte("true"))
 	}
 	if len(in.Content) > len("{}") {
 		doc = append(append(doc, ','), in.Content[1:len(in.Content)-1]...)
@@ -107,9 +107,9 @@ func appendPath(doc []byte, path []rev.ID) []byte {
 	for _, rev := range path[:min(len(path), table.RevsLimit)] {
 		ids = append(ids, hex.EncodeToString(rev.Hash[:]))
 	}
-	val := table.AppendMember([]byte{'{'}, "start", strconv.AppendUint(nil, path[0].Generation, 10))
-	val = append(table.AppendMember(val, "ids", value.Texts(ids...)), '}')
-	return append(table.AppendMember(doc[:len(doc)-1], "_revisions", val), '}')
+	val := value.AppendMember([]byte{'{'}, "start", strconv.AppendUint(nil, path[0].Generation, 10))
+	val = append(value.AppendMember(val, "ids", value.Texts(ids...)), '}')
+	return append(value.AppendMember(doc[:len(doc)-1], "_revisions", val), '}')
 }
 
 // pathBefore are the revisions that a refused document was made of, the nearest first.

@@ -120,7 +120,7 @@ func LostBody(v *table.View, k *record.Kind, st *table.Stored, n rev.Node) ([]by
 	if err != nil || d == nil {
 		return []byte("{}"), err
 	}
-	return append(table.AppendMember([]byte{'{'}, lostMember, d.Canonical()), '}'), nil
+	return append(value.AppendMember([]byte{'{'}, lostMember, d.Canonical()), '}'), nil
 }
 
 // readLost reads the edit that a tombstone brings.

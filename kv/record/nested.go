@@ -168,10 +168,7 @@ func (t Object) fill(v jsontext.Value) jsontext.Value {
 		if run.Member(key) != nil {
 			continue
 		}
-		if out = out[: len(out)-1 : len(out)-1]; len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(append(append(out, value.Quote(key)...), ':'), "null}"...)
+		out = append(value.AppendMember(out[:len(out)-1:len(out)-1], key, jsontext.Value("null")), '}')
 	}
 	return out
 }

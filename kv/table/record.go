@@ -15,7 +15,6 @@ import (
 	"doorward/kv/record"
 	"doorward/kv/rev"
 	"doorward/kv/scopes"
-	"doorward/kv/value"
 )
 
 // Stored is a record as it lies in the store.
@@ -256,14 +255,6 @@ func (st *Stored) Kept() *Stored {
 	own := *st
 	own.Body = record.Body{Shown: bytes.Clone(st.Body.Shown), Hidden: bytes.Clone(st.Body.Hidden)}
 	return &own
-}
-
-// AppendMember appends a member to a JSON object that is not closed.
-func AppendMember(dst []byte, name string, v jsontext.Value) []byte {
-	if len(dst) > 1 {
-		dst = append(dst, ',')
-	}
-	return append(append(append(dst, value.Quote(name)...), ':'), v...)
 }
 
 // IntOf is a stored integer; 0 for null.

@@ -308,6 +308,14 @@ func UnquoteName(name []byte) []byte {
 	return []byte(Unquote(name))
 }
 
+// AppendMember appends a member to a JSON object that is not closed.
+func AppendMember(dst []byte, name string, v jsontext.Value) []byte {
+	if len(dst) > 1 {
+		dst = append(dst, ',')
+	}
+	return append(append(AppendQuote(dst, name), ':'), v...)
+}
+
 // AppendObject appends an object of members, sorted.
 func AppendObject(dst []byte, members []Named) []byte {
 	slices.SortStableFunc(members, func(a, b Named) int { return bytes.Compare(a.Name, b.Name) })
