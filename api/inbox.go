@@ -66,10 +66,9 @@ func (b *pile) routes() []route {
 
 // list answers GET of the list.
 func (b *pile) list(x *exchange) error {
-	l := x.listing()
-	part, faults := l.part(b.filters)
-	page, err := x.store().Inbox.List(x.caller, b.kind, part)
-	if err = bothFaults(faults, err); err != nil {
+	l := x.listing(b.filters)
+	page, err := x.store().Inbox.List(x.caller, b.kind, l.Part)
+	if err = bothFaults(l.faults, err); err != nil {
 		return err
 	}
 	dst := append(l.appendHead(x.buffer, page.Count), '[')

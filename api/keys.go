@@ -56,7 +56,7 @@ func listKeys(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	l := x.listing()
+	l := x.listing(nil)
 	return replyEach(l, within(l, keys), len(keys), func(k *auth.Key) listedKey { return listedKey{viewKey(k), nullable.Time(k.Revoked)} })
 }
 

@@ -122,15 +122,14 @@ func (c *collection) list(x *exchange) error { return c.page(x) }
 
 // page answers with a page of records that meet the conditions of the query, and the route's own.
 func (c *collection) page(x *exchange, own ...desk.Where) error {
-	l := x.listing()
-	part, faults := l.part(c.filters)
+	l := x.listing(c.filters)
 	ask := desk.Query{
-		Surface: c.surface, Kind: c.kind, Where: append(own, part.Where...), Offset: part.Offset, Limit: part.Limit, Into: x.buffer,
+		Surface: c.surface, Kind: c.kind, Where: append(own, l.Where...), Offset: l.Offset, Limit: l.Limit, Into: x.buffer,
 		Head: l.appendHead, Finder: x.server.config.Finder,
 	}
-	fuzzy := c.readSearch(l.query, &ask, &faults)
+	fuzzy := c.readSearch(l.query, &ask, &l.faults)
 	page, err := find(x, ask, fuzzy)
-	if err = bothFaults(faults, err); err != nil {
+	if err = bothFaults(l.faults, err); err != nil {
 		return err
 	}
 	x.buffer = append(page.Results, '}')
@@ -200,16 +199,19 @@ func createMembership(x *exchange) error {
 	return err
 }
 
-// listing is a request for a part of a list, with its query.
+// listing is a request for a part of a list, with its query and what is wrong with that.
 type listing struct {
 	*exchange
 	query query.Query
-	query.Span
+	desk.Part
+	faults fault.ByField
 }
 
-func (x *exchange) listing() listing {
+// listing reads a request for a part of a list that some filters narrow.
+func (x *exchange) listing(filters []query.Filter) listing {
 	q := query.Parse(x.request.URL.RawQuery)
-	return listing{x, q, query.ReadSpan(q)}
+	part, faults := query.Part(filters, q, x.store().Tables.Clock.Zone())
+	return listing{x, q, part, faults}
 }
 
 // replyWith answers with the views of one page of a list. count is the length of the whole list.
@@ -221,18 +223,11 @@ func (l listing) replyWith(views any, count int) error {
 	return l.reply(http.StatusOK, append(append(l.appendHead(l.buffer, count), results...), '}'))
 }
 
-// part reads which part of the list the query asks for, with the conditions that it sets by some filters.
-func (l listing) part(filters []query.Filter) (desk.Part, fault.ByField) {
-	where, faults := query.Conditions(filters, l.query, l.store().Tables.Clock.Zone())
-	return desk.Part{Where: where, Offset: l.Offset, Limit: l.Limit}, faults
-}
-
 // listFor answers with a page of a list that the query narrows by some filters: read asks the store for it, and view shows one of its items.
 func listFor[T, V any](x *exchange, filters []query.Filter, read func(auth.Principal, desk.Part) (desk.PageOf[T], error), view func(*T) V) error {
-	l := x.listing()
-	part, faults := l.part(filters)
-	page, err := read(x.caller, part)
-	if err = bothFaults(faults, err); err != nil {
+	l := x.listing(filters)
+	page, err := read(x.caller, l.Part)
+	if err = bothFaults(l.faults, err); err != nil {
 		return err
 	}
 	return replyEach(l, page.Items, page.Count, view)

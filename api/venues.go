@@ -23,7 +23,7 @@ func listVenues(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	l := x.listing()
+	l := x.listing(nil)
 	return replyEach(l, within(l, all), len(all), func(e *office.Enrolled) overview.Laptop { return overview.LaptopOf(*e) })
 }
 

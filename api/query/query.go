@@ -132,15 +132,22 @@ func Spans(name, field string) []Filter {
 	return []Filter{{name + "_after", field, ByStart}, {name + "_before", field, byEnd}}
 }
 
-// Conditions makes a query string's filters into conditions; everything that is wrong with them is in the faults.
-func Conditions(filters []Filter, q Query, zone *time.Location) (where []desk.Where, faults fault.ByField) {
+// Part reads which part of a list a query string asks for: the conditions that it sets by some filters, with all that is wrong with them, and
+// limit and offset; what cannot be read of these counts as absent.
+func Part(filters []Filter, q Query, zone *time.Location) (p desk.Part, faults fault.ByField) {
 	for _, f := range filters {
 		w, ok := f.read(q, zone, &faults)
 		if ok {
-			where = append(where, w)
+			p.Where = append(p.Where, w)
 		}
 	}
-	return where, faults
+	limit, _ := q.Last("limit")
+	if p.Limit = min(natural(limit), MaxLimit); p.Limit == 0 {
+		p.Limit = defaultLimit
+	}
+	offset, _ := q.Last("offset")
+	p.Offset = natural(offset)
+	return p, faults
 }
 
 // read makes one filter's condition; ok is false where it sets none.
@@ -235,23 +242,6 @@ const (
 	// farOffset stands for any offset that no list reaches; a limit can be added to it.
 	farOffset = math.MaxInt - MaxLimit
 )
-
-// Span is the part of a list that is asked for.
-type Span struct{ Limit, Offset int }
-
-// ReadSpan reads limit and offset; what cannot be read counts as absent.
-func ReadSpan(q Query) Span {
-	s := Span{Limit: defaultLimit}
-	if text, ok := q.Last("limit"); ok {
-		if n := natural(text); n > 0 {
-			s.Limit = min(n, MaxLimit)
-		}
-	}
-	if text, ok := q.Last("offset"); ok {
-		s.Offset = natural(text)
-	}
-	return s
-}
 
 // natural reads digits, space around them allowed: 0 for anything else, farOffset for more than fits.
 func natural(text string) int {
