@@ -11,6 +11,7 @@ import (
 	"doorward/kv/auth"
 	"doorward/kv/desk"
 	"doorward/kv/engine"
+	"doorward/kv/entry"
 	"doorward/kv/record"
 	"doorward/kv/table"
 )
@@ -117,7 +118,16 @@ func BenchUncounted(s *Store, p auth.Principal, q desk.Query) (results []byte, e
 			return errors.New("the query's matches are no whole list")
 		}
 		ids := m.Lists[0].Page(make([]record.ID, 0, q.Limit), q.Offset, q.Limit)
-		results, err = desk.ShowAll(v, slices.Grow(q.Into[:0], 1024+len(ids)*1536), q, ids)
+		results = append(slices.Grow(q.Into[:0], 1024+len(ids)*1536), '[')
+		v.Page = record.NewPage(q.Kind)
+		err = v.Each(q.Kind, ids, func(st *table.Stored) (err error) {
+			if st.ID != ids[0] {
+				results = append(results, ',')
+			}
+			results, err = entry.Show(v, results, q.Surface, q.Kind, st)
+			return err
+		})
+		results = append(results, ']')
 		return err
 	})
 	return results, err

@@ -75,7 +75,7 @@ func (dk *Desk) list(p auth.Principal, q Query, a *Asked) (page Page, err error)
 		if q.Head != nil {
 			dst = q.Head(dst, page.Count)
 		}
-		page.Results, err = ShowAll(v, dst, q, page.IDs)
+		page.Results, err = showAll(v, dst, q, page.IDs)
 		return err
 	})
 	return page, err
@@ -84,7 +84,7 @@ func (dk *Desk) list(p auth.Principal, q Query, a *Asked) (page Page, err error)
 // pageRow is about what a record takes in a page.
 const pageRow = 1536
 
-func ShowAll(v *table.View, dst []byte, q Query, ids []record.ID) ([]byte, error) {
+func showAll(v *table.View, dst []byte, q Query, ids []record.ID) ([]byte, error) {
 	v.Page = record.NewPage(q.Kind)
 	dst = append(dst, '[')
 	err := v.Each(q.Kind, ids, func(st *table.Stored) (err error) {
@@ -171,7 +171,7 @@ func (m *Matches) Everything() []record.ID {
 
 // Match finds what a query asks for among what p sees.
 func Match(v *table.View, p auth.Principal, q Query, a *Asked) (*Matches, error) {
-	m, err := MatchWhere(v, p, q, a)
+	m, err := matchWhere(v, p, q, a)
 	if err != nil {
 		return nil, err
 	}
@@ -181,8 +181,8 @@ func Match(v *table.View, p auth.Principal, q Query, a *Asked) (*Matches, error)
 	return m, sift(v, p, q, m)
 }
 
-// MatchWhere finds what fulfils a query's conditions, as far as its Finder has named it.
-func MatchWhere(v *table.View, p auth.Principal, q Query, a *Asked) (*Matches, error) {
+// matchWhere finds what fulfils a query's conditions, as far as its Finder has named it.
+func matchWhere(v *table.View, p auth.Principal, q Query, a *Asked) (*Matches, error) {
 	m := &Matches{Kind: q.Kind}
 	h, err := matchHome(v, p, q, m)
 	if err != nil {

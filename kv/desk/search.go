@@ -84,7 +84,7 @@ func (dk *Desk) ask(p auth.Principal, q Query, try int) (*Asked, error) {
 		if q.Ranked == nil || len(h.rest) == 0 {
 			return nil
 		}
-		m, err := MatchWhere(v, p, q, nil)
+		m, err := matchWhere(v, p, q, nil)
 		if err != nil {
 			return err
 		}

@@ -109,7 +109,7 @@ func factsWhere(v *table.View, p auth.Principal, where []desk.Where) (all []fact
 		if err := desk.CheckChoices(v, p, q); err != nil {
 			return nil, err
 		}
-		found, err := desk.MatchWhere(v, p, q, nil)
+		found, err := desk.Match(v, p, q, nil)
 		if err != nil {
 			return nil, err
 		}
