@@ -249,17 +249,22 @@ func Came(v *table.View, c *Checkin) (*table.Stored, error) {
 
 // firstIn is the earliest check-in in between two places in the order that no undo names; nil for none.
 func (c *Checkin) firstIn(v *table.View, after, before *Place) (first *Place, err error) {
-	for _, prefix := range c.rows(false) {
+	var buf [64]byte // each check-in looks here
+	look := func(prefix []byte) error {
 		found, err := earliest(v, prefix, after)
-		if err != nil {
-			return nil, err
-		}
 		if found != nil && (first == nil || found.before(*first)) {
 			first = found
 		}
+		return err
 	}
-	if first == nil || before != nil && !first.before(*before) {
-		return nil, nil
+	if c.CodeHash != (table.CodeHash{}) {
+		err = look(c.codeRows(append(buf[:0], byCode)))
+	}
+	if err == nil && c.Ticket != 0 {
+		err = look(c.ticketRows(append(buf[:0], byTicket)))
+	}
+	if err != nil || first == nil || before != nil && !first.before(*before) {
+		return nil, err
 	}
 	return first, nil
 }

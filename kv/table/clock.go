@@ -12,8 +12,8 @@ import (
 	"doorward/kv/engine"
 )
 
-// ClockSlack is how far two clocks may be apart, and how far the clock may be behind the latest commit. Beyond the first one of the clocks
-// is doubted, beyond the second the commit's time.
+// ClockSlack is how far two clocks may be apart before one of them is doubted. It is also how far the clock may be behind the latest commit
+// before the time of that commit is doubted.
 const ClockSlack = 2 * time.Minute
 
 // Doubt says why the clock is not believed; "" = it is.

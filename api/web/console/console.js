@@ -89,6 +89,7 @@ function draw(code) {
   const until = new Date(code.expires_at).toLocaleString(language, {weekday: 'long', hour: '2-digit', minute: '2-digit'});
   $('phone-good').textContent = words.good.replace('{time}', until);
   $('phone-alone').hidden = !code.alone;
+  if (location.port) $('phone-alone').querySelector('code').textContent = `--listen 0.0.0.0:${location.port}`;
   $('phone-type').hidden = code.alone;
   dialog.classList.add('ready');
 }

@@ -15,12 +15,12 @@ import (
 	"doorward/kv/fault"
 )
 
-// greet prints where the server is and, without a key, how to make one. After a restore it prints nothing.
-func (s *server) greet(store *kv.Store) {
+// greet prints where the server is, all of it below a path, and, without a key, how to make one. After a restore it prints nothing.
+func (s *server) greet(store *kv.Store, below string) {
 	if s.greeted {
 		return
 	}
-	s.greetPlaces()
+	s.greetPlaces(below)
 	s.greetKeys(store)
 	s.prompt()
 	if s.Ready != nil {
@@ -28,10 +28,11 @@ func (s *server) greet(store *kv.Store) {
 	}
 }
 
-// greetPlaces prints where a browser on this machine, and phones, reach the server. With a public URL that is the one place for all.
-func (s *server) greetPlaces() {
+// greetPlaces prints where a browser on this machine, phones, and others by the public URL reach the server.
+func (s *server) greetPlaces(below string) {
 	out := s.Console.Out
-	all, _ := s.API.Local.Reached("/")
+	site := invite.Site{Scheme: s.Certificate.Scheme(), Address: s.API.Address, Host: s.machine}
+	all := site.URLs(below + "/")
 	here, phones := strings.TrimSuffix(all[len(all)-1], "/"), all[:len(all)-1]
 	fmt.Fprintf(out, "Doorward answers at %s/ (API documentation: %s/docs)\n", here, here)
 	for i, phone := range phones {
@@ -41,7 +42,10 @@ func (s *server) greetPlaces() {
 		}
 		fmt.Fprintln(out, said+phone)
 	}
-	if s.shown.leaf != nil && s.API.PublicURL == "" {
+	if s.API.PublicURL != "" {
+		fmt.Fprintf(out, "Elsewhere it is reached at %s/\n", strings.TrimRight(s.API.PublicURL, "/"))
+	}
+	if s.shown.leaf != nil {
 		fmt.Fprintf(out, "There https is answered too, to phones that trust %s. How they come to trust it: %s tls show --data %s\n",
 			s.machine, console.Shell(s.Console.Name), console.Shell(s.Dir))
 	}

@@ -148,13 +148,13 @@ func (s *server) serve(ctx context.Context) (err error) {
 	defer compactInTime(ctx, store, s.log)()
 	defer s.shown.Watch(s.log)()
 	defer s.announce()()
-	return s.answerUntil(ctx, f, store)
+	return s.answerUntil(ctx, f, func() { s.greet(store, site.Prefix()) })
 }
 
 // answerUntil says that the server is there, and answers until ctx ends.
-func (s *server) answerUntil(ctx context.Context, f *faces, store *kv.Store) error {
+func (s *server) answerUntil(ctx context.Context, f *faces, greet func()) error {
 	s.log.Info("serving", "address", s.API.Address, "version", s.Version)
-	s.greet(store)
+	greet()
 	defer s.log.Info("stopped")
 	s.shutdown.answers.Store(true)
 	s.restores.answer(nil)
