@@ -11,6 +11,7 @@
 //	```output                                  what the commands above print; … stands for anything
 //	```nginx, ```csv, ```json, ```text         what is no command
 //
-// Printed blocks are indented, but those of Python are not: what the others contain must bear that. A mark needs:PROGRAM names a program of another project.
+// Printed blocks are indented by four spaces, except those of Python: what stands in the others must bear that. A mark needs:PROGRAM names a
+// program of another project.
 // The tests of cmd/doorward run every block of commands, and those of README.md.
 package help
