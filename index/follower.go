@@ -39,7 +39,7 @@ const (
 	saveRows  = 10000                  // after so many rows that are none of ours the cursor is written all the same
 	pace      = 200 * time.Millisecond // live batches are at least so far apart: each is a segment that searches must ask
 	paceRow   = 400 * time.Microsecond // and so much further for each record of the batch before, but no further than
-	paceMost  = 2 * time.Second        // that: while much is written few large segments take less work than many small ones
+	paceMost  = 800 * time.Millisecond // that: while much is written few large segments take less work than many small ones
 	fullPause = time.Second            // how often it looks whether a full disk has room again
 	chores    = 500 * time.Millisecond // how often a live index looks after itself
 )
