@@ -433,4 +433,5 @@ func TestARevokedPhoneHandsInOnce(t *testing.T) {
 	if _, err := s.Keys.RevokedDoor(k.Key, event); !errors.Is(err, table.ErrRevoked) {
 		t.Errorf("a second time: %v", err)
 	}
+	healthy(t, s)
 }

@@ -25,6 +25,7 @@
 //	              centre, upstream                               the centre's node, no row = this store is the root; an Upstream as JSON
 //	              contact/<id of a laptop>                       its last Contact as JSON
 //	              refusals/<id of a key>, leases/<id of a key>   of this month: since 8, kept uv, bytes uv, not kept uv
+//	              handed_in/<id of a revoked key>                when its phone began to hand in its scans 8
 //	              released                                       since when free pages hold bytes of released records 8
 //	kind:<name>   id: 8 bytes, or 16 of a ULID                   header, body
 //	log           sequence 8                                     kind 1, flags 1, id, generation uv, hash 16

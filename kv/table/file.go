@@ -165,5 +165,5 @@ func IsMetaKey(key []byte) bool {
 		}
 	}
 	name, _, several := bytes.Cut(key, []byte("/"))
-	return several && slices.Contains([]string{"contact", "sessions", honest.Refusals.of, honest.Leases.of}, string(name))
+	return several && slices.Contains([]string{"contact", "sessions", "handed_in", honest.Refusals.of, honest.Leases.of}, string(name))
 }
