@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -83,6 +84,10 @@ func ReplaceStore(dir, file string, now time.Time, log *slog.Logger) (kept strin
 // store has its file open.
 const openStays = runtime.GOOS == "windows"
 
+// lockPatience is how long a replacement waits for the lock of the old store. A process that another one starts has its open files, and so its locks, for a
+// moment.
+const lockPatience = time.Second
+
 // ReplaceSeen puts a file in the place of a folder's store. It keeps the old store beside it and returns that file's name, ""
 // if there was none. Ids that the old store has given are not given again. At every moment the folder has a whole store. seen
 // is the store's file when the caller found that it may be replaced, nil if there was none. ReplaceSeen returns ErrInUse if the
@@ -104,8 +109,8 @@ func ReplaceSeen(dir, file string, seen fs.FileInfo, now time.Time, log *slog.Lo
 	if err := merge.CarryMarks(path, file, now, log); err != nil {
 		return "", err
 	}
-	if err := disk.Lock(old); err != nil && !openStays {
-		return "", err
+	if err := disk.LockWithin(old, lockPatience); (err != nil || !disk.Locks) && !openStays {
+		return "", cmp.Or(err, errors.ErrUnsupported)
 	}
 	mine, err := old.Stat()
 	if there, failed := os.Stat(path); err != nil || failed != nil || !isUntouched(seen, mine) || !os.SameFile(mine, there) {
