@@ -123,6 +123,25 @@ func TestRebuildReportsItsProgressAndAnswersOnceItIsDone(t *testing.T) {
 	}
 }
 
+// TestARebuildEndsThoughThereIsAlwaysOneMoreChange: an index that runs after the end of the log never rests, and makes a segment each time.
+func TestARebuildEndsThoughThereIsAlwaysOneMoreChange(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := congregation(t, dir, 12)
+	x := opened(t, s, index.Config{Dir: dir})
+	caughtUp(t, s, x)
+	batches := 0
+	_, err := x.Rebuild(t.Context(), func(int, int) {
+		if batches++; batches < 100 {
+			kvtest.Create(t, s, record.Person, `{"full_name":"Rui Lima"}`)
+		}
+	})
+	if err != nil || batches > 2 {
+		t.Errorf("Rebuild = %v after %d batches", err, batches)
+	}
+	caughtUp(t, s, x)
+}
+
 // TestSearchesUseTheOldIndexWhileANewOneIsBuilt searches at each step of a rebuild.
 func TestSearchesUseTheOldIndexWhileANewOneIsBuilt(t *testing.T) {
 	t.Parallel()

@@ -4,6 +4,8 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
+
+	"doorward/cmd/doorward/repeat"
 )
 
 // From a limit on the collector works harder, so that large requests leave little garbage. Near its limit a program does little else than
@@ -24,27 +26,12 @@ func limitFor(inUse int64) int64 {
 func limitMemory() (end func()) {
 	limit := int64(leastMemory)
 	debug.SetMemoryLimit(limit)
-	stop, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		tick := time.NewTicker(memoryLook)
-		defer tick.Stop()
-		for {
-			select {
-			case <-stop:
-				return
-			case <-tick.C:
-			}
-			if next := max(limitFor(memoryInUse()), limit-memoryStep); next != limit {
-				limit = next
-				debug.SetMemoryLimit(limit)
-			}
+	return repeat.Every(memoryLook, func() {
+		if next := max(limitFor(memoryInUse()), limit-memoryStep); next != limit {
+			limit = next
+			debug.SetMemoryLimit(limit)
 		}
-	}()
-	return func() {
-		close(stop)
-		<-ended
-	}
+	})
 }
 
 // memoryInUse is how many bytes the last collection has found in use.
