@@ -264,9 +264,12 @@ type IdList struct {
 	edit   uint64 // the edit that owns this list's chunk table
 }
 
+// chunk is a part of a list. Edits follow one another, and readers see of an array only what their list has of it, so an edit adds an id at the end
+// in the array of the edit before.
 type chunk struct {
-	ids  []record.ID
-	edit uint64 // the edit that made this chunk and may still change it
+	ids    []record.ID
+	edit   uint64 // the edit that made this chunk and may still change it
+	shared bool   // its array is one of an earlier edit: nothing but the end may be changed
 }
 
 func (l *IdList) Len() int {
@@ -343,11 +346,24 @@ func (l *IdList) Own(edit uint64) *IdList {
 // ownChunk makes a chunk changeable by this edit.
 func (l *IdList) ownChunk(c int) *chunk {
 	ch := l.chunks[c]
-	if ch.edit != l.edit {
+	if ch.edit != l.edit || ch.shared {
 		ch = &chunk{ids: append(make([]record.ID, 0, len(ch.ids)+8), ch.ids...), edit: l.edit}
 		l.chunks[c] = ch
 	}
 	return ch
+}
+
+// add adds an id at the end of a chunk.
+func (l *IdList) add(c int, id record.ID) {
+	ch := l.chunks[c]
+	if ch.edit != l.edit {
+		ch = &chunk{ids: ch.ids, edit: l.edit, shared: true}
+		l.chunks[c] = ch
+	}
+	if len(ch.ids) == cap(ch.ids) {
+		ch.shared = false
+	}
+	ch.ids = append(ch.ids, id)
 }
 
 // Insert adds an id to an owned list.
@@ -370,6 +386,10 @@ func (l *IdList) Insert(id record.ID) {
 		if i > chunkSize/2 {
 			c, i = c+1, i-chunkSize/2
 		}
+	}
+	if i == len(l.chunks[c].ids) {
+		l.add(c, id)
+		return
 	}
 	ch := l.ownChunk(c)
 	ch.ids = slices.Insert(ch.ids, i, id)
