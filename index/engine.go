@@ -52,7 +52,7 @@ const napTime = 500 // milliseconds
 // openEngine opens the index in a folder, or makes it. Batches are answered before they are on disk: each carries its own
 // cursor, so that what lies on disk is always a whole number of them.
 func openEngine(dir string, readOnly bool) (*engine, error) {
-	queue := bleve.NewAnalysisQueue(runtime.GOMAXPROCS(0))
+	queue := bleve.NewAnalysisQueue(runtime.NumCPU())
 	x, err := scorch.NewScorch(scorch.Name, map[string]any{
 		"path": dir, "read_only": readOnly, "unsafe_batch": true, "numSnapshotsToKeep": 1, "bolt_timeout": "2s",
 		"scorchPersisterOptions": map[string]any{"PersisterNapTimeMSec": napTime, "PersisterNapUnderNumFiles": 1000},

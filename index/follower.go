@@ -32,6 +32,7 @@ type follower struct {
 	at        atomic.Uint64 // the last row looked at
 	documents atomic.Int64
 	paused    atomic.Bool // the disk is nearly full: it follows no further
+	asked     atomic.Bool // a search has looked at many changes itself
 }
 
 const (
@@ -40,6 +41,8 @@ const (
 	pace      = 200 * time.Millisecond // live batches are at least so far apart: each is a segment that searches must ask
 	paceRow   = 400 * time.Microsecond // and so much further for each record of the batch before, but no further than
 	paceMost  = 800 * time.Millisecond // that: while much is written few large segments take less work than many small ones
+	manyRows  = 1000                   // so many changes in a second are bulk work: the index waits for its end while doors are about, but no
+	longest   = 10 * time.Second       // longer than that
 	fullPause = time.Second            // how often it looks whether a full disk has room again
 	chores    = 500 * time.Millisecond // how often a live index looks after itself
 )
@@ -150,7 +153,8 @@ func (f *follower) live(ctx context.Context, news func(), chore func() error) er
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err == nil:
-			took, err := f.catchUp(ctx, func() {})
+			f.giveWay(ctx)
+			took, err := f.catchUp(ctx, func() { f.rest(ctx) })
 			if f.paused.Store(errors.Is(err, disk.ErrFull)); f.paused.Load() {
 				pause(ctx, fullPause)
 				break // until then the store looks at the changes itself
@@ -173,6 +177,32 @@ func (f *follower) live(ctx context.Context, news func(), chore func() error) er
 			news()
 			next = time.Now().Add(chores)
 		}
+	}
+}
+
+// doors tells whether doors are about.
+func (f *follower) doors() bool { return f.store.Tables.Engine.DoorWithin(time.Second) }
+
+// giveWay waits while doors are about and much is being written, as by an import: to index it at once would take a third of the processor's time
+// from both. Nobody misses it until a search has to look at many changes itself.
+func (f *follower) giveWay(ctx context.Context) {
+	commits, end := &f.store.Tables.Commits, time.Now().Add(longest)
+	for ctx.Err() == nil && time.Now().Before(end) && f.doors() {
+		before := commits.Seq()
+		if before-f.at.Load() < manyRows || f.asked.Load() || commits.Releases() != f.released {
+			break
+		}
+		if pause(ctx, time.Second); commits.Seq()-before < manyRows {
+			break
+		}
+	}
+	f.asked.Store(false)
+}
+
+// rest leaves time to doors between two batches.
+func (f *follower) rest(ctx context.Context) {
+	if f.doors() {
+		pause(ctx, pace)
 	}
 }
 

@@ -15,8 +15,10 @@ import (
 
 	"doorward/index"
 	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/desk"
 	"doorward/kv/disk"
+	"doorward/kv/door"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 	"doorward/kv/search"
@@ -138,6 +140,36 @@ func TestARebuildEndsThoughThereIsAlwaysOneMoreChange(t *testing.T) {
 	})
 	if err != nil || batches > 2 {
 		t.Errorf("Rebuild = %v after %d batches", err, batches)
+	}
+	caughtUp(t, s, x)
+}
+
+// TestAnIndexGivesWayToBulkWorkBesideDoors: it waits, until a search has to look at what it has not.
+func TestAnIndexGivesWayToBulkWorkBesideDoors(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := congregation(t, dir, 12)
+	x := opened(t, s, index.Config{Dir: dir})
+	caughtUp(t, s, x)
+	kvtest.Create(t, s, record.Event, `{"name":"Culto","start_datetime":"2026-06-07T12:00:00Z"}`)
+	write := func() {
+		if _, err := s.Door.CheckIn(auth.Operator(), door.Attempt{Event: 1, Code: "UNKNOWN1"}); err != nil {
+			t.Fatal(err)
+		}
+		kvtest.Fill(t, s, record.Person, 500, func(i int) string { return `{"full_name":"Rui Lima"}` })
+		time.Sleep(100 * time.Millisecond)
+	}
+	const many = 8000 // the index takes 2000 at once, and rests for less than a second
+	for until := time.Now().Add(time.Minute); x.Status().Lag < many; write() {
+		if time.Now().After(until) {
+			t.Fatalf("while much was written beside a door the index was behind by %d changes at most", x.Status().Lag)
+		}
+	}
+	wantFound(t, x, letters(3), 4)
+	for until := time.Now().Add(time.Minute); x.Status().Lag > many/2; write() {
+		if time.Now().After(until) {
+			t.Fatalf("after a search the index is behind by %d changes", x.Status().Lag)
+		}
 	}
 	caughtUp(t, s, x)
 }
