@@ -54,9 +54,8 @@ type Source struct {
 	answers columns.Answers
 }
 
-// writers is how many batches are in flight: the store commits together what waits together, and the more rows share a
-// commit the fewer pages each costs.
-const writers = 32
+// writers is how many batches are in flight: the writer always finds one that is prepared, and no more rows than needed are kept in memory.
+const writers = 4
 
 // Import writes a source's rows to the store as p, each on its own: a bad one is reported with its line and blocks none.
 // progress, if not nil, is told how many rows are decided; the total is 0, since a stream's end is not known. An error means
