@@ -3,6 +3,7 @@ package docs
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/oklog/ulid/v2"
 
@@ -81,12 +82,7 @@ func (a *scopeAccess) kinds() []*record.Kind {
 		all = slices.Clone(record.Kinds())
 	}
 	all = slices.DeleteFunc(all, func(k *record.Kind) bool { return !a.shows(k) })
-	slices.SortFunc(all, func(a, b *record.Kind) int {
-		if a.Name < b.Name {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(all, func(a, b *record.Kind) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
 

@@ -156,13 +156,18 @@ func (db *Database) MayRead() error {
 	return db.view(func(*table.View, documents) error { return nil })
 }
 
-// Info describes the database. A principal that only writes to it gets no info: the counts are for readers.
-func (db *Database) Info() (info DatabaseInfo, err error) {
-	err = db.view(func(_ *table.View, docs documents) (err error) {
-		info, err = docs.info()
+// answer returns what fn reads of the database in one View.
+func answer[T any](db *Database, fn func(*table.View, documents) (T, error)) (found T, err error) {
+	err = db.view(func(v *table.View, docs documents) (err error) {
+		found, err = fn(v, docs)
 		return err
 	})
-	return info, err
+	return found, err
+}
+
+// Info describes the database. A principal that only writes to it gets no info: the counts are for readers.
+func (db *Database) Info() (DatabaseInfo, error) {
+	return answer(db, func(_ *table.View, docs documents) (DatabaseInfo, error) { return docs.info() })
 }
 
 // Created is when the database was made, in microseconds. A principal that only writes to it may know.
@@ -186,22 +191,14 @@ func (db *Database) Changes(f Feed) (page []DocChange, more bool, err error) {
 }
 
 // Pending is how many changes lie beyond a sequence: exactly up to 10,000, of more it may say too many.
-func (db *Database) Pending(since uint64) (n int, err error) {
-	err = db.view(func(v *table.View, docs documents) (err error) {
-		n, err = pending(v, docs, since)
-		return err
-	})
-	return n, err
+func (db *Database) Pending(since uint64) (int, error) {
+	return answer(db, func(v *table.View, docs documents) (int, error) { return pending(v, docs, since) })
 }
 
 // Await returns nil once the database has a change after a sequence; ErrNotFound once it is gone, or the error of ctx. Waiting
 // costs nothing while other databases change.
 func (db *Database) Await(ctx context.Context, since uint64) error {
-	var name table.FeedName
-	err := db.view(func(_ *table.View, docs documents) error {
-		name = docs.feed()
-		return nil
-	})
+	name, err := answer(db, func(_ *table.View, docs documents) (table.FeedName, error) { return docs.feed(), nil })
 	for err == nil {
 		heard, leave := db.store.tables.Commits.Bells.Hear(name)
 		info, failed := db.Info() // after the ear is at the bell: what happens between the two rings
@@ -240,21 +237,13 @@ func (db *Database) Missing(asked []merge.Revs) (answers []MissingRevs, err erro
 }
 
 // Read reads a document, deleted or not. It returns ErrNotFound if there is none.
-func (db *Database) Read(id string, ask Ask) (doc Doc, err error) {
-	err = db.view(func(v *table.View, docs documents) (err error) {
-		doc, err = docs.read(v, id, ask)
-		return err
-	})
-	return doc, err
+func (db *Database) Read(id string, ask Ask) (Doc, error) {
+	return answer(db, func(v *table.View, docs documents) (Doc, error) { return docs.read(v, id, ask) })
 }
 
 // List lists the live documents in the order of their ids' bytes. Fewer than Limit rows are the last.
-func (db *Database) List(r Range) (page []DocRow, err error) {
-	err = db.view(func(v *table.View, docs documents) (err error) {
-		page, err = docs.list(v, r)
-		return err
-	})
-	return page, err
+func (db *Database) List(r Range) ([]DocRow, error) {
+	return answer(db, func(v *table.View, docs documents) ([]DocRow, error) { return docs.list(v, r) })
 }
 
 // Write stores up to MaxRows revisions, each on its own: a bad one blocks none. One that is known already changes nothing.

@@ -168,11 +168,8 @@ func database(r *engine.View, name string) (*freeDatabase, error) {
 		return nil, table.ErrNotFound
 	}
 	row, err := r.Get(table.FreeBucket, []byte(name))
-	if err != nil {
-		return nil, err
-	}
-	if row == nil {
-		return nil, table.ErrNotFound
+	if err != nil || row == nil {
+		return nil, table.OrNotFound(err)
 	}
 	return parseDatabase(name, row)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/oklog/ulid/v2"
 
@@ -21,12 +22,12 @@ import (
 // scopeDocs is the database of a scope's records. Its parts are what a principal may read and write (scopeAccess), its documents of
 // unknown kinds (docStore), and a revision that is written to it (push).
 type scopeDocs struct {
-	name   string
-	access *scopeAccess
+	name string
+	*scopeAccess
 }
 
 // unknown are the documents of kinds that this version does not know.
-func (db *scopeDocs) unknown() docStore { return docStore{table.OpaqueDocuments(db.access.scope)} }
+func (db *scopeDocs) unknown() docStore { return docStore{table.OpaqueDocuments(db.scope)} }
 
 // recordDatabase finds a database of records by its name; nil for any other name. Its church or event need not exist yet.
 func recordDatabase(v *table.View, name string) *scopeDocs {
@@ -34,14 +35,14 @@ func recordDatabase(v *table.View, name string) *scopeDocs {
 	if !ok && name != table.Mirror {
 		return nil
 	}
-	return &scopeDocs{name: name, access: &scopeAccess{v: v, scope: scope}}
+	return &scopeDocs{name, &scopeAccess{v: v, scope: scope}}
 }
 
 // reserved tells whether a name is that of a database of records that exists.
 func (ds *Set) reserved(name string) (there bool, err error) {
 	err = ds.tables.View(func(v *table.View) error {
 		if db := recordDatabase(v, name); db != nil {
-			err := db.access.exists()
+			err := db.exists()
 			there = err == nil
 			if !errors.Is(err, table.ErrNotFound) {
 				return err
@@ -54,25 +55,25 @@ func (ds *Set) reserved(name string) (there bool, err error) {
 
 // info describes the database. It was created with the store.
 func (db *scopeDocs) info() (DatabaseInfo, error) {
-	if db.access.v.Lists.Doubtful {
+	if db.v.Lists.Doubtful {
 		return DatabaseInfo{}, fmt.Errorf("%w: the databases of a damaged record are not known", engine.ErrCorrupt)
 	}
-	n := db.access.v.Lists.Count.Of(db.access.scope)
+	n := db.v.Lists.Count.Of(db.scope)
 	info := DatabaseInfo{Name: db.name, Docs: n.Live, Deleted: n.Deleted}
-	if node, err := ulid.ParseStrict(db.access.v.Store.Identity.Node()); err == nil {
+	if node, err := ulid.ParseStrict(db.v.Store.Identity.Node()); err == nil {
 		info.Created = ulid.Time(node.Time()).UTC()
 	}
-	err := db.rows(db.access.v, Feed{Descending: true}, func(c table.ScopeChange) (bool, error) {
+	err := db.rows(db.v, Feed{Descending: true}, func(c table.ScopeChange) (bool, error) {
 		info.Seq = c.Seq
 		return false, nil
 	})
 	return info, err
 }
 
-func (db *scopeDocs) feed() table.FeedName { return table.FeedName{Scope: db.access.scope} }
+func (db *scopeDocs) feed() table.FeedName { return table.FeedName{Scope: db.scope} }
 
 // localPrefix begins with 0, which is the number of no free database.
-func (db *scopeDocs) localPrefix() []byte { return table.AppendScope([]byte{0}, db.access.scope) }
+func (db *scopeDocs) localPrefix() []byte { return table.AppendScope([]byte{0}, db.scope) }
 
 // scopesOf lists the databases of records that p may read.
 func scopesOf(v *table.View, p auth.Principal) (all []DatabaseInfo, err error) {
@@ -93,7 +94,7 @@ func scopesOf(v *table.View, p auth.Principal) (all []DatabaseInfo, err error) {
 	}
 	for _, name := range names {
 		db := recordDatabase(v, name)
-		switch err := db.access.maySee(p); {
+		switch err := db.maySee(p); {
 		case errors.Is(err, engine.ErrCorrupt):
 			return nil, err
 		case err != nil:
@@ -117,18 +118,14 @@ func (db *scopeDocs) upload(*table.Tx, *upload, []byte, bool) (merge.Blob, error
 	return merge.Blob{}, table.Refused("records have no attachments")
 }
 
-func (db *scopeDocs) maySee(p auth.Principal) error { return db.access.maySee(p) }
-
-func (db *scopeDocs) mayWrite(p auth.Principal) error { return db.access.mayWrite(p) }
-
 func (db *scopeDocs) write(o *table.Tx, p auth.Principal, in *merge.DocWrite) (rev.ID, error) {
-	db.access.reader = p
-	return (&push{db.access, o, p, in}).store()
+	db.reader = p
+	return (&push{db.scopeAccess, o, p, in}).store()
 }
 
 // list lists the live documents.
 func (db *scopeDocs) list(v *table.View, r Range) (page []DocRow, err error) {
-	kinds := db.access.kinds()
+	kinds := db.kinds()
 	if r.Descending {
 		slices.Reverse(kinds)
 	}
@@ -137,10 +134,10 @@ func (db *scopeDocs) list(v *table.View, r Range) (page []DocRow, err error) {
 		if len(page) >= limit {
 			break
 		}
-		if v.Lists.Kind(k).Doubtful && db.access.scope.Sort != 0 {
+		if v.Lists.Kind(k).Doubtful && db.scope.Sort != 0 {
 			return nil, table.ErrDoubtful(k)
 		}
-		ids := r.part(k, liveIDs(v, db.access.scope, k), limit-len(page))
+		ids := r.part(k, liveIDs(v, db.scope, k), limit-len(page))
 		err := v.Each(k, ids, func(st *table.Stored) error {
 			page = append(page, DocRow{ID: k.DocID(st.ID), Seq: st.Seq, Winner: st.Revision})
 			return nil
@@ -154,12 +151,10 @@ func (db *scopeDocs) list(v *table.View, r Range) (page []DocRow, err error) {
 		return page, err
 	}
 	page = append(page, others...)
-	slices.SortFunc(page, func(a, b DocRow) int {
-		if (a.ID < b.ID) != r.Descending {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(page, func(a, b DocRow) int { return strings.Compare(a.ID, b.ID) })
+	if r.Descending {
+		slices.Reverse(page)
+	}
 	return page[:min(len(page), limit)], nil
 }
 
@@ -212,7 +207,7 @@ func (db *scopeDocs) find(v *table.View, id string) (d document, err error) {
 	if table.IsOpaque(id) {
 		return db.unknown().find(v, id)
 	}
-	k, st, err := db.access.find(id)
+	k, st, err := db.scopeAccess.find(id)
 	if err != nil || st == nil {
 		return d, err
 	}
@@ -233,7 +228,7 @@ func (db *scopeDocs) read(v *table.View, id string, ask Ask) (Doc, error) {
 		return Doc{}, err
 	}
 	if k, of, ok := record.ParseDocID(id); ok && d.Seq != 0 {
-		v.Store.Reads.Note(db.access.reader, k, 1)
+		v.Store.Reads.Note(db.reader, k, 1)
 		gone, err := table.IsErased(v, k, of)
 		if err != nil {
 			return Doc{}, err
@@ -295,12 +290,12 @@ func (db *scopeDocs) missing(v *table.View, asked merge.Revs) (MissingRevs, erro
 // rows calls fn with the rows of the log that the reader sees.
 func (db *scopeDocs) rows(v *table.View, f Feed, fn func(table.ScopeChange) (bool, error)) error {
 	b, prefix := table.ScopeLogBucket, db.unknown().Prefix
-	if db.access.scope.Sort == 0 {
+	if db.scope.Sort == 0 {
 		b, prefix = table.LogBucket, nil
 	}
 	return walkLog(v, b, prefix, f, func(seq uint64, row []byte) (bool, error) {
 		c, err := table.ParseScopeLog(seq, row)
-		if err != nil || !db.access.shows(c.Kind) {
+		if err != nil || !db.shows(c.Kind) {
 			return err == nil, err
 		}
 		return fn(c)
@@ -326,7 +321,7 @@ func (db *scopeDocs) change(v *table.View, c table.ScopeChange, bodies bool) (d 
 		return d, err
 	}
 	if bodies {
-		v.Store.Reads.Note(db.access.reader, c.Kind, 1)
+		v.Store.Reads.Note(db.reader, c.Kind, 1)
 	}
 	return doc.change(bodies)
 }
@@ -337,23 +332,23 @@ func (db *scopeDocs) latest(v *table.View, doc string) (c table.ScopeChange, err
 		return db.unknown().latest(v, doc)
 	}
 	k, id, ok := record.ParseDocID(doc)
-	if !ok || !db.access.shows(k) {
+	if !ok || !db.shows(k) {
 		return c, nil
 	}
 	st, err := v.LoadAny(k, id)
 	if err != nil || st == nil {
 		return c, err
 	}
-	if db.access.holds(k, st) {
+	if db.holds(k, st) {
 		c.Change = table.Change{Seq: st.Seq, Kind: k, ID: id, Revision: st.Revision, Deleted: st.Deleted, Branched: st.Branched}
 		return c, nil
 	}
-	left, err := v.Get(table.LeftBucket, table.LeftKey(k, id, db.access.scope))
+	left, err := v.Get(table.LeftBucket, table.LeftKey(k, id, db.scope))
 	if err != nil || len(left) != 8 {
 		return c, err
 	}
 	seq := binary.BigEndian.Uint64(left)
-	row, err := v.Get(table.ScopeLogBucket, table.ScopeSeqKey(nil, db.access.scope, seq))
+	row, err := v.Get(table.ScopeLogBucket, table.ScopeSeqKey(nil, db.scope, seq))
 	if err != nil || row == nil {
 		return c, table.OrCorrupt(err)
 	}
