@@ -8,20 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
-	"time"
 )
 
 // Manifest describes a backup. It lies beside the backup under the same name with ".json" behind it, never beside a link to the backup.
 // A backup without one can be restored too.
 type Manifest struct {
-	File   string    `json:"file"` // the backup's name, without its folder
-	Realm  string    `json:"realm"`
-	Node   string    `json:"node"`
-	Epoch  string    `json:"epoch"`
-	Seq    uint64    `json:"seq"`
-	At     time.Time `json:"at"`
-	Bytes  int64     `json:"bytes"`
-	SHA256 string    `json:"sha256"`
+	File   string `json:"file"` // the backup's name, without its folder
+	Copied `json:",inline"`
+	SHA256 string `json:"sha256"`
 }
 
 // ManifestName is the name of the manifest of a file.

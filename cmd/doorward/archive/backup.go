@@ -153,8 +153,8 @@ func copyUnserved(o control.Opening, dir string) (made backup.Manifest, err erro
 		return made, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	of, err := store.Files.CopyTo(auth.Operator(), table.Path(dir))
-	return backup.Manifest{Realm: of.Realm, Node: of.Node, Epoch: of.Epoch, Seq: of.Seq, At: of.At, Bytes: of.Bytes}, err
+	made.Copied, err = store.Files.CopyTo(auth.Operator(), table.Path(dir))
+	return made, err
 }
 
 // fileSize is the size of a file that is there.
