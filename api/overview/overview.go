@@ -19,7 +19,6 @@ import (
 	"doorward/kv/record"
 	"doorward/kv/scopes"
 	"doorward/kv/table"
-	"doorward/kv/upkeep"
 	"doorward/kv/value"
 )
 
@@ -137,7 +136,7 @@ type erasureState struct {
 type backupState struct {
 	At   jsontext.Value `json:"at"`
 	File string         `json:"file"`
-	of   upkeep.Backup
+	of   table.Backup
 }
 
 type verifyState struct {

@@ -217,11 +217,11 @@ func (kp *Keeper) NoteBackup(p auth.Principal, path string) error {
 	if err := p.CheckRule(); err != nil {
 		return err
 	}
-	if err := table.NoteBeside(kp.tables.Folder.Dir, table.Backup{At: kp.tables.Clock.Now().UnixMicro(), Path: path}); err != nil {
+	if err := table.NoteBeside(kp.tables.Folder.Dir, table.Backup{At: kp.tables.Clock.Now(), Path: path}); err != nil {
 		return err
 	}
 	return kp.tables.Do(func(o *table.Tx) error {
-		return table.NoteBackup(o, table.Backup{At: o.Now.UnixMicro(), Path: path})
+		return table.NoteBackup(o, table.Backup{At: o.Now, Path: path})
 	})
 }
 

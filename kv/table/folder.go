@@ -85,7 +85,7 @@ var backupsKey = []byte("backups") // in meta: lines of a moment in microseconds
 
 // Backup is a copy of the store as a file.
 type Backup struct {
-	At   int64
+	At   time.Time // zero = there was none
 	Path string
 }
 
@@ -93,14 +93,14 @@ type Backup struct {
 // the meta row.
 const newestName = "doorward.backup"
 
-func (b Backup) append(dst []byte) []byte { return fmt.Appendf(dst, "%d %q\n", b.At, b.Path) }
+func (b Backup) append(dst []byte) []byte { return fmt.Appendf(dst, "%d %q\n", b.At.UnixMicro(), b.Path) }
 
 // parseBackup reads a line.
 func parseBackup(line string) (b Backup, ok bool) {
 	at, quoted, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 	n, failed := strconv.ParseInt(at, 10, 64)
 	path, bad := strconv.Unquote(quoted)
-	return Backup{n, path}, failed == nil && bad == nil
+	return Backup{time.UnixMicro(n), path}, failed == nil && bad == nil
 }
 
 // isThere tells whether a backup's file is at its path. Its disk may be unplugged.
@@ -122,7 +122,7 @@ func (b Backup) with(all []Backup) (row []byte) {
 // file. "" = no backup is known.
 func NewestBackup(dir string, zone *time.Location) (text string) {
 	for _, b := range slices.Backward(BackupsBeside(dir)) {
-		name := fmt.Sprintf("%s, of %s", b.Path, time.UnixMicro(b.At).In(zone).Format(time.DateTime))
+		name := fmt.Sprintf("%s, of %s", b.Path, b.At.In(zone).Format(time.DateTime))
 		switch there := b.isThere(); {
 		case there && text == "":
 			return "the newest backup known is " + name

@@ -74,33 +74,26 @@ func (fg *Figures) LastVerify(p auth.Principal) (Verification, error) {
 	return LastVerify(fg.tables.Folder.Dir)
 }
 
-// Backup is a file that was made of a store.
-type Backup struct {
-	At   time.Time // zero = there was none
-	Path string
-}
-
 // LastBackup returns the newest backup that the store or the file beside it names. It returns *Forbidden.
-func (fg *Figures) LastBackup(p auth.Principal) (Backup, error) {
+func (fg *Figures) LastBackup(p auth.Principal) (last table.Backup, err error) {
 	if err := p.CheckRule(); err != nil {
-		return Backup{}, err
+		return last, err
 	}
 	known := table.BackupsBeside(fg.tables.Folder.Dir)
-	err := fg.tables.View(func(v *table.View) error {
+	err = fg.tables.View(func(v *table.View) error {
 		own, err := table.Backups(v)
 		known = append(known, own...)
 		return err
 	})
-	var last table.Backup
+	if err != nil {
+		return last, err
+	}
 	for _, b := range known {
-		if b.At > last.At {
+		if b.At.After(last.At) {
 			last = b
 		}
 	}
-	if err != nil || last.At == 0 {
-		return Backup{}, err
-	}
-	return Backup{At: time.UnixMicro(last.At), Path: last.Path}, nil
+	return last, nil
 }
 
 // shownEvents is how many events the gauge of check-ins has: the latest ones.
