@@ -257,10 +257,11 @@ func (e *eraser) eraseMentions() error {
 // eraseItems erases the conflicts or the refusals about the erased records.
 func (e *eraser) eraseItems(k *record.Kind, n *int) error {
 	var ids []record.ID
-	err := inbox.EachListed(e.register.tables, k, func(st *table.Stored, d *record.Doc) {
+	err := inbox.EachListed(e.register.tables, k, func(_ *table.View, st *table.Stored, d *record.Doc) error {
 		if e.showsItem(k, d) {
 			ids = append(ids, st.ID)
 		}
+		return nil
 	})
 	*n += len(ids)
 	eraseItem := func(o *table.Tx, id record.ID) error { return merge.EraseRecord(o, k, id, e.key) }
@@ -349,11 +350,12 @@ func (e *eraser) extend() (more bool, err error) {
 // the name too.
 func (e *eraser) findListed() (err error) {
 	for _, listed := range []*record.Kind{record.Conflict, record.Refusal} {
-		failed := inbox.EachListed(e.register.tables, listed, func(_ *table.Stored, d *record.Doc) {
+		failed := inbox.EachListed(e.register.tables, listed, func(_ *table.View, _ *table.Stored, d *record.Doc) error {
 			k, id, about := table.ListedRecord(listed, d)
 			if about != nil && k.OfHolding() && e.isNamedIn(about) && !slices.Contains(e.listed, id) {
 				e.listed = append(e.listed, id)
 			}
+			return nil
 		})
 		err = errors.Join(err, failed)
 	}

@@ -165,7 +165,7 @@ func seesRefusal(v *table.View, p auth.Principal, d *record.Doc) (bool, error) {
 }
 
 // EachListed calls fn with all conflicts or all refusals.
-func EachListed(s *table.Set, listed *record.Kind, fn func(*table.Stored, *record.Doc)) error {
+func EachListed(s *table.Set, listed *record.Kind, fn func(*table.View, *table.Stored, *record.Doc) error) error {
 	return s.EachRow(table.KindBucket(listed), nil, func(v *table.View, key, row []byte) error {
 		id, _ := listed.KeyID(key) // its length is right
 		st, err := table.ListedRow(v, listed, id, row)
@@ -173,10 +173,10 @@ func EachListed(s *table.Set, listed *record.Kind, fn func(*table.Stored, *recor
 			return err
 		}
 		d, err := st.Decode(listed)
-		if err == nil {
-			fn(st, d)
+		if err != nil {
+			return err
 		}
-		return err
+		return fn(v, st, d)
 	})
 }
 
@@ -255,7 +255,10 @@ func (g *gauge) count(k *record.Kind, classOf func(*record.Doc) string) (map[str
 		return last.n, nil
 	}
 	c := &itemCount{of: now, n: map[string]int{}}
-	err = EachListed(g.store, k, func(_ *table.Stored, d *record.Doc) { c.n[classOf(d)]++ })
+	err = EachListed(g.store, k, func(_ *table.View, _ *table.Stored, d *record.Doc) error {
+		c.n[classOf(d)]++
+		return nil
+	})
 	if err == nil {
 		g.counts[k] = c
 	}

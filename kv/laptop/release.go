@@ -205,11 +205,10 @@ func (lp *Laptop) ReleaseRefusals(p auth.Principal, name string, kept ...string)
 		return err
 	}
 	var ids []record.ID
-	err = lp.tables.EachRow(table.KindBucket(record.Refusal), nil, func(v *table.View, key, row []byte) error {
-		id, _ := record.Refusal.KeyID(key) // its length is right
-		goes, err := goesWith(v, h, id, row)
+	err = inbox.EachListed(lp.tables, record.Refusal, func(v *table.View, st *table.Stored, d *record.Doc) error {
+		goes, err := goesWith(v, h, d)
 		if goes {
-			ids = append(ids, id)
+			ids = append(ids, st.ID)
 		}
 		return err
 	})
@@ -222,14 +221,9 @@ func (lp *Laptop) ReleaseRefusals(p auth.Principal, name string, kept ...string)
 }
 
 // goesWith tells whether a refusal goes with a database that is dropped.
-func goesWith(v *table.View, h *handover, id record.ID, row []byte) (bool, error) {
-	st, err := table.ListedRow(v, record.Refusal, id, row)
-	if err != nil || st == nil {
-		return false, err
-	}
-	d, err := st.Decode(record.Refusal)
-	if err != nil || d.Text("db") != h.scope.String() {
-		return false, err
+func goesWith(v *table.View, h *handover, d *record.Doc) (bool, error) {
+	if d.Text("db") != h.scope.String() {
+		return false, nil
 	}
 	k, of, _ := table.ListedRecord(record.Refusal, d)
 	if k == nil {

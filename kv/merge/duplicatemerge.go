@@ -282,14 +282,9 @@ func lastBody(o *table.Tx, k *record.Kind, st *table.Stored) (*record.Doc, error
 		return nil, err
 	}
 	for _, rev := range t.Path(st.Revision) {
-		if t.Find(rev).Deleted {
-			continue
+		if !t.Find(rev).Deleted {
+			return table.KeptDoc(o.View, k, st.ID, rev)
 		}
-		kept, err := table.KeptBody(o.View, k, st.ID, rev)
-		if err != nil || kept == nil {
-			return nil, err
-		}
-		return kept.Decode(k)
 	}
 	return nil, nil
 }
