@@ -20,7 +20,7 @@
 //
 //	{"error":{"code":"VALIDATION_ERROR","message":"The given data was invalid.","details":{"email":["…"]}}}
 //
-// A new route is a row there and a handler. What it answers is a struct, with its schema in ownSchemas and an example in ownExamples. Tests
+// A new route is a row there and a handler. What it answers is a struct, with an example in ownExamples, which gives the schema. Tests
 // hold each answer against the document, and ask each route with keys of each level.
 //
 // A list is the page's records as the store hands them over, between an envelope:

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -345,7 +344,7 @@ func replyExamples() map[string]any {
 
 // components are the schemas that the operations of a table refer to.
 func components(table []route) map[string]any {
-	schemas := maps.Clone(ownSchemas())
+	schemas := ownSchemas()
 	for i := range table {
 		o := &table[i].doc
 		if o.form != nil {

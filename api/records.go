@@ -117,10 +117,7 @@ func unlessMissing(x *exchange, event int64, fault error) error {
 	return fault
 }
 
-// list answers GET of the list.
-func (c *collection) list(x *exchange) error { return c.page(x) }
-
-// page answers with a page of records that meet the conditions of the query, and the route's own.
+// page answers GET of the list, with a page of records that meet the conditions of the query, and the route's own.
 func (c *collection) page(x *exchange, own ...desk.Where) error {
 	l := x.listing(c.filters)
 	ask := desk.Query{
@@ -214,15 +211,6 @@ func (x *exchange) listing(filters []query.Filter) listing {
 	return listing{x, q, part, faults}
 }
 
-// replyWith answers with the views of one page of a list. count is the length of the whole list.
-func (l listing) replyWith(views any, count int) error {
-	results, err := json.Marshal(views)
-	if err != nil {
-		return err
-	}
-	return l.reply(http.StatusOK, append(append(l.appendHead(l.buffer, count), results...), '}'))
-}
-
 // listFor answers with a page of a list that the query narrows by some filters: read asks the store for it, and view shows one of its items.
 func listFor[T, V any](x *exchange, filters []query.Filter, read func(auth.Principal, desk.Part) (desk.PageOf[T], error), view func(*T) V) error {
 	l := x.listing(filters)
@@ -239,7 +227,11 @@ func replyEach[T, V any](l listing, page []T, count int, view func(*T) V) error 
 	for i := range page {
 		views[i] = view(&page[i])
 	}
-	return l.replyWith(views, count)
+	results, err := json.Marshal(views)
+	if err != nil {
+		return err
+	}
+	return l.reply(http.StatusOK, append(append(l.appendHead(l.buffer, count), results...), '}'))
 }
 
 // within returns the page of a whole list that the request asks for.

@@ -189,7 +189,7 @@ func docsAssets() map[string]bool {
 
 // onList is the route of a method on a collection's list.
 func (c *collection) onList(method string) route {
-	do := c.list
+	do := func(x *exchange) error { return c.page(x) }
 	if method == http.MethodPost {
 		do = c.create
 	}

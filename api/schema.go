@@ -25,33 +25,27 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ownSchemas are the schemas of the answers that are no records, read from the structs they are printed from.
+// ownSchemas are the schemas of the answers that are no records. Most are read from the structs that the answers are printed from: the
+// examples are such structs.
 func ownSchemas() map[string]any {
-	key := structSchema(reflect.TypeFor[keyView]())
-	return map[string]any{
-		"session": structSchema(reflect.TypeFor[sessionView]()),
-		"decoded": structSchema(reflect.TypeFor[decoded]()),
-		"ruling":  structSchema(reflect.TypeFor[ruling]()),
-		"new_key": key,
-		"key":     structSchema(reflect.TypeFor[listedKey]()),
+	schemas := map[string]any{
 		"scans_report": object(map[string]any{"results": map[string]any{"type": "array", "maxItems": maxScans, "items": map[string]any{
 			"oneOf": []any{structSchema(reflect.TypeFor[scanned]()), object(map[string]any{
 				"error": errorViewSchema(),
 				"at":    typeSchema(reflect.TypeFor[jsontext.Value]()), "nonce": map[string]any{"type": []string{"string", "null"}},
 			}, "error", "at", "nonce")}}}}, "results"),
-		"status":             structSchema(reflect.TypeFor[statusView]()),
-		"double_entry":       structSchema(reflect.TypeFor[doubleView]()),
-		"review":             structSchema(reflect.TypeFor[reviewView]()),
-		"admin_double_entry": structSchema(reflect.TypeFor[adminDoubleView]()),
-		"reads":              structSchema(reflect.TypeFor[readsView]()),
-		"venue":              structSchema(reflect.TypeFor[overview.Laptop]()),
-		"history":            historySchema(structSchema(reflect.TypeFor[pastView]())),
-		"found":              structSchema(reflect.TypeFor[foundTickets]()),
-		"health":             counting(structSchema(reflect.TypeFor[readiness]())),
-		"document":           map[string]any{"type": "object"},
-		"error":              errorSchema(),
-		"import_report":      counting(structSchema(reflect.TypeFor[load.Report]())),
+		"history":       historySchema(structSchema(reflect.TypeFor[pastView]())),
+		"health":        counting(structSchema(reflect.TypeFor[readiness]())),
+		"document":      map[string]any{"type": "object"},
+		"error":         errorSchema(),
+		"import_report": counting(structSchema(reflect.TypeFor[load.Report]())),
 	}
+	for name, example := range ownExamples() {
+		if schemas[name] == nil {
+			schemas[name] = structSchema(reflect.TypeOf(example))
+		}
+	}
+	return schemas
 }
 
 // list is the schema of an array.
