@@ -128,7 +128,7 @@ func OnCopy(ctx context.Context, o control.Opening, do func(dir string) error) (
 	if control.Answers(ctx, o.Dir) {
 		return onCopy(ctx, o, func(dir string, _ backup.Manifest) error { return do(dir) })
 	}
-	if err := o.CheckRoom("a copy of the store", fileSize(table.Path(o.Dir))); err != nil {
+	if err := o.CheckRoom("a copy of the store", disk.Size(table.Path(o.Dir))); err != nil {
 		return err
 	}
 	dir, away, err := disk.MakeWorkFolder(o.Dir, "backup")
@@ -155,15 +155,6 @@ func copyUnserved(o control.Opening, dir string) (made backup.Manifest, err erro
 	defer func() { err = errors.Join(err, store.Close()) }()
 	made.Copied, err = store.Files.CopyTo(auth.Operator(), table.Path(dir))
 	return made, err
-}
-
-// fileSize is the size of a file that is there.
-func fileSize(name string) int64 {
-	info, err := os.Stat(name)
-	if err != nil {
-		return 0 // opening it reports the error
-	}
-	return info.Size()
 }
 
 // noteBackup notes in the store where its backup lies, so that an erasure can name the file.

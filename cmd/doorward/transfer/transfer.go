@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"doorward/sync/dial"
 	"doorward/sync/replicate"
 
 	"doorward/cmd/doorward/console"
@@ -212,8 +211,5 @@ func (c *Config) secret() (string, error) {
 
 // reach is how far addresses may be dialled.
 func (c *Config) reach(u *url.URL) *http.Client {
-	if u.Scheme == "http" && !c.Insecure {
-		return dial.NewClient(dial.Loopback)
-	}
-	return dial.NewClient(dial.Anywhere)
+	return control.Outbound(u.Scheme == "http" && !c.Insecure)
 }
