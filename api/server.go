@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -84,12 +85,8 @@ func New(c Config) (*Server, error) {
 	if c.Store == nil {
 		return nil, errors.New("api: no store")
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
-	if c.Registry == nil {
-		c.Registry = prometheus.NewRegistry()
-	}
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
+	c.Registry = cmp.Or(c.Registry, prometheus.NewRegistry())
 	base, err := parsePublicURL(c.PublicURL)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -50,15 +51,8 @@ func Open(c table.Config) (*Store, error) {
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
-	if c.Zone == nil {
-		c.Zone = time.UTC
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
-	if c.ScanLimit == 0 {
-		c.ScanLimit = desk.ScanLimit
-	}
+	c.Zone, c.ScanLimit = cmp.Or(c.Zone, time.UTC), cmp.Or(c.ScanLimit, desk.ScanLimit)
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	s, err := open(c)
 	if err != nil {

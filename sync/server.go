@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -60,9 +61,7 @@ func New(c Config) (*Server, error) {
 	if c.Store == nil {
 		return nil, errors.New("sync: no store")
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}

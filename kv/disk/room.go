@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -76,10 +77,7 @@ func NewRoom(c RoomConfig) *Room {
 	if c.Limits != nil {
 		limits = *c.Limits
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
-	r := &Room{free: c.Free, log: c.Logger}
+	r := &Room{free: c.Free, log: cmp.Or(c.Logger, slog.New(slog.DiscardHandler))}
 	if r.free == nil {
 		r.free = func() (int64, error) { return freeBytes(c.Dir) }
 	}

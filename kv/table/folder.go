@@ -93,7 +93,9 @@ type Backup struct {
 // the meta row.
 const newestName = "doorward.backup"
 
-func (b Backup) append(dst []byte) []byte { return fmt.Appendf(dst, "%d %q\n", b.At.UnixMicro(), b.Path) }
+func (b Backup) append(dst []byte) []byte {
+	return fmt.Appendf(dst, "%d %q\n", b.At.UnixMicro(), b.Path)
+}
 
 // parseBackup reads a line.
 func parseBackup(line string) (b Backup, ok bool) {

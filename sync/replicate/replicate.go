@@ -2,6 +2,7 @@ package replicate
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -71,15 +72,8 @@ func (j *Job) defaults() {
 	if j.Tries == 0 && !j.Live {
 		j.Tries = 6
 	}
-	if j.Pause == 0 {
-		j.Pause = time.Second / 2
-	}
-	if j.Note == 0 {
-		j.Note = time.Second
-	}
-	if j.Logger == nil {
-		j.Logger = slog.New(slog.DiscardHandler)
-	}
+	j.Pause, j.Note = cmp.Or(j.Pause, time.Second/2), cmp.Or(j.Note, time.Second)
+	j.Logger = cmp.Or(j.Logger, slog.New(slog.DiscardHandler))
 	if j.Clock == nil {
 		j.Clock = time.Now
 	}

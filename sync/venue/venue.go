@@ -1,6 +1,7 @@
 package venue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,9 +55,7 @@ const mostAgain = 3
 
 // New makes a venue, which does nothing before Run. It fails if the registry has other metrics of the same names.
 func New(c Config) (*Venue, error) {
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	v := &Venue{config: c, told: make(chan struct{}, 1), stays: map[string]string{}}
 	v.newClient = v.dialer
 	var err error
