@@ -191,11 +191,10 @@ func storedIndex(k *Kind, name string) int {
 // Apply sets the fields that a patch gives, and returns the names of those that changed, in table order. A frozen field keeps its first
 // value that is not null. Objects that differ only in the order of their members are equal.
 func (d *Doc) Apply(p *Patch) (changed []string) {
-	given := make([]jsontext.Value, len(d.values))
-	for _, m := range p.values {
-		given[storedIndex(d.Kind, m.Name)] = m.Value
+	if p.Kind != d.Kind {
+		panic("record: a patch of another kind for a " + d.Kind.Name)
 	}
-	for i, v := range given {
+	for i, v := range p.values {
 		f := &d.Kind.Fields[i]
 		switch {
 		case v == nil, value.Equal(d.values[i], v):

@@ -21,21 +21,21 @@ type ParseOptions struct {
 type Patch struct {
 	Kind   *Kind
 	Faults fault.ByField
-	values []value.Member
+	values []jsontext.Value // by index into Kind.Fields; nil where the patch leaves the field alone
 }
+
+// newPatch returns a patch that sets nothing.
+func newPatch(k *Kind) *Patch { return &Patch{Kind: k, values: make([]jsontext.Value, len(k.Fields))} }
 
 // Parse reads a request's body. It answers a *SyntaxError where the body is no JSON object; what is wrong with single
 // fields is in the patch's Faults, all of it. Unknown names, and names that the surface cannot set, are ignored.
 func (k *Kind) Parse(body []byte, o ParseOptions) (*Patch, error) {
-	p := &Patch{Kind: k}
-	given := make([]bool, len(k.Fields))
+	p := newPatch(k)
 	err := value.ReadObject(body, func(name string, v jsontext.Value) {
 		i, ok := k.names[name]
-		if !ok || !k.Fields[i].Settable(o.Surface) {
-			return
+		if ok && k.Fields[i].Settable(o.Surface) {
+			p.values[i] = p.read(&k.Fields[i], v, o)
 		}
-		given[i] = true
-		p.read(&k.Fields[i], v, o)
 	})
 	if err != nil {
 		return nil, err
@@ -45,25 +45,24 @@ func (k *Kind) Parse(body []byte, o ParseOptions) (*Patch, error) {
 	}
 	for i := range k.Fields {
 		f := &k.Fields[i]
-		if f.Flags.Has(Required) && f.Settable(o.Surface) && !given[i] {
+		if f.Flags.Has(Required) && f.Settable(o.Surface) && p.values[i] == nil && p.Faults[f.Name] == nil {
 			p.Faults.Add(f.Name, fault.Required)
 		}
 	}
 	return p, nil
 }
 
-// read takes one given value, or notes what is wrong with it.
-func (p *Patch) read(f *Field, v jsontext.Value, o ParseOptions) {
+// read returns the stored form of a given value. It returns nil, and notes the fault, if something is wrong with the value.
+func (p *Patch) read(f *Field, v jsontext.Value, o ParseOptions) jsontext.Value {
 	if _, ref := f.Type.(Ref); ref && string(v) == `""` {
 		v = jsontext.Value("null")
 	}
 	if value.IsNull(v) {
 		if !f.TakesNull(o.Surface) {
 			p.Faults.Add(f.Name, fault.Null)
-			return
+			return nil
 		}
-		p.values = append(p.values, value.Member{Name: f.Name, Value: f.null()})
-		return
+		return f.null()
 	}
 	stored, fault := f.Type.parse(v, o.Zone)
 	if fault != "" && o.Surface == Admin && string(v) == f.Default {
@@ -71,17 +70,17 @@ func (p *Patch) read(f *Field, v jsontext.Value, o ParseOptions) {
 	}
 	if fault != "" {
 		p.Faults.Add(f.Name, fault)
-		return
+		return nil
 	}
-	p.values = append(p.values, value.Member{Name: f.Name, Value: stored})
+	return stored
 }
 
 // Value is what the patch sets a field to; ok is false where it leaves the field alone.
 func (p *Patch) Value(name string) (v jsontext.Value, ok bool) {
-	if i := p.index(name); i >= 0 {
-		return p.values[i].Value, true
+	if i, known := p.Kind.names[name]; known {
+		v = p.values[i]
 	}
-	return nil, false
+	return v, v != nil
 }
 
 // Text is the string that the patch sets a field to, decoded; "" for null and where it leaves the field alone.
@@ -91,26 +90,17 @@ func (p *Patch) Text(name string) string {
 }
 
 // Empty tells a patch that sets nothing.
-func (p *Patch) Empty() bool { return len(p.values) == 0 }
-
-func (p *Patch) index(name string) int {
-	return slices.IndexFunc(p.values, func(m value.Member) bool { return m.Name == name })
+func (p *Patch) Empty() bool {
+	return !slices.ContainsFunc(p.values, func(v jsontext.Value) bool { return v != nil })
 }
 
 // Set makes the patch set a field to a value in its stored form. The name must be one of the table's.
-func (p *Patch) Set(name string, v jsontext.Value) {
-	storedIndex(p.Kind, name)
-	if i := p.index(name); i >= 0 {
-		p.values[i].Value = v
-		return
-	}
-	p.values = append(p.values, value.Member{Name: name, Value: v})
-}
+func (p *Patch) Set(name string, v jsontext.Value) { p.values[storedIndex(p.Kind, name)] = v }
 
 // Drop makes the patch leave a field alone.
 func (p *Patch) Drop(name string) {
-	if i := p.index(name); i >= 0 {
-		p.values = slices.Delete(p.values, i, i+1)
+	if i, ok := p.Kind.names[name]; ok {
+		p.values[i] = nil
 	}
 }
 
@@ -122,36 +112,26 @@ type Pointer struct {
 }
 
 // Pointers lists the references that a patch sets.
-func (p *Patch) Pointers() []Pointer {
-	var out []Pointer
-	for _, m := range p.values {
-		out = appendPointers(out, p.Kind, m)
-	}
-	return out
-}
+func (p *Patch) Pointers() []Pointer { return pointers(p.Kind, p.values) }
 
 // Pointers lists the references that a record makes.
-func (d *Doc) Pointers() []Pointer {
-	var out []Pointer
-	for i, v := range d.values {
-		out = appendPointers(out, d.Kind, value.Member{Name: d.Kind.Fields[i].Name, Value: v})
-	}
-	return out
-}
+func (d *Doc) Pointers() []Pointer { return pointers(d.Kind, d.values) }
 
-// appendPointers appends the references of one value.
-func appendPointers(out []Pointer, k *Kind, m value.Member) []Pointer {
-	if value.IsNull(m.Value) {
-		return out
-	}
-	switch t := k.Fields[k.names[m.Name]].Type.(type) {
-	case Ref:
-		to, _ := ByName(t.Kind)
-		return append(out, Pointer{m.Name, to, Int(value.Int(m.Value))})
-	case Refs:
-		to, _ := ByName(t.Kind)
-		for _, n := range value.Ints(m.Value) {
-			out = append(out, Pointer{m.Name, to, Int(n)})
+// pointers lists the references among the values of a kind's fields.
+func pointers(k *Kind, values []jsontext.Value) (out []Pointer) {
+	for i, v := range values {
+		if value.IsNull(v) {
+			continue
+		}
+		switch f := &k.Fields[i]; t := f.Type.(type) {
+		case Ref:
+			to, _ := ByName(t.Kind)
+			out = append(out, Pointer{f.Name, to, Int(value.Int(v))})
+		case Refs:
+			to, _ := ByName(t.Kind)
+			for _, n := range value.Ints(v) {
+				out = append(out, Pointer{f.Name, to, Int(n)})
+			}
 		}
 	}
 	return out
@@ -159,14 +139,17 @@ func appendPointers(out []Pointer, k *Kind, m value.Member) []Pointer {
 
 // Project is the part of a patch that another kind's table knows, a field renamed where names says so (from → to).
 func (p *Patch) Project(k *Kind, names map[string]string) *Patch {
-	out := &Patch{Kind: k}
-	for _, m := range p.values {
-		name := m.Name
+	out := newPatch(k)
+	for i, v := range p.values {
+		if v == nil {
+			continue
+		}
+		name := p.Kind.Fields[i].Name
 		if to, ok := names[name]; ok {
 			name = to
 		}
-		if f, ok := k.Field(name); ok && f.Stored() {
-			out.values = append(out.values, value.Member{Name: name, Value: m.Value})
+		if i, ok := k.names[name]; ok && k.Fields[i].Stored() {
+			out.values[i] = v
 		}
 	}
 	return out

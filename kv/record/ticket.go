@@ -136,10 +136,12 @@ func SplitTicket(p *Patch) Parts {
 // NamesHolder reports whether the parts say anything of a holder.
 func (p *Parts) NamesHolder() bool {
 	says := func(patch *Patch) bool {
-		return slices.ContainsFunc(patch.values, func(m value.Member) bool {
-			f, _ := patch.Kind.Field(m.Name) // a patch sets no other
-			return f.Flags.Has(Personal) && len(value.Unquote(m.Value))+int(value.Int(m.Value)) > 0
-		})
+		for i, v := range patch.values {
+			if patch.Kind.Fields[i].Flags.Has(Personal) && len(value.Content(v))+int(value.Int(v)) > 0 {
+				return true
+			}
+		}
+		return false
 	}
 	return says(p.Name) || says(p.Holder)
 }
