@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -18,16 +19,14 @@ type Doc struct {
 
 // NewDoc returns a record of defaults.
 func (k *Kind) NewDoc() *Doc {
-	d := &Doc{Kind: k, values: make([]jsontext.Value, len(k.Fields))}
-	applyDefaults(d)
-	return d
+	return &Doc{Kind: k, values: slices.Clone(k.initial)}
 }
 
 // applyDefaults gives each stored field without a value its default.
 func applyDefaults(d *Doc) {
 	for _, i := range d.Kind.sorted {
 		if d.values[i] == nil {
-			d.values[i] = d.Kind.Fields[i].initial()
+			d.values[i] = d.Kind.initial[i]
 		}
 	}
 }

@@ -167,13 +167,14 @@ func (f *Field) null() jsontext.Value {
 // layout is a table in the forms that hot paths read. Numbers are indexes into Fields.
 type layout struct {
 	names         map[string]int
-	labels        []string // each field's name as it stands before its value: "full_name":
-	shown, hidden []int    // the first run and the second
-	leftOut       []bool   // fields that the second run leaves out when they are null
-	derived       []maker  // what is made for a reply
-	nested        int      // from which of them on each is made of one stored field
-	sorted        []int    // stored fields by the bytes of their names
-	never         []int    // stored fields that are never null in a reply
+	labels        []string         // each field's name as it stands before its value: "full_name":
+	shown, hidden []int            // the first run and the second
+	initial       []jsontext.Value // what a record of defaults holds, nil where not stored; records share it, and no one writes to it
+	leftOut       []bool           // fields that the second run leaves out when they are null
+	derived       []maker          // what is made for a reply
+	nested        int              // from which of them on each is made of one stored field
+	sorted        []int            // stored fields by the bytes of their names
+	never         []int            // stored fields that are never null in a reply
 	lookups       []*Field
 	searched      []*Field
 	ranked        []*Field // searched ones, and documents
@@ -186,7 +187,8 @@ type settler func(d, before *Doc, m Moment)
 
 // table completes a kind. rules are its own rules, if it has any.
 func table(k Kind, rules ...settler) *Kind {
-	k.layout = layout{names: make(map[string]int, len(k.Fields)), labels: make([]string, len(k.Fields)), leftOut: make([]bool, len(k.Fields)), rules: rules}
+	n := len(k.Fields)
+	k.layout = layout{names: make(map[string]int, n), labels: make([]string, n), initial: make([]jsontext.Value, n), leftOut: make([]bool, n), rules: rules}
 	for i := range k.Fields {
 		f := &k.Fields[i]
 		if _, twice := k.names[f.Name]; twice {
@@ -232,6 +234,7 @@ func place(k *Kind, i int, f *Field) {
 	default:
 		k.hidden = append(k.hidden, i)
 	}
+	k.initial[i] = slices.Clip(f.initial())
 	k.sorted = append(k.sorted, i)
 	if !f.mayShowNull(Admin) {
 		k.never = append(k.never, i)
