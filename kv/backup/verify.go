@@ -196,7 +196,7 @@ func (w *walker) verifyRecord(v *table.View, k *record.Kind, key, value []byte) 
 
 // isMisnamed tells whether this server has made a revision whose id does not follow from its body and the revision before.
 func isMisnamed(k *record.Kind, st *table.Stored, d *record.Doc, before rev.ID) bool {
-	return st.Version == k.Version && !st.Foreign && rev.Next(before, false, d.Canonical()) != st.Revision
+	return st.Version == k.Version && !st.Foreign && d.Revision(before) != st.Revision
 }
 
 // ownRow is a row that a record must have in another bucket.

@@ -77,8 +77,7 @@ func Finish(p auth.Principal, d *record.Doc, now record.Moment) table.Made {
 		d.Set("created_by", value.Number(p.Key()))
 	}
 	d.Settle(nil, now)
-	canonical := d.Canonical()
-	return table.Made{Doc: d, Body: d.Encode(), Canonical: canonical, Revision: rev.Next(rev.ID{}, false, canonical)}
+	return table.Made{Doc: d, Body: d.Encode(), Revision: d.Revision(rev.ID{})}
 }
 
 // split takes a ticket's form apart and hashes its code.
@@ -252,7 +251,7 @@ func composePart(patch *record.Patch) table.Made {
 }
 
 func encodePart(d *record.Doc) table.Made {
-	return table.Made{Doc: d, Body: d.Encode(), Canonical: d.Canonical()}
+	return table.Made{Doc: d, Body: d.Encode()}
 }
 
 // AddHolding writes a new holding.

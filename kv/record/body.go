@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"doorward/kv/rev"
 	"doorward/kv/value"
 )
 
@@ -166,11 +167,19 @@ func (d *Draft) Close() (b Body, canonical []byte) {
 
 // Canonical is the body's text inside the revision hash (design.md §4): keys sorted by bytes at every depth, numbers as
 // their literal text, shortest escapes, no names that begin with "_" among the record's own.
-func (d *Doc) Canonical() []byte {
+func (d *Doc) Canonical() []byte { return appendCanonical(make([]byte, 0, d.Size()), d) }
+
+// Revision returns the revision of the document that follows parent.
+func (d *Doc) Revision(parent rev.ID) rev.ID {
+	var stack [4096]byte // large enough for most bodies
+	return rev.Next(parent, false, appendCanonical(stack[:0], d))
+}
+
+func appendCanonical(dst []byte, d *Doc) []byte {
 	if len(d.extra) > 0 {
-		return canonicalWithExtra(d)
+		return append(dst, canonicalWithExtra(d)...)
 	}
-	dst := append(make([]byte, 0, d.Size()), '{')
+	dst = append(dst, '{')
 	for n, i := range d.Kind.sorted {
 		if n > 0 {
 			dst = append(dst, ',')

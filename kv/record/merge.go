@@ -285,7 +285,7 @@ var ErrNotHeld = errors.New("the body of a leaf is not held")
 
 // MergedRevision returns the revision of a body merged from open leaves, which come in any order: a child of their winner.
 func MergedRevision(open []rev.Node, merged *Doc) rev.ID {
-	return rev.Next(rev.Best(open).Revision, false, merged.Canonical())
+	return merged.Revision(rev.Best(open).Revision)
 }
 
 // Resolution says how the root resolves a conflict. To carry it out, the store does this in one operation:

@@ -60,27 +60,19 @@ type Edit struct {
 
 // Made is a new record ready to be stored.
 type Made struct {
-	Doc       *record.Doc
-	Body      record.Body
-	Canonical []byte
-	Revision  rev.ID
+	Doc      *record.Doc
+	Body     record.Body
+	Revision rev.ID
 }
 
-// NoTicket is the place of the ticket's id until that is known.
-var NoTicket = jsontext.Value("0")
+// NoTicket is the place of the ticket's id until that is known. No id has more digits.
+var NoTicket = jsontext.Value("0000000000000000")
 
-const maxDigits = 20 // of an id
-
-// Place writes the ticket's id into a record of a holding. It is the last member of the body and of the canonical text.
+// Place writes the ticket's id into a record of a holding. It is the last member of the body.
 func (m *Made) Place(ticket record.ID) {
 	m.Doc.Set("ticket_id", value.Number(ticket.Int()))
-	last := func(text []byte, end int) []byte {
-		placed := append(make([]byte, 0, len(text)+maxDigits), text[:end]...)
-		return append(strconv.AppendInt(placed, ticket.Int(), 10), text[end+len(NoTicket):]...)
-	}
-	m.Body.Shown = last(m.Body.Shown, len(m.Body.Shown)-len(NoTicket))
-	m.Canonical = last(m.Canonical, len(m.Canonical)-len(NoTicket)-len("}"))
-	m.Revision = rev.Next(rev.ID{}, false, m.Canonical)
+	m.Body.Shown = strconv.AppendInt(m.Body.Shown[:len(m.Body.Shown)-len(NoTicket)], ticket.Int(), 10)
+	m.Revision = m.Doc.Revision(rev.ID{})
 }
 
 // Write stores a change: record, revision, lookups and log rows. It returns the record as it is stored.
@@ -120,15 +112,16 @@ func (st *Stored) fill(c Edit) {
 		st.Body, st.Revision = c.Made.Body, c.Made.Revision
 		return
 	}
-	canonical := []byte(record.Tombstone(c.Kind, c.Into))
-	if c.Is != nil {
-		st.Body, canonical = c.Is.Encode(), c.Is.Canonical()
-	}
 	var parent rev.ID
 	if c.Before != nil {
 		parent = c.Before.Revision
 	}
-	st.Revision, st.Parent = rev.Next(parent, st.Deleted, canonical), parent.Hash
+	st.Parent = parent.Hash
+	if c.Is == nil {
+		st.Revision = rev.Next(parent, true, []byte(record.Tombstone(c.Kind, c.Into)))
+		return
+	}
+	st.Body, st.Revision = c.Is.Encode(), c.Is.Revision(parent)
 }
 
 // Place writes a record's row, moves its rows in the logs to their ends, and notes the change for the lists.

@@ -325,17 +325,42 @@ func AppendObject(dst []byte, members []Named) []byte {
 			dst = append(dst, ',')
 		}
 		dst, _ = jsontext.AppendQuote(dst, m.Name)
-		dst = AppendCanonical(append(dst, ':'), m.Value)
+		dst = appendCanonical(append(dst, ':'), m.Value)
 	}
 	return append(dst, '}')
 }
 
-// AppendCanonical appends one value of our own encoding in its canonical form.
+// AppendCanonical appends one value of our own encoding in its canonical form. dst may lie on the caller's stack.
 func AppendCanonical(dst []byte, v jsontext.Value) []byte {
+	if isCanonical(v) {
+		return append(dst, v...)
+	}
+	return append(dst, appendCanonical(nil, v)...) // it calls itself, so its dst is on the heap
+}
+
+// isCanonical tells a value in its canonical form without sorting anything. Most are.
+func isCanonical(v jsontext.Value) bool {
+	if len(v) == 0 {
+		return false
+	}
+	switch v[0] {
+	case '{':
+		return bytes.IndexByte(v, ',') < 0 && bytes.IndexByte(v, '\\') < 0
+	case '[':
+		return bytes.IndexByte(v, '{') < 0 && bytes.IndexByte(v, '\\') < 0
+	case '"':
+		return bytes.IndexByte(v, '\\') < 0
+	}
+	return true
+}
+
+func appendCanonical(dst []byte, v jsontext.Value) []byte {
 	switch {
+	case isCanonical(v):
+		return append(dst, v...)
 	case len(v) == 0:
 		return append(dst, "null"...)
-	case v[0] == '{' && bytes.IndexByte(v, ',') >= 0, v[0] == '{' && bytes.IndexByte(v, '\\') >= 0:
+	case v[0] == '{':
 		var few [8]Named // most objects have no more
 		members, run := few[:0], v[1:len(v)-1]
 		for i := 0; i < len(run); {
@@ -347,7 +372,7 @@ func AppendCanonical(dst []byte, v jsontext.Value) []byte {
 			i = after
 		}
 		return AppendObject(dst, members)
-	case v[0] == '[' && bytes.IndexByte(v, '{') >= 0, v[0] == '[' && bytes.IndexByte(v, '\\') >= 0:
+	case v[0] == '[':
 		dst = append(dst, '[')
 		first := true
 		for e := range Elements(v) {
@@ -355,14 +380,12 @@ func AppendCanonical(dst []byte, v jsontext.Value) []byte {
 				dst = append(dst, ',')
 			}
 			first = false
-			dst = AppendCanonical(dst, e)
+			dst = appendCanonical(dst, e)
 		}
 		return append(dst, ']')
-	case v[0] == '"' && bytes.IndexByte(v, '\\') >= 0:
-		dst, _ = jsontext.AppendQuote(dst, Unquote(v))
-		return dst
 	}
-	return append(dst, v...)
+	dst, _ = jsontext.AppendQuote(dst, Unquote(v))
+	return dst
 }
 
 // Equal reports whether two stored values are the same: by their text, objects whatever the order of their members.
