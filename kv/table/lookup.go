@@ -91,7 +91,7 @@ func LookupKeys(k *record.Kind, id record.ID, d *record.Doc, stamp int64) [][]by
 	if len(fields) == 0 {
 		return nil
 	}
-	n := len(fields) + 1 // a time of creation has two
+	n := len(fields)
 	keys, room := make([][]byte, 0, n), make([]byte, 0, n*lookupBytes)
 	add := func(key []byte) {
 		begin := len(room)
@@ -195,11 +195,11 @@ func CodeKeys(k *record.Kind, id record.ID, d *record.Doc) [][]byte {
 		if form == NormalForm && string(d.Value("normal_hash")) == string(d.Value("code_hash")) {
 			continue // the exact row is enough
 		}
-		hash, err := hex.DecodeString(d.Text(hashFields[form]))
-		if err != nil || len(hash) != ledger.CodeHashSize {
+		hash, ok := readHash(d.Value(hashFields[form]))
+		if !ok {
 			continue // a ticket without a code cannot be scanned
 		}
-		key := codeEventPrefix(make([]byte, 0, 40), form, hash, d.Int("event_id"))
+		key := codeEventPrefix(make([]byte, 0, 40), form, hash[:], d.Int("event_id"))
 		keys = append(keys, k.AppendID(key, id))
 	}
 	return keys
@@ -257,7 +257,21 @@ func HashOf(v jsontext.Value) (h CodeHash) {
 	return h
 }
 
-func HexText(b []byte) jsontext.Value { return jsontext.Value(`"` + hex.EncodeToString(b) + `"`) }
+// readHash is HashOf; ok is false for another text.
+func readHash(v jsontext.Value) (h CodeHash, ok bool) {
+	text := value.Content(v)
+	if len(text) != 2*len(h) {
+		return h, false
+	}
+	_, err := hex.Decode(h[:], text)
+	return h, err == nil
+}
+
+// HexText is bytes as a stored text of hexadecimal digits.
+func HexText(b []byte) jsontext.Value {
+	text := append(make([]byte, 0, 2+2*len(b)), '"')
+	return append(hex.AppendEncode(text, b), '"')
+}
 
 // ByDouble begins the rows of the admission bucket that list double entries (kv/admission).
 const ByDouble = 'd'
