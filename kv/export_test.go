@@ -142,7 +142,7 @@ func DuplicateTicket(s *Store, form *record.Patch) (id record.ID, err error) {
 		if id, _, err = entry.Vacant(o, record.Ticket, id); err != nil {
 			return err
 		}
-		for _, m := range [...]*table.Made{&in.Made.Ticket, &in.Made.Code} {
+		for _, m := range [...]*table.Made{in.Made.Ticket, in.Made.Code} {
 			if _, err := o.Write(table.Edit{Kind: m.Doc.Kind, ID: id, Is: m.Doc, Made: m}); err != nil {
 				return err
 			}

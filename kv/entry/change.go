@@ -36,7 +36,7 @@ func Visible(s *table.Set, p auth.Principal, k *record.Kind, id record.ID) error
 
 // NewRecord is a record about to be stored; tombstone is what lies under its id, or nil.
 type NewRecord struct {
-	table.Made
+	*table.Made
 	ID        record.ID
 	Tombstone *table.Stored
 	Free      bool // no other record has its unique fields: this operation has checked
@@ -49,7 +49,7 @@ func Add(o *table.Tx, p auth.Principal, k *record.Kind, n NewRecord) (*table.Sto
 			return nil, err
 		}
 	}
-	return write(o, table.Edit{Kind: k, ID: n.ID, Before: n.Tombstone, Is: n.Doc, Author: p.Key(), Made: &n.Made})
+	return write(o, table.Edit{Kind: k, ID: n.ID, Before: n.Tombstone, Is: n.Doc, Author: p.Key(), Made: n.Made})
 }
 
 // Amend changes one record by a function. If the function changes nothing, the record stays as it is.

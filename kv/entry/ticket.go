@@ -15,12 +15,12 @@ import (
 	"doorward/kv/value"
 )
 
-// Input is a patch made ready outside the write transaction: a ticket's form is in its parts already.
+// Input is a patch made ready outside the write transaction.
 type Input struct {
 	*record.Patch
-	Parts    record.Parts   // of a ticket's form
-	Made     madeTicket     // what those make where there is no ticket yet
+	Made     madeTicket     // what a ticket's form makes where there is no ticket yet
 	Exact    table.CodeHash // of its code
+	Normal   table.CodeHash // of the code's normal form
 	Coded    bool           // it sets one
 	Free     bool           // in this operation nothing was found by its external_id and its code
 	Imported bool           // it is a row of an import
@@ -28,7 +28,7 @@ type Input struct {
 
 // madeTicket is a new ticket ready to be stored.
 type madeTicket struct {
-	Ticket, Code table.Made
+	Ticket, Code *table.Made
 	Holding      *madeHolding // nil: the form says nothing of a holder
 }
 
@@ -36,7 +36,7 @@ type madeTicket struct {
 func Prepare(s *table.Set, patch *record.Patch) *Input {
 	in := &Input{Patch: patch}
 	if patch.Kind == record.TicketForm {
-		split(s, in)
+		in.hashCode(s)
 	}
 	return in
 }
@@ -51,51 +51,57 @@ func PrepareNew(s *table.Set, p auth.Principal, patch *record.Patch) *Input {
 	if !in.Coded { // what is there keeps its code, what is new gets one
 		whole = &Input{Patch: patch.Project(record.TicketForm, nil)}
 		whole.Set("code", value.Quote(codes.Draw()))
-		split(s, whole)
+		whole.hashCode(s)
 	}
+	parts := whole.Split()
 	now := record.Moment{Now: s.Clock.Now(), Zone: s.Clock.Zone()}
-	if whole.Parts.NamesHolder() {
-		in.Made.Holding = NewHolding(s, &whole.Parts, now)
-		whole.Parts.Ticket.Set("holding", in.Made.Holding.Text())
+	if parts.NamesHolder() {
+		in.Made.Holding = NewHolding(s, &parts, now)
+		parts.Ticket.Set("holding", in.Made.Holding.Text())
 	}
-	in.Made.Ticket = Compose(p, record.Ticket, whole.Parts.Ticket, now)
-	in.Made.Code = Compose(p, record.TicketCode, whole.Parts.Code, now)
-	in.Parts.Ticket.Drop("holding") // an existing ticket keeps its own
+	in.Made.Ticket = Finish(p, parts.Ticket.NewDoc(), now)
+	in.Made.Code = Finish(p, parts.Code.NewDoc(), now)
 	return in
 }
 
 // Compose is the record that a patch of a kind makes.
-func Compose(p auth.Principal, k *record.Kind, patch *record.Patch, now record.Moment) table.Made {
+func Compose(p auth.Principal, k *record.Kind, patch *record.Patch, now record.Moment) *table.Made {
 	d := k.NewDoc()
 	d.Apply(patch)
 	return Finish(p, d, now)
 }
 
 // Finish gives a new record its origin, and what follows from its fields.
-func Finish(p auth.Principal, d *record.Doc, now record.Moment) table.Made {
+func Finish(p auth.Principal, d *record.Doc, now record.Moment) *table.Made {
 	if _, ok := d.Kind.Field("created_by"); ok && p.Key() != 0 {
 		d.Set("created_by", value.Number(p.Key()))
 	}
 	d.Settle(nil, now)
-	return table.Made{Doc: d, Body: d.Encode(), Revision: d.Revision(rev.ID{})}
+	return &table.Made{Doc: d, Body: d.Encode(), Revision: d.Revision(rev.ID{})}
 }
 
-// split takes a ticket's form apart and hashes its code.
-func split(s *table.Set, in *Input) {
+// hashCode hashes the code of a ticket's form.
+func (in *Input) hashCode(s *table.Set) {
 	code := in.Text("code")
 	if in.Coded = code != ""; !in.Coded {
 		in.Drop("code") // null leaves it alone
+		return
 	}
-	in.Parts = record.SplitTicket(in.Patch)
+	in.Exact = s.Identity.HashCode(code)
+	in.Normal = in.Exact
+	if form := codes.Normal(code); form != code {
+		in.Normal = s.Identity.HashCode(form)
+	}
+}
+
+// Split takes a ticket's form apart.
+func (in *Input) Split() record.Parts {
+	parts := record.SplitTicket(in.Patch)
 	if in.Coded {
-		in.Exact = s.Identity.HashCode(code)
-		normal := in.Exact
-		if form := codes.Normal(code); form != code {
-			normal = s.Identity.HashCode(form)
-		}
-		in.Parts.Ticket.Set("code_hash", table.HexText(in.Exact[:]))
-		in.Parts.Ticket.Set("normal_hash", table.HexText(normal[:]))
+		parts.Ticket.Set("code_hash", table.HexText(in.Exact[:]))
+		parts.Ticket.Set("normal_hash", table.HexText(in.Normal[:]))
 	}
+	return parts
 }
 
 // eachPart calls fn with the records that a ticket is shown as, as far as they are here.
@@ -223,12 +229,12 @@ func TicketOfPart(k *record.Kind, id record.ID, b record.Body) record.ID {
 // madeHolding is a new holding ready to be stored, but for the ticket's id.
 type madeHolding struct {
 	id                  record.ID
-	name, holder, label table.Made
+	name, holder, label *table.Made // the root alone makes a label
 }
 
 func (h *madeHolding) Text() jsontext.Value { return value.Quote(record.Holder.FormatID(h.id)) }
 
-// NewHolding makes a holding of what a form says of a holder.
+// NewHolding makes a holding of what a form says of a holder. It takes the two patches over.
 func NewHolding(s *table.Set, parts *record.Parts, now record.Moment) *madeHolding {
 	h := &madeHolding{id: table.NewFactID(now.Now)}
 	h.name, h.holder = composePart(parts.Name), composePart(parts.Holder)
@@ -242,22 +248,21 @@ func NewHolding(s *table.Set, parts *record.Parts, now record.Moment) *madeHoldi
 	return h
 }
 
-func composePart(patch *record.Patch) table.Made {
-	d := patch.Kind.NewDoc()
-	d.Apply(patch)
+func composePart(patch *record.Patch) *table.Made {
+	d := patch.NewDoc()
 	d.Settle(nil, record.Moment{})
 	d.Set("ticket_id", table.NoTicket)
 	return encodePart(d)
 }
 
-func encodePart(d *record.Doc) table.Made {
-	return table.Made{Doc: d, Body: d.Encode()}
+func encodePart(d *record.Doc) *table.Made {
+	return &table.Made{Doc: d, Body: d.Encode()}
 }
 
 // AddHolding writes a new holding.
 func AddHolding(o *table.Tx, p auth.Principal, ticket record.ID, h *madeHolding) error {
-	for _, m := range [...]*table.Made{&h.name, &h.holder, &h.label} {
-		if m.Doc == nil {
+	for _, m := range [...]*table.Made{h.name, h.holder, h.label} {
+		if m == nil {
 			continue
 		}
 		m.Place(ticket)

@@ -212,7 +212,8 @@ func (r *resolution) editPart(k *record.Kind, st *table.Stored, members []byte) 
 	if err := entry.CheckPatch(r.o, r.p, record.Ticket, in.Patch); err != nil {
 		return err
 	}
-	for _, part := range [...]*record.Patch{in.Parts.Name, in.Parts.Holder} {
+	parts := in.Split()
+	for _, part := range [...]*record.Patch{parts.Name, parts.Holder} {
 		if part.Kind == k {
 			_, err = entry.Amend(r.o, r.p, k, st, func(d *record.Doc) { d.Apply(part) })
 		}

@@ -104,6 +104,14 @@ func (p *Patch) Drop(name string) {
 	}
 }
 
+// NewDoc returns a record of defaults with what the patch sets. It takes the values over: the patch is used no more.
+func (p *Patch) NewDoc() *Doc {
+	d := &Doc{Kind: p.Kind, values: p.values}
+	p.values = nil
+	applyDefaults(d)
+	return d
+}
+
 // Pointer is a reference that a patch makes: the store checks that it exists.
 type Pointer struct {
 	Field string

@@ -20,7 +20,7 @@ func (u *ticketUpdate) holder(o *table.Tx) error {
 	if err != nil {
 		return err
 	}
-	parts := &u.in.Parts
+	parts := &u.parts
 	switch {
 	case h.ID.IsZero() && !parts.NamesHolder():
 		return nil
@@ -45,20 +45,20 @@ func (u *ticketUpdate) passesOn(h *entry.HoldingParts) bool {
 	if person == 0 {
 		return false
 	}
-	if v, given := u.in.Parts.Holder.Value("person_id"); given || !u.in.Imported {
+	if v, given := u.parts.Holder.Value("person_id"); given || !u.in.Imported {
 		return given && table.IntOf(v) != person
 	}
 	changes := func(st *table.Stored, patch *record.Patch, field string) bool {
 		v, given := patch.Value(field)
 		return given && st != nil && !value.Equal(v, st.Body.Member(field))
 	}
-	contact := changes(h.Holder, u.in.Parts.Holder, "email") || changes(h.Holder, u.in.Parts.Holder, "phone")
-	return contact && changes(h.Name, u.in.Parts.Name, "full_name")
+	contact := changes(h.Holder, u.parts.Holder, "email") || changes(h.Holder, u.parts.Holder, "phone")
+	return contact && changes(h.Name, u.parts.Name, "full_name")
 }
 
 // begin begins a holding with the form's values. The present one ends.
 func (u *ticketUpdate) begin(o *table.Tx, before *entry.HoldingParts) error {
-	parts := u.in.Parts
+	parts := u.parts
 	for _, patch := range [...]*record.Patch{parts.Name, parts.Holder} {
 		patch.Set("event_id", u.is.Value("event_id"))
 	}
@@ -72,7 +72,7 @@ func (u *ticketUpdate) begin(o *table.Tx, before *entry.HoldingParts) error {
 
 // edit changes the present holding. Linking it with a person marks both records.
 func (u *ticketUpdate) edit(o *table.Tx, h *entry.HoldingParts) error {
-	parts, renamed := u.in.Parts, false
+	parts, renamed := u.parts, false
 	if v, given := parts.Holder.Value("person_id"); given && h.Holder != nil && table.IntOf(h.Holder.Body.Member("person_id")) == 0 && table.IntOf(v) != 0 {
 		link := value.Quote(ulid.ULID(table.NewFactID(o.Now).ULID()).String())
 		parts.Name.Set("link", link)

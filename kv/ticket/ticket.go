@@ -16,8 +16,8 @@ import (
 
 // CreateTicket makes a ticket's records; used tells that the id may have tombstones.
 func CreateTicket(o *table.Tx, p auth.Principal, id record.ID, used bool, in *entry.Input) (ticket *table.Stored, err error) {
-	for _, m := range [...]*table.Made{&in.Made.Ticket, &in.Made.Code} {
-		n := entry.NewRecord{ID: id, Made: *m, Free: in.Free}
+	for _, m := range [...]*table.Made{in.Made.Ticket, in.Made.Code} {
+		n := entry.NewRecord{ID: id, Made: m, Free: in.Free}
 		if used {
 			if n.Tombstone, err = o.LoadAny(m.Doc.Kind, id); err != nil {
 				return nil, err
@@ -39,7 +39,8 @@ func CreateTicket(o *table.Tx, p auth.Principal, id record.ID, used bool, in *en
 
 // UpdateTicket changes a ticket's records. A ticket that was used stays at its event.
 func UpdateTicket(o *table.Tx, p auth.Principal, ticket *table.Stored, in *entry.Input) (*table.Stored, error) {
-	if err := holdsAllOf(o, ticket, in); err != nil {
+	parts := in.Split()
+	if err := holdsAllOf(o, ticket, in, parts); err != nil {
 		return nil, err
 	}
 	if v, ok := in.Value("event_id"); ok && table.IntOf(v) != ticket.Home(record.Ticket) {
@@ -51,8 +52,8 @@ func UpdateTicket(o *table.Tx, p auth.Principal, ticket *table.Stored, in *entry
 	if err != nil {
 		return nil, err
 	}
-	u := &ticketUpdate{in: in, p: p, id: ticket.ID, is: was.Clone(), seq: o.State.Seq}
-	u.is.Apply(in.Parts.Ticket)
+	u := &ticketUpdate{in: in, parts: parts, p: p, id: ticket.ID, is: was.Clone(), seq: o.State.Seq}
+	u.is.Apply(parts.Ticket)
 	if err := u.code(o); err != nil {
 		return nil, err
 	}
@@ -71,11 +72,12 @@ func UpdateTicket(o *table.Tx, p auth.Principal, ticket *table.Stored, in *entry
 
 // ticketUpdate is a change of a ticket's records.
 type ticketUpdate struct {
-	in  *entry.Input
-	p   auth.Principal
-	id  record.ID
-	is  *record.Doc // the ticket as it will be
-	seq uint64      // before the change
+	in    *entry.Input
+	parts record.Parts // of its form
+	p     auth.Principal
+	id    record.ID
+	is    *record.Doc // the ticket as it will be
+	seq   uint64      // before the change
 }
 
 // code changes the code in clear. The root makes it if it is missing.
@@ -85,9 +87,9 @@ func (u *ticketUpdate) code(o *table.Tx) error {
 		return err
 	}
 	if before == nil {
-		return supply(o, u.p, u.id, u.is, u.in.Parts.Code)
+		return supply(o, u.p, u.id, u.is, u.parts.Code)
 	}
-	_, err = entry.Amend(o, u.p, record.TicketCode, before, func(d *record.Doc) { d.Apply(u.in.Parts.Code) })
+	_, err = entry.Amend(o, u.p, record.TicketCode, before, func(d *record.Doc) { d.Apply(u.parts.Code) })
 	return err
 }
 
@@ -178,7 +180,7 @@ func deletePart(o *table.Tx, k *record.Kind, id record.ID, author int64) error {
 }
 
 // holdsAllOf returns a *Forbidden on a laptop that lacks a record that a patch would change, because that part of the change would be lost.
-func holdsAllOf(o *table.Tx, ticket *table.Stored, in *entry.Input) error {
+func holdsAllOf(o *table.Tx, ticket *table.Stored, in *entry.Input, parts record.Parts) error {
 	if !o.Store.Identity.IsLeaf() {
 		return nil
 	}
@@ -196,7 +198,7 @@ func holdsAllOf(o *table.Tx, ticket *table.Stored, in *entry.Input) error {
 	}
 	lacks := code == nil && (recoded || moved)
 	if !h.ID.IsZero() {
-		lacks = lacks || h.Name == nil && says(in.Parts.Name) || h.Holder == nil && says(in.Parts.Holder)
+		lacks = lacks || h.Name == nil && says(parts.Name) || h.Holder == nil && says(parts.Holder)
 	}
 	if lacks {
 		return errElsewhere
