@@ -162,11 +162,11 @@ func (w *writer) fill(g *group, j *job) error {
 }
 
 // next is one more job for the group; nil closes it. Callers that were answered together mostly ask again together: the writer waits for them,
-// instead of paying for a commit of the first few alone. Beside doors bulk work makes it wait for nobody.
+// instead of paying for a commit of the first few alone.
 func (w *writer) next(g *group) *job {
 	for {
 		j := w.queue.next(!w.doorsFirst(g))
-		if j != nil || len(g.jobs) >= w.together || g.yields == groupYields || g.bulk > 0 && w.queue.doorWithin(doorsAbout) {
+		if j != nil || len(g.jobs) >= w.together || g.yields == groupYields {
 			return j
 		}
 		g.yields++
