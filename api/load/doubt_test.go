@@ -116,6 +116,52 @@ func TestImportLetsNoDoubtfulRowIn(t *testing.T) {
 	}
 }
 
+// TestRemarksThatKeepOut: each of these remarks once left its guest a valid ticket. It stops the import.
+func TestRemarksThatKeepOut(t *testing.T) {
+	for _, remark := range []string{
+		"did not pay", "didn't pay", "hasn't paid yet", "has never paid", "no payment", "payment failed", "half paid", "paid half", "partly paid", "partial payment", "deposit only",
+		"balance due", "still owes", "bounced", "money returned", "pay on arrival", "will pay at door", "pay later", "not coming", "no longer coming", "withdrew", "dropped out",
+		"not allowed in", "entry denied", "cancellation requested", "requested cancellation",
+		"no ha pagado", "todavía no pagó", "pago parcial", "pagó la mitad", "falta la mitad", "pagará en la puerta", "se dio de baja", "canceló", "anuló", "ya no viene", "solicitó cancelación",
+		"não quitou", "boleto não quitado", "pagamento não confirmado", "pix não recebido", "sem pgto", "s/ pagamento", "aguarda pagamento", "pagou metade", "metade paga",
+		"pago parcialmente", "falta metade", "pagou só o sinal", "paga na hora", "o resto no dia", "cheque sem fundo", "cancelamento solicitado", "pediu cancelamento",
+	} {
+		s := congregation(t)
+		file := "Code;Name;Notes\n" + rowsOf("Ana;vegetarian", "Bia;"+remark, "Caio;chega tarde")
+		_, err := load.Import(context.Background(), s, auth.Operator(), load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(file)}, nil)
+		var asked columns.Questions
+		if !errors.As(err, &asked) || len(asked) != 1 || asked[0].Column != "Notes" || len(tickets(t, s)) != 0 {
+			t.Errorf("%s: error = %v, want a question about Notes", remark, err)
+		}
+	}
+	importsStates(t, map[string]stateCase{
+		"remarks of another matter": {"Code;Name;Notes\n" + rowsOf("João Cancelo;vegetariano", "Bia;half vegetarian", "Caio;pago em dinheiro", "Davi;li a política de cancelamento",
+			"Eva;chega depois", "Gil;vem no dia 12"), states(6, 0, 0, 0), 0},
+	})
+}
+
+// TestColumnsOfOtherLanguages: a column that no word here can read, and that tells guests apart, may say who has paid. It stops the import.
+func TestColumnsOfOtherLanguages(t *testing.T) {
+	for title, cell := range map[string][2]string{
+		"付款状态": {"已付款", "未付款"}, "支払い": {"済", ""}, "결제상태": {"완료", "취소"}, "Оплата": {"Да", "Нет"}, "Πληρωμή": {"ναι", "όχι"}, "الدفع": {"مدفوع", "غير مدفوع"},
+		"Opłacone": {"tak", "nie"}, "Eingetroffen": {"ja", "nein"}, "Ödendi": {"evet", "hayır"}, "Zaplaceno": {"ano", "ne"}, "Fizetve": {"igen", "nem"},
+	} {
+		s := congregation(t)
+		file := "Code;Name;" + title + "\n" + rowsOf("Ana;"+cell[0], "Bia;"+cell[1], "Caio;"+cell[0])
+		_, err := load.Import(context.Background(), s, auth.Operator(), load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(file)}, nil)
+		var asked columns.Questions
+		if !errors.As(err, &asked) || len(asked) != 1 || asked[0].Column != title || len(tickets(t, s)) != 0 {
+			t.Errorf("%s: error = %v, want a question about it", title, err)
+		}
+	}
+	importsStates(t, map[string]stateCase{
+		"a state beside it":     {"Code;Status;城市\n" + rowsOf("paid;上海", "paid;北京"), states(2, 0, 0, 0), 0},
+		"each of its own":       {"Code;姓名\n" + numbered(30, func(i int) string { return "王" + strings.Repeat("芳", i) }), states(30, 0, 0, 0), 0},
+		"the same of all":       {"Code;城市\n" + rowsOf("上海", "上海"), states(2, 0, 0, 0), 0},
+		"a Latin name of a day": {"Code;Tag\n" + rowsOf("Sa", "So"), states(2, 0, 0, 0), 0},
+	})
+}
+
 // TestTitlesThatSpeakOfAdmission: under each of these titles a word in one row of three keeps the guest out, or stops the import.
 func TestTitlesThatSpeakOfAdmission(t *testing.T) {
 	for title, cell := range map[string][2]string{

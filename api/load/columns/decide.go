@@ -272,14 +272,16 @@ func (c admission) askForPayments() {
 }
 
 // askForTicks asks about columns of yes and no that differ from row to row, where no column says a state and --states does not say it of all
-// rows. A question to the guest, and what is asked of guests as a rule, is left out.
+// rows. A question to the guest, and what is asked of guests as a rule, is left out. Of a title in another script no word is known: any column of
+// few values may say it.
 func (c admission) askForTicks() {
 	if _, all := c.said.States[""]; all || c.profiles == nil || c.origin != Unknown {
 		return
 	}
 	for i := range c.plains {
 		p := &c.profiles[i]
-		if !c.taken[i] && p.IsYesOrNo() && !words.IsAboutGuests(c.ly.Titles[i]) {
+		ticks := p.IsYesOrNo() && !words.IsAboutGuests(c.ly.Titles[i])
+		if !c.taken[i] && (ticks || words.IsForeign(c.plains[i]) && p.IsChoice()) {
 			c.ask(c.question(i), i)
 		}
 	}

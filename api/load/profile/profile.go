@@ -17,6 +17,7 @@ import (
 const (
 	MaxDistinct = 200 // values of a column that are counted one by one; of every cell it is seen what it may be
 	MaxSamples  = 2
+	maxChoice   = 12 // values of a column that tells one group of rows from another
 	maxSample   = 40 // characters of a sample
 )
 
@@ -176,7 +177,7 @@ func traitsOf(cell string) [traits]bool {
 		Digits:  strings.ContainsFunc(cell, unicode.IsDigit),
 		Ats:     strings.Contains(cell, "@"),
 		Codes:   codeLike(cell, text),
-		Truths:  words.Truths[text] != "" || text == "" && words.TruthOf(cell) != "",
+		Truths:  words.IsYesOrNo(text) || text == "" && words.TruthOf(cell) != "",
 		Whole:   isWhole,
 		long:    isWhole && len(cell) > 2,
 		Numbers: isNumber,
@@ -246,6 +247,11 @@ func (p *Column) DiffersInParts() bool {
 // IsYesOrNo tells a column that says yes or no, and not the same of all rows.
 func (p *Column) IsYesOrNo() bool {
 	return p.Filled > 0 && p.All(Truths) && (p.Filled < p.Rows || len(p.Counts) > 1) && (!p.IsWhole() || p.Has[Zeros] > 0) // a table is 1 too
+}
+
+// IsChoice tells a column of few values, not the same in all rows.
+func (p *Column) IsChoice() bool {
+	return p.Filled > 0 && p.Counts != nil && len(p.Counts) <= maxChoice && (p.Filled < p.Rows || len(p.Counts) > 1)
 }
 
 // IsNumbering tells a column in which every row has a number or code of its own.

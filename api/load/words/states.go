@@ -141,12 +141,21 @@ var (
 	notAdmitted = strings.Fields("cancelado cancelada cancelados canceladas cancelled canceled anulado anulada anulados anuladas estornado estornada estornados " +
 		"reembolsado reembolsada reembolsados refunded unpaid bloqueado bloqueada bloqueados blocked pendente pendentes pending pendiente pendientes waitlist waitlisted " +
 		"inadimplente inadimplentes suspenso suspensa banido banida cancelou cancelar desistiu desistente desistentes reembolso estorno fiado canc cancel pend bloq reemb desist aguardando awaiting expirado expirada recusado recusada vencido vencida " +
-		"declined expired refused chargeback estornou devolvido devolvida")
-	waitingAlone       = []string{"espera", "na espera", "na fila", "suplente", "suplentes", "standby", "stand by", "waiting"} // a whole text
+		"declined expired refused chargeback estornou devolvido devolvida bounced withdrew anulo")
+	waitingAlone       = []string{"espera", "na espera", "na fila", "suplente", "suplentes", "standby", "stand by", "waiting", "cancelo"} // a whole text; João Cancelo is a name
 	notAdmittedPhrases = slices.Concat(waitingPhrases, []string{"lista espera", "nao pago", "nao paga", "nao pagou", "nao pagos", "nao pagas", "nao pagaram", "faltam pagar",
 		"not paid", "no pago", "no pagado", "sin pagar", "a pagar", "por pagar", "falta pagar", "faltou pagar", "falta receber", "em analise", "em aberto",
 		"vai pagar", "vou pagar", "pagar na porta", "pagar na portaria", "pagar na entrada", "pagar na hora", "pagar no dia", "pagar no local", "pay at the door", "nao deixar entrar", "nao pode entrar", "nao entra", "nao liberar",
-		"dinheiro de volta", "money back", "nao vai mais", "nao vem mais", "nao ira mais", "n pago", "n paga", "n pagou", "n pg", "nao pg", "nao admitir", "do not admit", "not admitted", "do not let in", "no entry", "deny entry", "nao caiu"})
+		"dinheiro de volta", "money back", "nao vai mais", "nao vem mais", "nao ira mais", "n pago", "n paga", "n pagou", "n pg", "nao pg", "nao admitir", "do not admit", "not admitted", "do not let in", "no entry", "deny entry", "nao caiu",
+		"nao quitou", "nao quitado", "nao quitada", "nao confirmado", "nao confirmada", "nao confirmou", "nao recebido", "nao recebida", "sem pagamento", "sem pgto", "sem pagar", "s pagamento",
+		"aguarda pagamento", "aguardar pagamento", "aguarda pgto", "paga na hora", "paga na porta", "paga na portaria", "paga na entrada", "paga no dia", "paga no local", "resto no dia",
+		"resto na porta", "resto na portaria", "sem fundo", "sem fundos", "cancelamento solicitado", "solicitou cancelamento", "pediu cancelamento", "pedido de cancelamento", "pagou metade",
+		"metade paga", "metade pago", "falta metade", "falta a metade", "pago parcial", "pago parcialmente", "parcialmente pago", "parcialmente paga", "pagamento parcial", "so sinal", "so o sinal",
+		"did not pay", "didn t pay", "didnt pay", "hasn t paid", "hasnt paid", "haven t paid", "never paid", "no payment", "without payment", "payment failed", "half paid", "paid half",
+		"partly paid", "partially paid", "part paid", "partial payment", "deposit only", "only deposit", "balance due", "still owes", "still owe", "money returned", "pay on arrival", "pay at door",
+		"pay on site", "pay on the day", "pay later", "not coming", "no longer coming", "dropped out", "not allowed in", "entry denied", "cancellation requested", "requested cancellation",
+		"no ha pagado", "no han pagado", "sin pago", "pago la mitad", "mitad pagada", "falta la mitad", "pagara en la puerta", "paga en la puerta", "pagar en la puerta", "pagara en la entrada",
+		"paga en la entrada", "pagar en la entrada", "de baja", "ya no viene", "ya no va", "cancelacion solicitada", "solicito cancelacion", "pidio cancelacion"})
 	outs       = lexiconOf(slices.Concat(notAdmitted, notAdmittedPhrases), nil)
 	owingWords = strings.Fields("deve devem devendo debe owes owing")
 	owing      = lexiconOf(owingWords, nil)

@@ -123,6 +123,17 @@ var Truths = map[string]string{
 	"true": "true", "yes": "true", "y": "true", "1": "true", "false": "false", "no": "false", "0": "false",
 }
 
+// otherTruths are the words for yes and no of further languages. No cell is read by them: a column of them is asked about.
+var otherTruths = strings.Fields("ja nein oui non nee tak nie nei nej ano ne da nu evet hayir hayır igen nem hai ie да нет так ні не ναι οχι نعم لا כן לא 是 否 有 无 無 はい いいえ 예 네 아니요 아니오")
+
+// IsYesOrNo tells a text in plain form that says yes or no, in any of the languages.
+func IsYesOrNo(text string) bool { return Truths[text] != "" || slices.Contains(otherTruths, text) }
+
+// IsForeign tells a title with letters of another script than that of the words here, which no word here can read.
+func IsForeign(title string) bool {
+	return strings.ContainsFunc(title, func(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) })
+}
+
 // marks are the signs that people tick with. A cross is none of them: it means yes to one and no to another.
 var marks = map[string]string{"✓": "true", "✔": "true", "☑": "true", "✅": "true", "√": "true", "☐": "false", "⬜": "false"}
 
