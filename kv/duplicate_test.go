@@ -204,6 +204,59 @@ func TestAListImportedOnBothSidesIsOne(t *testing.T) {
 	}
 }
 
+// A ticket that two lists gave with different states is as strict as the stricter one, wherever that one came from: whom one side refunded,
+// the other side's older list does not let in. Staff see the other state.
+func TestATicketMadeTwiceHasTheStricterState(t *testing.T) {
+	for _, states := range [][2]string{{"valid", "unpaid"}, {"unpaid", "valid"}, {"refunded", "valid"}, {"valid", "cancelled"}, {"unpaid", "blocked"}} {
+		t.Run(states[0]+" and "+states[1], func(t *testing.T) {
+			c := newPair(t)
+			kv.ShareCodeKey(t, c.centre, c.venue)
+			c.p = enrolled(t, c.centre, "church:1", auth.Venue{Node: c.venue.Tables.Identity.Node(), Names: true})
+			exchange := func() {
+				t.Helper()
+				for _, name := range []string{"church-1", "event-1", "event-1-names", "event-1-holders"} {
+					there, here := opens(t, c.centre, c.p, name), opens(t, c.venue, auth.Operator(), name)
+					if refused := append(replicated(t, here, c.venue.Tables.Identity.Node(), there), replicated(t, there, c.centre.Tables.Identity.Node(), here)...); refused != nil {
+						t.Errorf("%s: refused %v", name, refused)
+					}
+				}
+			}
+			exchange()
+			for i, s := range []*kv.Store{c.centre, c.venue} {
+				loaded(t, s, row(t, record.Ticket, 0, fmt.Sprintf(`{"event_id":1,"code":"CODE-1","holder_name":"Ana","state":%q}`, states[i])))
+				if states[i] == "valid" {
+					scanned(t, s, auth.Operator(), door.Attempt{Event: 1, Code: "CODE-1", Door: "north"}, outcome.Admitted)
+				}
+			}
+			exchange()
+			exchange()
+			strict, loose := states[0], states[1]
+			if slices.Index(ranked, loose) > slices.Index(ranked, strict) {
+				strict, loose = loose, strict
+			}
+			for _, s := range []*kv.Store{c.centre, c.venue} {
+				scanned(t, s, auth.Operator(), door.Attempt{Event: 1, Code: "CODE-1", Door: "west"}, outcome.Outcome(strict))
+				healthy(t, s)
+			}
+			if st, err := c.centre.Door.Status(auth.Operator(), 1); err != nil || strict == "cancelled" && st.Doubles != 1 {
+				t.Errorf("status = %+v, %v, want who came in on a cancelled ticket to be listed", st, err)
+			}
+			var listed []string
+			for _, line := range conflicts(t, c.centre) {
+				if member(line, "field") == `"state"` {
+					listed = append(listed, member(line, "winner")+" over "+member(line, "other"))
+				}
+			}
+			if want := []string{fmt.Sprintf("%q over %q", strict, loose)}; !slices.Equal(listed, want) {
+				t.Errorf("listed are %v, want %v", listed, want)
+			}
+		})
+	}
+}
+
+// ranked are the states of a ticket, the strictest last.
+var ranked = []string{"valid", "unpaid", "blocked", "refunded", "cancelled"}
+
 // liveIDs are the ids of the live records of a kind.
 func liveIDs(t testing.TB, s *kv.Store, k *record.Kind) (ids []int64) {
 	t.Helper()

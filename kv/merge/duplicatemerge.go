@@ -46,6 +46,9 @@ func mergeInto(o *table.Tx, k *record.Kind, id, into int64) error {
 	if err != nil {
 		return err
 	}
+	if err := tighten(o, record.Int(stays), st, d); err != nil {
+		return err
+	}
 	for _, h := range entry.HoldingsOf(d) {
 		if err := mergeHolding(o, h, record.Int(stays)); err != nil {
 			return err
@@ -77,7 +80,7 @@ func listDifferences(o *table.Tx, k *record.Kind, kept, merged *table.Stored, d 
 	by := t.Winner().Node
 	for _, name := range d.Differs(stays) {
 		f, known := k.Field(name)
-		if d.IsNull(name) || known && f.Rule() != rev.Pick && f.Rule() != rev.Strict {
+		if d.IsNull(name) || known && f.Rule() != rev.Pick { // of a strict one: tighten
 			continue
 		}
 		c := record.Clash{Field: name, Winner: stays.Value(name), Other: d.Value(name)}
@@ -86,6 +89,33 @@ func listDifferences(o *table.Tx, k *record.Kind, kept, merged *table.Stored, d 
 		}
 	}
 	return nil
+}
+
+// tighten gives the ticket that stays the state of a ticket merged with it, if that one is the stricter, and lists the other state for staff: two lists
+// of one ticket may be of different days, and which of them is the later nobody knows.
+func tighten(o *table.Tx, stays record.ID, merged *table.Stored, d *record.Doc) error {
+	const state = "state"
+	st, was, err := o.LoadDoc(record.Ticket, stays)
+	if err != nil || st == nil || value.Equal(was.Value(state), d.Value(state)) {
+		return err
+	}
+	strict, _ := rev.Sides{Winner: was.Value(state), Other: d.Value(state)}.Strict()
+	looser, of := d.Value(state), merged
+	if value.Equal(strict, looser) {
+		looser, of = was.Value(state), st
+	}
+	t, err := table.LoadTree(o.View, record.Ticket, of)
+	if err != nil {
+		return err
+	}
+	c := record.Clash{Field: state, Winner: strict, Other: looser}
+	if err := listConflict(o, record.Ticket, stays, c, t.Winner().Node); err != nil || of == merged {
+		return err
+	}
+	if _, err := entry.Amend(o, auth.Principal{}, record.Ticket, st, func(d *record.Doc) { d.Set(state, strict) }); err != nil {
+		return err
+	}
+	return admission.SettleTicket(o, stays)
 }
 
 // lowerInto writes a lower id into the tombstone of a merged record.
