@@ -204,8 +204,8 @@ func TestAListImportedOnBothSidesIsOne(t *testing.T) {
 	}
 }
 
-// A ticket that two lists gave with different states is as strict as the stricter one, wherever that one came from: whom one side refunded,
-// the other side's older list does not let in. Staff see the other state.
+// A ticket that two lists gave with different states is as strict as the stricter one, wherever that one came from: a guest that one side has
+// refunded does not come in by the older list of the other side. Staff see the other state.
 func TestATicketMadeTwiceHasTheStricterState(t *testing.T) {
 	for _, states := range [][2]string{{"valid", "unpaid"}, {"unpaid", "valid"}, {"refunded", "valid"}, {"valid", "cancelled"}, {"unpaid", "blocked"}} {
 		t.Run(states[0]+" and "+states[1], func(t *testing.T) {

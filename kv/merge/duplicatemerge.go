@@ -91,8 +91,8 @@ func listDifferences(o *table.Tx, k *record.Kind, kept, merged *table.Stored, d 
 	return nil
 }
 
-// tighten gives the ticket that stays the state of a ticket merged with it, if that one is the stricter, and lists the other state for staff: two lists
-// of one ticket may be of different days, and which of them is the later nobody knows.
+// tighten gives the ticket that stays the state of a ticket merged with it, if that one is the stricter, and lists the other state for staff. Two lists
+// of one ticket may be of different days, and nothing shows which of them is the later one.
 func tighten(o *table.Tx, stays record.ID, merged *table.Stored, d *record.Doc) error {
 	const state = "state"
 	st, was, err := o.LoadDoc(record.Ticket, stays)
