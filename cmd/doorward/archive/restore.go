@@ -63,7 +63,7 @@ func Restore(ctx context.Context, o control.Opening, file string, replace bool) 
 		return done, err
 	}
 	if done.Kept != "" {
-		if n, err := unsent(ctx, o, done.Kept); err == nil { // a damaged file may be the reason to restore
+		if n, err := unsent(ctx, o.Folder, done.Kept); err == nil { // a damaged file may be the reason to restore
 			done.Unsent = &n
 		}
 	}
@@ -308,19 +308,34 @@ func checkPlace(dir string, next Restored) (seen fs.FileInfo, err error) {
 }
 
 // unsent is how many changes of a laptop's store file its centre lacks, as far as is known; 0 for a store without a centre.
-func unsent(ctx context.Context, o control.Opening, file string) (n int, err error) {
+func unsent(ctx context.Context, f *folder.Folder, file string) (n int, err error) {
 	dir, done, err := OpenFile(ctx, file)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	store, err := kv.Open(kv.Config{Dir: dir, Zone: o.Zone, Built: o.Built, Machine: o.Machine, Aside: true})
+	store, err := kv.Open(kv.Config{Dir: dir, Zone: f.Zone, Built: f.Built, Machine: f.Machine, Aside: true})
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	n, _, err = venue.Backlog(store)
 	return n, err
+}
+
+// Wipe clears the folder of a laptop, but for the replaced stores that may hold changes which never reached the centre: it returns their names. One
+// that cannot be read is among them.
+func Wipe(ctx context.Context, f *folder.Folder) (kept []string, err error) {
+	replaced, err := f.Replaced()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range replaced {
+		if n, err := unsent(ctx, f, filepath.Join(f.Dir, name)); err != nil || n > 0 {
+			kept = append(kept, name)
+		}
+	}
+	return kept, folder.Clear(f.Dir, kept...)
 }
 
 // OpenFile makes a folder with the store's file in it. done removes the folder, and leaves the file.

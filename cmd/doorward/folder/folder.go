@@ -151,6 +151,17 @@ func isOwn(name string) bool {
 	return office.IsOwnName(name) || name == Socket || name == Authority || name == indexName
 }
 
+// Replaced are the names of the stores in a folder that were replaced.
+func (f *Folder) Replaced() (names []string, err error) {
+	entries, err := os.ReadDir(f.Dir)
+	for _, e := range entries {
+		if office.IsReplaced(e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
+}
+
 // RemoveIndex removes the search index of a folder.
 func RemoveIndex(dir string) error { return os.RemoveAll(filepath.Join(dir, indexName)) }
 

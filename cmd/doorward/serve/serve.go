@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"doorward/api"
+	"doorward/cmd/doorward/archive"
 	"doorward/cmd/doorward/certificate"
 	"doorward/cmd/doorward/console"
 	"doorward/cmd/doorward/control"
@@ -70,10 +71,14 @@ func Run(ctx context.Context, c Config) error {
 	if err := s.run(ctx); err != nil || !s.wiped {
 		return err
 	}
-	if err := folder.Clear(s.Dir); err != nil {
+	kept, err := archive.Wipe(context.WithoutCancel(ctx), s.Folder)
+	if err != nil {
 		return err
 	}
-	s.log.Warn("this folder was wiped, as its centre has ordered: all check-ins are there")
+	s.log.Warn("this folder was wiped, as its centre has ordered: all check-ins of its store are there")
+	if len(kept) > 0 {
+		s.log.Warn("stores that a restore has replaced are kept: what they hold never reached the centre, or they cannot be read", "files", kept)
+	}
 	return nil
 }
 
