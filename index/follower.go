@@ -41,7 +41,7 @@ const (
 	pace      = 200 * time.Millisecond // live batches are at least so far apart: each is a segment that searches must ask
 	paceRow   = 400 * time.Microsecond // and so much further for each record of the batch before, but no further than
 	paceMost  = 800 * time.Millisecond // that: while much is written few large segments take less work than many small ones
-	manyRows  = 1000                   // so many changes in a second are bulk work: the index waits for its end while doors are about, but no
+	manyRows  = 1000                   // so many changes in a second are bulk work: the index waits for its end while doors are in use, but no
 	longest   = 10 * time.Second       // longer than that
 	fullPause = time.Second            // how often it looks whether a full disk has room again
 	chores    = 500 * time.Millisecond // how often a live index looks after itself
@@ -83,7 +83,7 @@ func (f *follower) resume() error {
 
 // catchUp follows the log to where it ends now, and returns how many records it took: disk.ErrFull where there is no room for them. What comes
 // meanwhile is left to the next time.
-func (f *follower) catchUp(ctx context.Context, batch func()) (took int, err error) {
+func (f *follower) catchUp(ctx context.Context, batch func(took int)) (took int, err error) {
 	end := f.store.Tables.Commits.Seq()
 	for {
 		if err := ctx.Err(); err != nil {
@@ -99,7 +99,7 @@ func (f *follower) catchUp(ctx context.Context, batch func()) (took int, err err
 		if err != nil || at == before {
 			return took, err
 		}
-		if batch(); at >= end {
+		if batch(n); at >= end {
 			return took, nil
 		}
 	}
@@ -154,7 +154,8 @@ func (f *follower) live(ctx context.Context, news func(), chore func() error) er
 			return ctx.Err()
 		case err == nil:
 			f.giveWay(ctx)
-			took, err := f.catchUp(ctx, func() { f.rest(ctx) })
+			took, err := f.catchUp(ctx, func(took int) { f.rest(ctx, took) })
+			f.asked.Store(false)
 			if f.paused.Store(errors.Is(err, disk.ErrFull)); f.paused.Load() {
 				pause(ctx, fullPause)
 				break // until then the store looks at the changes itself
@@ -180,28 +181,32 @@ func (f *follower) live(ctx context.Context, news func(), chore func() error) er
 	}
 }
 
-// doors tells whether doors are about.
+// doors tells whether a door was used within the last second.
 func (f *follower) doors() bool { return f.store.Tables.Engine.DoorWithin(time.Second) }
 
-// giveWay waits while doors are about and much is being written, as by an import: to index it at once would take a third of the processor's time
-// from both. Nobody misses it until a search has to look at many changes itself.
+// hurries tells that the index must not wait: a search had many changes to look at, or something was released.
+func (f *follower) hurries() bool {
+	return f.asked.Load() || f.store.Tables.Commits.Releases() != f.released
+}
+
+// giveWay waits while doors are in use and much is being written, as by an import. To index it at once would take a third of the processor's time.
+// Until it is indexed a search looks at it in the store.
 func (f *follower) giveWay(ctx context.Context) {
 	commits, end := &f.store.Tables.Commits, time.Now().Add(longest)
-	for ctx.Err() == nil && time.Now().Before(end) && f.doors() {
+	for ctx.Err() == nil && time.Now().Before(end) && f.doors() && !f.hurries() {
 		before := commits.Seq()
-		if before-f.at.Load() < manyRows || f.asked.Load() || commits.Releases() != f.released {
+		if before-f.at.Load() < manyRows {
 			break
 		}
 		if pause(ctx, time.Second); commits.Seq()-before < manyRows {
 			break
 		}
 	}
-	f.asked.Store(false)
 }
 
-// rest leaves time to doors between two batches.
-func (f *follower) rest(ctx context.Context) {
-	if f.doors() {
+// rest leaves time to doors after a batch of so many records.
+func (f *follower) rest(ctx context.Context, took int) {
+	if took > 0 && f.doors() && !f.hurries() {
 		pause(ctx, pace)
 	}
 }
@@ -211,7 +216,7 @@ func (f *follower) prepare(ctx context.Context) error {
 	if err := f.resume(); err != nil {
 		return err
 	}
-	if _, err := f.catchUp(ctx, func() {}); err != nil && !errors.Is(err, disk.ErrFull) {
+	if _, err := f.catchUp(ctx, func(int) {}); err != nil && !errors.Is(err, disk.ErrFull) {
 		return err
 	}
 	if err := guarded(f.compare); err != nil {

@@ -376,7 +376,7 @@ func (r *runner) build(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	_, err = f.catchUp(ctx, func() {
+	_, err = f.catchUp(ctx, func(int) {
 		for _, q := range r.asked {
 			q.progress(int(f.documents.Load()), max(total, int(f.documents.Load())))
 		}

@@ -80,7 +80,7 @@ func listDifferences(o *table.Tx, k *record.Kind, kept, merged *table.Stored, d 
 	by := t.Winner().Node
 	for _, name := range d.Differs(stays) {
 		f, known := k.Field(name)
-		if d.IsNull(name) || known && f.Rule() != rev.Pick { // of a strict one: tighten
+		if d.IsNull(name) || known && f.Rule() != rev.Pick { // tighten lists the strict one
 			continue
 		}
 		c := record.Clash{Field: name, Winner: stays.Value(name), Other: d.Value(name)}

@@ -413,10 +413,8 @@ func wasOf(v *table.View, l auth.Level, event int64) (bool, error) {
 // replacedName is the name of a store that was replaced (Replace), and of a log that was set aside.
 var replacedName = regexp.MustCompile(`^doorward-[0-9]{8}T[0-9]{6}Z(-[0-9]+)?\.(db|log)$`)
 
-// IsReplaced tells whether a file of this name is a store that was replaced.
-func IsReplaced(name string) bool {
-	return replacedName.MatchString(name) && filepath.Ext(name) == ".db"
-}
+// IsReplaced tells whether a store that was replaced, or a log that was set aside, has this name.
+func IsReplaced(name string) bool { return replacedName.MatchString(name) }
 
 // IsOwnName tells whether only a store gives this name to a file in its folder. No other file may have it there.
 func IsOwnName(name string) bool {

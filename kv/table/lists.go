@@ -264,8 +264,8 @@ type IdList struct {
 	edit   uint64 // the edit that owns this list's chunk table
 }
 
-// chunk is a part of a list. Edits follow one another, and readers see of an array only what their list has of it, so an edit adds an id at the end
-// in the array of the edit before.
+// chunk is a part of a list. An edit adds an id at the end to the array of the edit before: no reader's list is that long, and no two edits begin at one
+// list and are both published.
 type chunk struct {
 	ids    []record.ID
 	edit   uint64 // the edit that made this chunk and may still change it

@@ -65,11 +65,14 @@ type Made struct {
 	Revision rev.ID
 }
 
-// NoTicket is the place of the ticket's id until that is known. No id has more digits.
+// NoTicket is the place of the ticket's id until that is known. An id has at most 16 digits.
 var NoTicket = jsontext.Value("0000000000000000")
 
 // Place writes the ticket's id into a record of a holding. It is the last member of the body.
 func (m *Made) Place(ticket record.ID) {
+	if !bytes.HasSuffix(m.Body.Shown, NoTicket) {
+		panic("table: the record of a holding has its ticket already")
+	}
 	m.Doc.Set("ticket_id", value.Number(ticket.Int()))
 	m.Body.Shown = strconv.AppendInt(m.Body.Shown[:len(m.Body.Shown)-len(NoTicket)], ticket.Int(), 10)
 	m.Revision = m.Doc.Revision(rev.ID{})

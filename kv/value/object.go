@@ -335,7 +335,7 @@ func AppendCanonical(dst []byte, v jsontext.Value) []byte {
 	if isCanonical(v) {
 		return append(dst, v...)
 	}
-	return append(dst, appendCanonical(nil, v)...) // it calls itself, so its dst is on the heap
+	return append(dst, appendCanonical(nil, v)...) // a dst that a recursive function takes is moved to the heap
 }
 
 // isCanonical tells a value in its canonical form without sorting anything. Most are.

@@ -323,15 +323,15 @@ func unsent(ctx context.Context, f *folder.Folder, file string) (n int, err erro
 	return n, err
 }
 
-// Wipe clears the folder of a laptop, but for the replaced stores that may hold changes which never reached the centre: it returns their names. One
-// that cannot be read is among them.
+// Wipe clears the folder of a laptop. It keeps each replaced store that may hold changes which never reached the centre, and returns their names. A store
+// that cannot be read, and a log that was set aside, are kept too.
 func Wipe(ctx context.Context, f *folder.Folder) (kept []string, err error) {
 	replaced, err := f.Replaced()
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range replaced {
-		if n, err := unsent(ctx, f, filepath.Join(f.Dir, name)); err != nil || n > 0 {
+		if n, err := unsent(ctx, f, filepath.Join(f.Dir, name)); err != nil || n > 0 { // of a log too: it is no store
 			kept = append(kept, name)
 		}
 	}

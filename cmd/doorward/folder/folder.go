@@ -151,7 +151,7 @@ func isOwn(name string) bool {
 	return office.IsOwnName(name) || name == Socket || name == Authority || name == indexName
 }
 
-// Replaced are the names of the stores in a folder that were replaced.
+// Replaced are the names of the stores in a folder that were replaced, and of the logs that were set aside.
 func (f *Folder) Replaced() (names []string, err error) {
 	entries, err := os.ReadDir(f.Dir)
 	for _, e := range entries {

@@ -77,7 +77,7 @@ func Run(ctx context.Context, c Config) error {
 	}
 	s.log.Warn("this folder was wiped, as its centre has ordered: all check-ins of its store are there")
 	if len(kept) > 0 {
-		s.log.Warn("stores that a restore has replaced are kept: what they hold never reached the centre, or they cannot be read", "files", kept)
+		s.log.Warn("stores that a restore has replaced are kept: each may hold changes that the centre lacks", "files", kept)
 	}
 	return nil
 }
