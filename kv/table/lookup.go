@@ -250,21 +250,21 @@ func TimeOf(v jsontext.Value) (time.Time, bool) {
 }
 
 // HashOf reads a member with a code hash; zero for another text.
-func HashOf(v jsontext.Value) (h CodeHash) {
-	if len(v) == 2+2*ledger.CodeHashSize {
-		_, _ = hex.Decode(h[:], v[1:len(v)-1]) // an error leaves zero
-	}
+func HashOf(v jsontext.Value) CodeHash {
+	h, _ := readHash(v)
 	return h
 }
 
 // readHash is HashOf; ok is false for another text.
 func readHash(v jsontext.Value) (h CodeHash, ok bool) {
 	text := value.Content(v)
-	if len(text) != 2*len(h) {
+	if len(text) != hex.EncodedLen(len(h)) {
 		return h, false
 	}
-	_, err := hex.Decode(h[:], text)
-	return h, err == nil
+	if _, err := hex.Decode(h[:], text); err != nil {
+		return CodeHash{}, false
+	}
+	return h, true
 }
 
 // HexText is bytes as a stored text of hexadecimal digits.
