@@ -63,7 +63,7 @@ func Restore(ctx context.Context, o control.Opening, file string, replace bool) 
 		return done, err
 	}
 	if done.Kept != "" {
-		if n, err := unsent(ctx, o.Folder, done.Kept); err == nil { // a damaged file may be the reason to restore
+		if n, _, err := unsent(ctx, o.Folder, done.Kept); err == nil { // a damaged file may be the reason to restore
 			done.Unsent = &n
 		}
 	}
@@ -307,31 +307,31 @@ func checkPlace(dir string, next Restored) (seen fs.FileInfo, err error) {
 	return os.Stat(path) // to close it may change it
 }
 
-// unsent is how many changes of a laptop's store file its centre lacks, as far as is known; 0 for a store without a centre.
-func unsent(ctx context.Context, f *folder.Folder, file string) (n int, err error) {
+// unsent is how many changes of a laptop's store file its centre lacks, as far as is known; 0 for a store without a centre. laptop tells whether it has one.
+func unsent(ctx context.Context, f *folder.Folder, file string) (n int, laptop bool, err error) {
 	dir, done, err := OpenFile(ctx, file)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	defer func() { err = errors.Join(err, done()) }()
 	store, err := kv.Open(kv.Config{Dir: dir, Zone: f.Zone, Built: f.Built, Machine: f.Machine, Aside: true})
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	n, _, err = venue.Backlog(store)
-	return n, err
+	return n, store.Tables.Identity.IsLeaf(), err
 }
 
 // Wipe clears the folder of a laptop. It keeps each replaced store that may hold changes which never reached the centre, and returns their names. A store
-// that cannot be read, and a log that was set aside, are kept too.
+// that cannot be read or names no centre, and a log that was set aside, are kept too.
 func Wipe(ctx context.Context, f *folder.Folder) (kept []string, err error) {
 	replaced, err := f.Replaced()
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range replaced {
-		if n, err := unsent(ctx, f, filepath.Join(f.Dir, name)); err != nil || n > 0 { // of a log too: it is no store
+		if n, laptop, err := unsent(ctx, f, filepath.Join(f.Dir, name)); err != nil || !laptop || n > 0 { // a log is no store: an error
 			kept = append(kept, name)
 		}
 	}

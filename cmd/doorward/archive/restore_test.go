@@ -1,10 +1,12 @@
 package archive
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -58,6 +60,37 @@ func TestARestoreTakesNoPlaceUnseen(t *testing.T) {
 				t.Errorf("another file is in the store's place: %v", err)
 			}
 		})
+	}
+}
+
+// TestAWipeKeepsWhatMayNotBeAtTheCentre: a replaced store that names no centre stays, and so do one that cannot be read and a log that was set aside. What
+// a laptop has sent goes: script restored_unsent.
+func TestAWipeKeepsWhatMayNotBeAtTheCentre(t *testing.T) {
+	t.Parallel()
+	o := opening(t.TempDir())
+	churchIn(t, o.Dir)
+	store, err := os.ReadFile(table.Path(o.Dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(name string) string { return filepath.Join(o.Dir, name) }
+	const alone, unread, log = "doorward-20261126T100000Z.db", "doorward-20261126T100000Z-2.db", "doorward-20261126T100000Z.log"
+	err = errors.Join(os.WriteFile(at(alone), store, 0o600), os.WriteFile(at(unread), bytes.Repeat([]byte("?"), len(store)), 0o600), os.Mkdir(at(log), 0o700),
+		os.WriteFile(filepath.Join(at(log), "segment"), store, 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := Wipe(t.Context(), o.Folder)
+	if want := []string{unread, alone, log}; err != nil || !slices.Equal(kept, want) {
+		t.Errorf("Wipe = %q, %v, want %q", kept, err, want)
+	}
+	var left []string
+	entries, err := os.ReadDir(o.Dir)
+	for _, e := range entries {
+		left = append(left, e.Name())
+	}
+	if err != nil || !slices.Equal(left, kept) {
+		t.Errorf("in the folder are %q, %v", left, err)
 	}
 }
 
