@@ -36,6 +36,16 @@ func congregation(t testing.TB, dir string, people int) *kv.Store {
 	return s
 }
 
+// indexed is a store with twelve people, and its index, which has caught up.
+func indexed(t testing.TB) (dir string, s *kv.Store, x *index.Index) {
+	t.Helper()
+	dir = t.TempDir()
+	s = congregation(t, dir, 12)
+	x = opened(t, s, index.Config{Dir: dir})
+	caughtUp(t, s, x)
+	return dir, s, x
+}
+
 // letters is a number as a word.
 func letters(i int) string {
 	return strings.NewReplacer("0", "ba", "1", "ce", "2", "di", "3", "fo", "4", "gu", "5", "ha", "6", "je", "7", "ki", "8", "lo", "9", "mu").Replace(fmt.Sprint(1000 + i))
@@ -128,10 +138,7 @@ func TestRebuildReportsItsProgressAndAnswersOnceItIsDone(t *testing.T) {
 // TestARebuildEndsThoughThereIsAlwaysOneMoreChange: an index that runs after the end of the log never rests, and makes a segment each time.
 func TestARebuildEndsThoughThereIsAlwaysOneMoreChange(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	s := congregation(t, dir, 12)
-	x := opened(t, s, index.Config{Dir: dir})
-	caughtUp(t, s, x)
+	_, s, x := indexed(t)
 	batches := 0
 	_, err := x.Rebuild(t.Context(), func(int, int) {
 		if batches++; batches < 100 {
@@ -147,10 +154,7 @@ func TestARebuildEndsThoughThereIsAlwaysOneMoreChange(t *testing.T) {
 // TestAnIndexGivesWayToBulkWorkBesideDoors: it waits, until a search has to look at what it has not.
 func TestAnIndexGivesWayToBulkWorkBesideDoors(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	s := congregation(t, dir, 12)
-	x := opened(t, s, index.Config{Dir: dir})
-	caughtUp(t, s, x)
+	_, s, x := indexed(t)
 	kvtest.Create(t, s, record.Event, `{"name":"Culto","start_datetime":"2026-06-07T12:00:00Z"}`)
 	write := func() {
 		if _, err := s.Door.CheckIn(auth.Operator(), door.Attempt{Event: 1, Code: "UNKNOWN1"}); err != nil {
@@ -177,10 +181,7 @@ func TestAnIndexGivesWayToBulkWorkBesideDoors(t *testing.T) {
 // TestSearchesUseTheOldIndexWhileANewOneIsBuilt searches at each step of a rebuild.
 func TestSearchesUseTheOldIndexWhileANewOneIsBuilt(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	s := congregation(t, dir, 12)
-	x := opened(t, s, index.Config{Dir: dir})
-	caughtUp(t, s, x)
+	dir, s, x := indexed(t)
 	steps := 0
 	_, err := x.Rebuild(t.Context(), func(int, int) {
 		steps++

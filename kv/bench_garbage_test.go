@@ -7,6 +7,7 @@ import (
 
 	"doorward/kv/auth"
 	"doorward/kv/entry"
+	"doorward/kv/kvtest"
 	"doorward/kv/record"
 )
 
@@ -45,7 +46,7 @@ func BenchmarkPrepareTicket(b *testing.B) {
 
 // BenchmarkImportTickets imports files of tickets, each into a store of its own. B/ticket is all that the program allocates meanwhile.
 func BenchmarkImportTickets(b *testing.B) {
-	file := ticketFile("garbage", 0)
+	file := kvtest.TicketFile(benchTickets, "garbage", 0)
 	allocated := uint64(0)
 	for b.Loop() {
 		s, event := freshStore(b)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -30,7 +29,7 @@ func benchImport(t *testing.T, b *bench) {
 	var alone []pair
 	for i := range 5 {
 		s, event := freshStore(t)
-		alone = append(alone, pair{ours: importTickets(t, s, event, ticketFile("alone", i))})
+		alone = append(alone, pair{ours: importTickets(t, s, event, kvtest.TicketFile(benchTickets, "alone", i))})
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -50,15 +49,15 @@ func benchImport(t *testing.T, b *bench) {
 	var beside []pair
 	var rates []pair
 	for i := range 5 {
-		before := importTickets(t, s, event, ticketFile("before", i))
-		file := ticketFile("beside", i)
+		before := importTickets(t, s, event, kvtest.TicketFile(benchTickets, "before", i))
+		file := kvtest.TicketFile(benchTickets, "beside", i)
 		time.Sleep(benchQuiet)
 		_ = s.Tables.Engine.Fold()
 		idle := d.watch(t, func() { <-time.After(benchAlone) })
 		during := 0.0
 		busy := d.watch(t, func() { during = importTickets(t, s, event, file) })
 		time.Sleep(benchQuiet)
-		rates = append(rates, pair{during, (before + importTickets(t, s, event, ticketFile("after", i))) / 2})
+		rates = append(rates, pair{during, (before + importTickets(t, s, event, kvtest.TicketFile(benchTickets, "after", i))) / 2})
 		beside = append(beside, pair{quantile(busy, 0.99), quantile(idle, 0.99)})
 	}
 	b.table.add(line{name: "check-in p99 beside an import, against idle", unit: "ms", pairs: beside, atMost: 3})
@@ -73,17 +72,6 @@ func freshStore(t testing.TB) (*kv.Store, int64) {
 		t.Fatal(err)
 	}
 	return s, kvtest.Create(t, s, record.Event, `{"name":"Conferência","start_datetime":"2026-11-22T19:00:00Z"}`)
-}
-
-// ticketFile is a CSV file of benchTickets rows.
-func ticketFile(prefix string, round int) []byte {
-	var csv bytes.Buffer
-	csv.WriteString("code,holder_name,type,email,phone,order,external_id\n")
-	for i := range benchTickets {
-		fmt.Fprintf(&csv, "%s%d%08d,Ana Souza %06d,Adult,ana.%06d@example.org,+55 11 98888-%04d,P-%05d,%s-%d-%d\n",
-			prefix, round, i, i, i, i%10000, i/4, prefix, round, i)
-	}
-	return csv.Bytes()
 }
 
 // importTickets imports a file of tickets and answers rows a second.
@@ -110,7 +98,7 @@ func (d *scanner) code(i int) string { return fmt.Sprintf("DOORWARD%08d", i) }
 
 // watch scans at a steady pace while something else runs, and answers how long each scan took from the moment it was due.
 func (d *scanner) watch(t testing.TB, run func()) []time.Duration {
-	return paced(t, benchScans, run, func() func() error {
+	return kvtest.Paced(t, benchScans, run, func() func() error {
 		if d.next == benchScanned {
 			return nil
 		}
@@ -124,39 +112,4 @@ func (d *scanner) watch(t testing.TB, run func()) []time.Duration {
 			return nil
 		}
 	})
-}
-
-// paced begins what next gives at a steady pace, whether or not the answers come, until something else has run, and answers how long each
-// took from the moment it was due. next gives nil where there is nothing left.
-func paced(t testing.TB, pace time.Duration, run func(), next func() func() error) (took []time.Duration) {
-	t.Helper()
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		run()
-	}()
-	var mu sync.Mutex
-	var begun sync.WaitGroup
-	tick := time.NewTicker(pace)
-	defer tick.Stop()
-	for {
-		select {
-		case <-over:
-			begun.Wait()
-			return took
-		case due := <-tick.C:
-			do := next()
-			if do == nil {
-				continue
-			}
-			begun.Go(func() {
-				if err := do(); err != nil {
-					t.Error(err)
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				took = append(took, time.Since(due))
-			})
-		}
-	}
 }

@@ -72,7 +72,7 @@ func (b *bench) admits(t *testing.T, pace time.Duration, run func()) []time.Dura
 	t.Helper()
 	b.nextDay()
 	i := -1
-	return paced(t, pace, run, func() func() error {
+	return kvtest.Paced(t, pace, run, func() func() error {
 		i++
 		n := i
 		return func() error { return b.admit(n) }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -10,9 +9,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
+
+	"doorward/kv/kvtest"
 )
 
 // How many tickets an import of the bench has, how often the door beside it scans, and how long it is watched alone.
@@ -100,50 +100,22 @@ func (b *serveBench) importFile(name, kind, rows string, more ...string) {
 // importTickets imports a file of tickets, and answers rows a second.
 func (b *serveBench) importTickets(prefix string, round int) float64 {
 	b.Helper()
-	var rows bytes.Buffer
-	rows.WriteString("code,holder_name,type,email,phone,order,external_id\n")
-	for i := range benchTickets {
-		fmt.Fprintf(&rows, "%s%d%08d,Ana Souza %06d,Adult,ana.%06d@example.org,+55 11 98888-%04d,P-%05d,%s-%d-%d\n",
-			prefix, round, i, i, i, i%10000, i/4, prefix, round, i)
-	}
+	rows := kvtest.TicketFile(benchTickets, prefix, round)
 	start := time.Now()
-	b.importFile(fmt.Sprint(prefix, round), "ticket", rows.String(), "--event", "1")
+	b.importFile(fmt.Sprint(prefix, round), "ticket", string(rows), "--event", "1")
 	return benchTickets / time.Since(start).Seconds()
 }
 
-// scan scans at a steady pace, whether or not the answers come, while run runs. It answers the p99 of what a scan took from the moment it was due, in
-// milliseconds.
+// scan scans at a steady pace while run runs. It answers the p99 of what a scan took from the moment it was due, in milliseconds.
 func (b *serveBench) scan(run func()) float64 {
 	b.Helper()
-	var mu sync.Mutex
-	var took []float64
-	var begun sync.WaitGroup
-	over := make(chan struct{})
-	begun.Go(func() {
-		tick := time.NewTicker(benchPace)
-		defer tick.Stop()
-		for ; ; b.next++ {
-			select {
-			case <-over:
-				return
-			case due := <-tick.C:
-				code := b.code(b.next)
-				begun.Go(func() {
-					if err := b.checkIn(code); err != nil {
-						b.Error(err)
-					}
-					mu.Lock()
-					defer mu.Unlock()
-					took = append(took, float64(time.Since(due).Microseconds())/1000)
-				})
-			}
-		}
+	took := kvtest.Paced(b, benchPace, run, func() func() error {
+		code := b.code(b.next)
+		b.next++
+		return func() error { return b.checkIn(code) }
 	})
-	run()
-	close(over)
-	begun.Wait()
 	slices.Sort(took)
-	return took[len(took)*99/100]
+	return took[len(took)*99/100].Seconds() * 1000
 }
 
 func (b *serveBench) checkIn(code string) error {
