@@ -31,7 +31,7 @@ func TestBench(t *testing.T) {
 		t.Skip("only with DOORWARD_BENCH=1: make bench")
 	}
 	b := newServeBench(t)
-	slowdown, ratio := 0.0, 0.0
+	var slower, kept []float64
 	for round := range benchRounds {
 		before := b.importTickets("before", round)
 		time.Sleep(time.Second + benchAlone/2) // no door is expected any more
@@ -42,12 +42,14 @@ func TestBench(t *testing.T) {
 		alone := (before + b.importTickets("after", round)) / 2
 		t.Logf("through serve: check-in p99 %.1f ms alone, %.1f ms beside an import (%.1f); tickets imported a second %.0f alone, %.0f beside it (%.2f)",
 			idle, busy, busy/idle, alone, during, during/alone)
-		slowdown, ratio = slowdown+busy/idle/benchRounds, ratio+during/alone/benchRounds
+		slower, kept = append(slower, busy/idle), append(kept, during/alone)
 	}
-	if slowdown > 3 {
+	slices.Sort(slower)
+	slices.Sort(kept)
+	if slowdown := slower[benchRounds/2]; slowdown > 3 {
 		t.Errorf("target missed: check-in p99 beside an import through serve is %.1f times that alone, at most 3 is wanted", slowdown)
 	}
-	if ratio < 0.7 {
+	if ratio := kept[benchRounds/2]; ratio < 0.7 {
 		t.Errorf("target missed: an import through serve keeps %.2f of its speed beside a door, 0.7 is wanted", ratio)
 	}
 }
