@@ -254,6 +254,53 @@ func TestATicketMadeTwiceHasTheStricterState(t *testing.T) {
 	}
 }
 
+// A laptop that has not heard that its ticket was merged changes the ticket's state. The ticket that stays becomes as strict, wherever the edit
+// makes it stricter. An edit of another field does not bring back a state that staff have loosened since.
+func TestAnEditOfAMergedTicketTightensTheOneThatStays(t *testing.T) {
+	for _, test := range []struct{ name, made, edit, loosen, want string }{
+		{"a refund", "valid", `{"state":"refunded"}`, "", "refunded"},
+		{"a payment", "unpaid", `{"state":"valid"}`, "", "unpaid"},
+		{"a type", "unpaid", `{"type":"Adult"}`, `{"state":"valid"}`, "admitted"},
+		{"a stricter state", "unpaid", `{"state":"blocked"}`, `{"state":"valid"}`, "blocked"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := newPair(t)
+			kv.ShareCodeKey(t, c.centre, c.venue)
+			c.p = enrolled(t, c.centre, "church:1", auth.Venue{Node: c.venue.Tables.Identity.Node(), Names: true})
+			push := func(from, to *kv.Store, reader, writer auth.Principal) {
+				t.Helper()
+				for _, name := range []string{"church-1", "event-1", "event-1-names", "event-1-holders"} {
+					if refused := replicated(t, opens(t, from, reader, name), from.Tables.Identity.Node(), opens(t, to, writer, name)); refused != nil {
+						t.Errorf("%s: refused %v", name, refused)
+					}
+				}
+			}
+			up := func() { push(c.venue, c.centre, auth.Operator(), c.p) }
+			down := func() { push(c.centre, c.venue, c.p, auth.Operator()) }
+			down()
+			for _, s := range []*kv.Store{c.centre, c.venue} {
+				loaded(t, s, row(t, record.Ticket, 0, fmt.Sprintf(`{"event_id":1,"code":"CODE-1","holder_name":"Ana","state":%q}`, test.made)))
+			}
+			made := liveIDs(t, c.venue, record.Ticket)[0]
+			up() // the centre merges; the laptop does not hear of it
+			stays := liveIDs(t, c.centre, record.Ticket)
+			if len(stays) != 1 || stays[0] == made {
+				t.Fatalf("the centre has tickets %v; that of the laptop is %d", stays, made)
+			}
+			if test.loosen != "" {
+				patched(t, c.centre, record.Ticket, stays[0], test.loosen)
+			}
+			patched(t, c.venue, record.Ticket, made, test.edit)
+			up()
+			down()
+			for _, s := range []*kv.Store{c.centre, c.venue} {
+				scanned(t, s, auth.Operator(), door.Attempt{Event: 1, Code: "CODE-1", Door: "west"}, outcome.Outcome(test.want))
+				healthy(t, s)
+			}
+		})
+	}
+}
+
 // ranked are the states of a ticket, the strictest last.
 var ranked = []string{"valid", "unpaid", "blocked", "refunded", "cancelled"}
 

@@ -198,8 +198,8 @@ func placeFact(o *table.Tx, ad *Adoption) error {
 	return admission.SettleFact(o, ad.Kind, ad.next)
 }
 
-// updateDependents updates what depends on a record of this kind: an erasure is queued, a ticket's admissions and a person's memberships
-// are updated.
+// updateDependents updates what depends on a record of this kind: an erasure is queued, a ticket's admissions, the ticket that it was merged into
+// and a person's memberships are updated.
 func updateDependents(o *table.Tx, ad *Adoption) error {
 	switch ad.Kind {
 	case record.Erasure:
@@ -211,7 +211,10 @@ func updateDependents(o *table.Tx, ad *Adoption) error {
 		}
 	case record.APIKey:
 	case record.Ticket:
-		return admission.SettleTicket(o, ad.ID)
+		if err := admission.SettleTicket(o, ad.ID); err != nil {
+			return err
+		}
+		return tightenByEdit(o, ad)
 	case record.Person:
 		if ad.Before == nil || ad.Before.Home(record.Person) != ad.next.Home(record.Person) {
 			return table.Rehome(o, ad.ID)

@@ -3,6 +3,8 @@ package merge
 import (
 	"slices"
 
+	"github.com/oklog/ulid/v2"
+
 	"doorward/kv/admission"
 	"doorward/kv/auth"
 	"doorward/kv/entry"
@@ -46,7 +48,11 @@ func mergeInto(o *table.Tx, k *record.Kind, id, into int64) error {
 	if err != nil {
 		return err
 	}
-	if err := tighten(o, record.Int(stays), st, d); err != nil {
+	t, err := table.LoadTree(o.View, k, st)
+	if err != nil {
+		return err
+	}
+	if err := tighten(o, record.Int(stays), d, t.Winner().Node); err != nil {
 		return err
 	}
 	for _, h := range entry.HoldingsOf(d) {
@@ -91,31 +97,53 @@ func listDifferences(o *table.Tx, k *record.Kind, kept, merged *table.Stored, d 
 	return nil
 }
 
+// state is the field of a ticket that tighten looks at: the one of the strict rule.
+const state = "state"
+
 // tighten gives the ticket that stays the state of a ticket merged with it, if that one is the stricter, and lists the other state for staff. Two lists
-// of one ticket may be of different days, and nothing shows which of them is the later one.
-func tighten(o *table.Tx, stays record.ID, merged *table.Stored, d *record.Doc) error {
-	const state = "state"
+// of one ticket may be of different days, and nothing shows which of them is the later one. by is the node that wrote the merged one.
+func tighten(o *table.Tx, stays record.ID, merged *record.Doc, by ulid.ULID) error {
 	st, was, err := o.LoadDoc(record.Ticket, stays)
-	if err != nil || st == nil || value.Equal(was.Value(state), d.Value(state)) {
+	if err != nil || st == nil || value.Equal(was.Value(state), merged.Value(state)) {
 		return err
 	}
-	strict, _ := rev.Sides{Winner: was.Value(state), Other: d.Value(state)}.Strict()
-	looser, of := d.Value(state), merged
-	if value.Equal(strict, looser) {
-		looser, of = was.Value(state), st
+	strict, _ := rev.Sides{Winner: was.Value(state), Other: merged.Value(state)}.Strict()
+	if value.Equal(strict, was.Value(state)) {
+		return listConflict(o, record.Ticket, stays, record.Clash{Field: state, Winner: strict, Other: merged.Value(state)}, by)
 	}
-	t, err := table.LoadTree(o.View, record.Ticket, of)
+	t, err := table.LoadTree(o.View, record.Ticket, st)
 	if err != nil {
 		return err
 	}
-	c := record.Clash{Field: state, Winner: strict, Other: looser}
-	if err := listConflict(o, record.Ticket, stays, c, t.Winner().Node); err != nil || of == merged {
+	if err := listConflict(o, record.Ticket, stays, record.Clash{Field: state, Winner: strict, Other: was.Value(state)}, t.Winner().Node); err != nil {
 		return err
 	}
 	if _, err := entry.Amend(o, auth.Principal{}, record.Ticket, st, func(d *record.Doc) { d.Set(state, strict) }); err != nil {
 		return err
 	}
 	return admission.SettleTicket(o, stays)
+}
+
+// tightenByEdit is tighten for an edit of a ticket that was merged before the edit arrived, if the edit changes the state: a refund at a laptop
+// that had not heard of the merge.
+func tightenByEdit(o *table.Tx, ad *Adoption) error {
+	if ad.Doc == nil || o.Store.Identity.IsLeaf() {
+		return nil
+	}
+	stays, err := survivorOf(o, record.Ticket, ad.ID.Int())
+	if err != nil || stays == ad.ID.Int() {
+		return err
+	}
+	var was *record.Doc // nil: no body is held of what the edit changed
+	for i := 1; was == nil && i < len(ad.Path); i++ {
+		if was, err = table.KeptDoc(o.View, record.Ticket, ad.ID, ad.Path[i]); err != nil {
+			return err
+		}
+	}
+	if was != nil && value.Equal(was.Value(state), ad.Doc.Value(state)) {
+		return nil
+	}
+	return tighten(o, record.Int(stays), ad.Doc, ad.Node.Node)
 }
 
 // lowerInto writes a lower id into the tombstone of a merged record.
