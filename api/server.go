@@ -87,14 +87,7 @@ func New(c Config) (*Server, error) {
 	}
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	c.Registry = cmp.Or(c.Registry, prometheus.NewRegistry())
-	base, err := parsePublicURL(c.PublicURL)
-	if err != nil {
-		return nil, err
-	}
-	if err := reach.Check(c.AllowedHosts, c.CORSOrigins); err != nil {
-		return nil, err
-	}
-	trusted, err := reach.ParseProxies(c.TrustedProxies)
+	base, trusted, err := c.addresses()
 	if err != nil {
 		return nil, err
 	}
@@ -113,6 +106,24 @@ func New(c Config) (*Server, error) {
 	s.router = newRouter(s.Prefix(), table)
 	s.document = sync.OnceValues(func() ([]byte, error) { return document(table, c.PublicURL, c.Version) })
 	return s, nil
+}
+
+// Check returns an error if the public URL cannot be read, or if a host, an origin or a proxy is not one that a request can name.
+func (c *Config) Check() error {
+	_, _, err := c.addresses()
+	return err
+}
+
+// addresses reads the settings that name addresses.
+func (c *Config) addresses() (base *url.URL, trusted reach.Proxies, err error) {
+	if base, err = parsePublicURL(c.PublicURL); err != nil {
+		return nil, nil, err
+	}
+	if err := reach.Check(c.AllowedHosts, c.CORSOrigins); err != nil {
+		return nil, nil, err
+	}
+	trusted, err = reach.ParseProxies(c.TrustedProxies)
+	return base, trusted, err
 }
 
 // parsePublicURL reads an absolute http(s) URL without query; its path loses the slash at its end.

@@ -22,5 +22,5 @@
 // whether serve runs on the folder or not. Beside the store serve keeps the search index, in DIR/index; of the other commands only reindex
 // opens it. Exit codes: 0 done; 1 failed, or done with rows refused or damage found; 2 wrong usage.
 //
-// A command that would make the folder's store is first tried on one elsewhere, so that a wrong one leaves nothing behind.
+// A command that has made the folder's store and then fails removes it again while it is empty, so that a wrong one leaves nothing behind.
 package main

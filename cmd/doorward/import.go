@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -127,8 +126,6 @@ func runImport(ctx context.Context, t *tool, q url.Values, f *importer.Source) (
 		if agreed, err := agreed(ctx, t, q, f); err != nil || !agreed {
 			return nil, err
 		}
-	} else if err := control.Rehearse(ctx, t.open(control.Need{}), func(l *control.Line) error { return tryImport(ctx, l, q, f) }); err != nil {
-		return nil, err
 	}
 	return sendImport(ctx, t.open(control.Need{Creates: true}), q, f)
 }
@@ -182,19 +179,6 @@ func sendImport(ctx context.Context, o control.Opening, q url.Values, f *importe
 		err = errors.New("stopped; what was sent so far is kept or still being written, and the same command goes on from there")
 	}
 	return answer, err
-}
-
-// tryImport finds faults of the import as a whole. For a large file it checks the flags alone.
-func tryImport(ctx context.Context, l *control.Line, q url.Values, f *importer.Source) error {
-	if f.Start == nil {
-		_, err := l.Follow(ctx, importRequest(dry(q), strings.NewReader(""), 0))
-		if usage := new(console.UsageError); errors.As(err, usage) {
-			return err
-		}
-		return nil // an empty body is no file of records, as expected
-	}
-	_, err := l.Follow(ctx, importRequest(dry(q), bytes.NewReader(f.Start), f.Size))
-	return err
 }
 
 func importRequest(q url.Values, body io.Reader, size int64) control.Request {

@@ -67,9 +67,6 @@ func keysAddCommand(t *tool) *cobra.Command {
 			k.ExpiresAt = &at
 		}
 		ctx, o := cmd.Context(), t.open(control.Need{Creates: true})
-		if err := control.Rehearse(ctx, o, func(l *control.Line) error { _, err := makeKey(ctx, l, k); return err }); err != nil {
-			return err
-		}
 		return control.With(ctx, o, func(l *control.Line) error { return addKey(ctx, t, l, k) })
 	}
 	return cmd

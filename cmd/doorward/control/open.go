@@ -56,20 +56,6 @@ func With(ctx context.Context, o Opening, do func(*Line) error) error {
 	return l.Close()
 }
 
-// Rehearse runs do on a new store elsewhere, where the folder has none: a wrong command must not leave a store behind.
-func Rehearse(ctx context.Context, o Opening, do func(*Line) error) error {
-	if o.HasStore() {
-		return nil
-	}
-	o.Need = Need{Creates: true}
-	tidy, err := o.Spare()
-	if err != nil {
-		return err
-	}
-	defer tidy()
-	return With(ctx, o, do)
-}
-
 // Spare gives a dry run a new store elsewhere, where the folder has none. tidy removes it.
 func (o *Opening) Spare() (tidy func(), err error) {
 	if o.HasStore() {

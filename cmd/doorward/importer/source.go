@@ -14,17 +14,13 @@ import (
 type Source struct {
 	Name  string // as messages name it
 	Stdin bool
-	Lines bool   // one JSON object a line: there is no plan to show
-	Size  int64  // 0 = unknown
-	Start []byte // all of a small file
+	Lines bool  // one JSON object a line: there is no plan to show
+	Size  int64 // 0 = unknown
 
 	file *os.File
 	temp bool          // file is one of ours
 	rest io.ReadCloser // of lines that cannot be read twice
 }
-
-// smallFile is the size up to which a file is kept in memory.
-const smallFile = 4 << 20
 
 // Open opens a file to import; - is stdin.
 func Open(name string, stdin io.Reader) (*Source, error) {
@@ -47,12 +43,6 @@ func Open(name string, stdin io.Reader) (*Source, error) {
 		return s, s.take(f)
 	}
 	s.file, s.Size = f, info.Size()
-	if s.Size <= smallFile {
-		s.Start = make([]byte, s.Size)
-		if _, err := f.ReadAt(s.Start, 0); err != nil {
-			return nil, errors.Join(err, f.Close())
-		}
-	}
 	head := make([]byte, 256)
 	n, err := f.ReadAt(head, 0)
 	if err != nil && !errors.Is(err, io.EOF) {

@@ -198,10 +198,8 @@ func (s *server) prepare(ctx context.Context, f *faces) error {
 	if control.Answers(ctx, s.Dir) {
 		return errServed(s.Dir)
 	}
-	if !s.HasStore() {
-		if err := s.rehearse(); err != nil {
-			return err
-		}
+	if err := s.API.Check(); err != nil { // a wrong setting must not leave a store behind
+		return console.Usage(err)
 	}
 	listen := f.listen
 	if s.greeted { // another store was served there before
@@ -224,25 +222,6 @@ func (s *server) checkNumbers() error {
 		return console.Usage(fmt.Errorf("--drop-after %s: a time from 0 on is wanted; 0 = never", s.DropAfter))
 	}
 	return nil
-}
-
-// rehearse tries the settings on a new store elsewhere: a wrong one must not leave a store behind.
-func (s *server) rehearse() error {
-	dir, err := os.MkdirTemp("", "doorward")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(dir) }() // the store of a trial holds nothing of its own
-	store, err := kv.Open(kv.Config{Dir: dir, Zone: s.Zone, Built: s.Built})
-	if err != nil {
-		return err
-	}
-	c := s.API
-	c.Store = store
-	if _, err = api.New(c); err != nil {
-		err = console.Usage(err)
-	}
-	return errors.Join(err, store.Close())
 }
 
 func errServed(dir string) error {
