@@ -1,6 +1,9 @@
 package overview
 
 import (
+	"cmp"
+	"embed"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -10,8 +13,20 @@ import (
 // tongue is the language of an overview's sentences: what it says for each English text. Where it says nothing the English text stays.
 type tongue map[string]string
 
+//go:embed tongue.*.json
+var catalogues embed.FS
+
 // tongues are the languages besides English.
-var tongues = map[string]tongue{"pt-BR": portuguese}
+var tongues = map[string]tongue{"pt-BR": read("pt-BR")}
+
+// read reads a language's catalogue. It panics if there is none, which a test of any overview sees.
+func read(language string) (t tongue) {
+	text, err := catalogues.ReadFile("tongue." + language + ".json")
+	if err = cmp.Or(err, json.Unmarshal(text, &t)); err != nil {
+		panic(err)
+	}
+	return t
+}
 
 // say is a sentence, or a part of one.
 func (t tongue) say(format string, args ...any) string {
@@ -100,73 +115,4 @@ func Lasting(d time.Duration) string {
 		return in(time.Hour, "h")
 	}
 	return in(24*time.Hour, "days")
-}
-
-// portuguese is what the overview says in Portuguese, as it is spoken in Brazil.
-var portuguese = tongue{
-	"No server runs on this folder: no door is answered here.":                                                        "Nenhum servidor roda nesta pasta: aqui nenhuma porta recebe resposta.",
-	"The store has stopped writing and doors are refused: %s. Mend the disk, start serve again, and check the store.": "O banco de dados parou de gravar e as portas são recusadas: %s. Conserte o disco, inicie o serve de novo e verifique o banco de dados.",
-	"The disk is nearly full: refused are %s. Make room on it; all goes on by itself.":                                "O disco está quase cheio: estão recusados %s. Libere espaço; tudo continua sozinho.",
-	"imports":  "importações",
-	"creates":  "registros novos",
-	"checkins": "check-ins",
-	"Stored values are damaged: they are served to nobody, and figures here may be missing.":                          "Há valores danificados no banco de dados: ninguém os recebe, e aqui podem faltar números.",
-	"This machine's clock is doubted: %s. Look at it and set it. If it is right already, have this program trust it.": "O relógio desta máquina está em dúvida: %s. Confira-o e acerte-o. Se já estiver certo, mande este programa confiar nele.",
-	"it is %s that of another machine":                                                                "está %s do de outra máquina",
-	"it is earlier than this program was built":                                                       "está antes da data em que este programa foi feito",
-	"it is more than two minutes from a peer's clock":                                                 "está a mais de dois minutos do relógio de outra máquina",
-	"it is earlier than when it was last right":                                                       "está antes da última hora em que estava certo",
-	"what was known of it is damaged in the store":                                                    "o que se sabia dele está danificado no banco de dados",
-	"%s could not be erased; nobody is shown them, and it is tried again. The log of serve says why.": "Não foi possível apagar %s; ninguém os vê, e tenta-se de novo. O log do serve diz por quê.",
-	", and %s%s cannot be sent":                                                                       ", e falta enviar %s%s",
-	"This laptop is revoked at its centre: check-ins are marked for review, and nothing new comes. If it may go on, enrol it again there.": "Este notebook foi revogado na sua central: os check-ins são marcados para revisão, e nada de novo chega. Se ele puder continuar, cadastre-o de novo lá.",
-	"The credential of this laptop %s: enrol it again.":                                                                                                                    "A credencial deste notebook %s: cadastre-o de novo.",
-	"The centre %s was never met%s. Look at the network; doors go on.":                                                                                                     "A central %s nunca foi alcançada%s. Confira a rede; as portas continuam.",
-	"The centre %s was not met for %s%s. Look at the network; doors go on.":                                                                                                "A central %s não é alcançada há %s%s. Confira a rede; as portas continuam.",
-	"The centre is met%s. The log of serve says why.":                                                                                                                      "A central responde%s. O log do serve diz por quê.",
-	"This laptop is ready for no event: what it was enrolled for is not here.":                                                                                             "Este notebook não está pronto para nenhum evento: aquilo para que foi cadastrado não está aqui.",
-	"The clocks of all laptops that were met are about %s this one: this machine's own may be wrong. Look at it first.":                                                    "Os relógios de todos os notebooks vistos estão cerca de %s deste: o desta máquina pode estar errado. Confira-o primeiro.",
-	"Laptop %s was revoked %s ago and was last met %s ago: it still holds its data. Have it clear its folder when it is met.":                                              "O notebook %s foi revogado há %s e visto pela última vez há %s: ele ainda tem os dados. Mande-o limpar a pasta quando for visto.",
-	"Laptop %s was revoked %s ago and is still in use, met %s ago: its check-ins are kept, marked for review. Take it off the door, then have it clear its folder.":        "O notebook %s foi revogado há %s e continua em uso, visto há %s: os check-ins dele ficam guardados, marcados para revisão. Tire-o da porta e depois mande-o limpar a pasta.",
-	"Laptop %s was revoked %s ago and was not met since: it still holds its data. Have it clear its folder when it is met.":                                                "O notebook %s foi revogado há %s e não foi visto desde então: ele ainda tem os dados. Mande-o limpar a pasta quando for visto.",
-	"The clock of laptop %s is %s this one: it judges no ticket by its times. Set the wrong clock right. If that of %s is right already, have the program there trust it.": "O relógio do notebook %s está %s deste: ele não julga nenhum ingresso pelo horário. Acerte o relógio errado. Se o de %s já estiver certo, mande o programa de lá confiar nele.",
-	"Laptop %s has %s that %s not here%s, and was not met for %s. Look at its power and network, then at its own status.":                                                  "O notebook %s tem %s que não %s aqui%s, e não é visto há %s. Confira a energia e a rede dele; depois, o status dele mesmo.",
-	"Laptop %s is met, but %s cannot be sent%s. The log of its serve says why, and its own status tells more.":                                                             "O notebook %s é visto, mas falta enviar %s%s. O log do serve dele diz por quê, e o status dele mesmo diz mais.",
-	"Laptop %s was not met for %s while its event is on: its check-ins of that time are not here. Look at its power and network, then at its own status.":                  "O notebook %s não é visto há %s, durante o seu evento: os check-ins desse tempo não estão aqui. Confira a energia e a rede dele; depois, o status dele mesmo.",
-	"The credential of laptop %s %s: enrol it again.":                                                                                                                      "A credencial do notebook %s %s: cadastre-o de novo.",
-	"The door %s of %s has scanned nobody for %s, while others do. Look at it.":                                                                                            "A porta %s de %s não lê ninguém há %s, e outras leem. Veja o que há.",
-	"The key %s of %s %s. Make another one if it is needed longer.":                                                                                                        "A chave %s de %s %s. Faça outra se for preciso por mais tempo.",
-	"Let in twice at %s, or with a ticket that is cancelled: %s. Nobody is turned out; look at who it was.":                                                                "Entrada repetida em %s, ou com um ingresso cancelado: %s. Ninguém é posto para fora; veja quem foi.",
-	"To be reviewed at %s: %s of a revoked laptop or a doubted clock.":                                                                                                     "Para rever em %s: %s de um notebook revogado ou com o relógio em dúvida.",
-	"%s to be decided: two people changed one field.":                                                                                                                      "%s para decidir: duas pessoas mudaram o mesmo campo.",
-	"%s of laptops or other stores to be applied or dropped.":                                                                                                              "%s de notebooks ou de outros bancos de dados, para aplicar ou descartar.",
-	"The last check of every value found %s.":                                                                                                                              "A última verificação de todos os valores encontrou %s.",
-	"The certificate by which clients reach this server %s. Put the next one in the place of its files.":                                                                   "O certificado pelo qual se alcança este servidor %s. Ponha o próximo no lugar dos arquivos dele.",
-	"The bytes of %s are still in the file, since %s ago.":                                                                                                                 "Os bytes de %s ainda estão no arquivo, há %s.",
-	"No backup was ever made of this store. Make one, on another disk.":                                                                                                    "Nunca se fez um backup deste banco de dados. Faça um, em outro disco.",
-	"The last backup is %s old. Make one, on another disk.":                                                                                                                "O último backup tem %s. Faça um, em outro disco.",
-	"change":               "alteração",
-	"changes":              "alterações",
-	"record":               "registro",
-	"records":              "registros",
-	"scan":                 "leitura",
-	"scans":                "leituras",
-	"check-in":             "check-in",
-	"check-ins":            "check-ins",
-	"conflict":             "conflito",
-	"conflicts":            "conflitos",
-	"refused document":     "documento recusado",
-	"refused documents":    "documentos recusados",
-	"fault":                "falha",
-	"faults":               "falhas",
-	"erased record":        "registro apagado",
-	"erased records":       "registros apagados",
-	"is":                   "está",
-	"are":                  "estão",
-	"days":                 "dias",
-	"%s behind":            "%s atrás",
-	"%s ahead of":          "%s à frente",
-	" (the oldest %s old)": " (a mais antiga de há %s)",
-	"ends in %s":           "termina em %s",
-	"has ended %s ago":     "terminou há %s",
 }
