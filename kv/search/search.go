@@ -103,102 +103,60 @@ func (s *Terms) Parts() []Part {
 
 // Matches reports whether a record of kind k matches.
 func (s *Terms) Matches(k *record.Kind, b record.Body) bool {
-	if len(s.terms) > 64 {
-		return s.matchesMany(k, b)
+	var stack [8]*term
+	missing := stack[:0] // the terms that no field has matched
+	for i := range s.terms {
+		missing = append(missing, &s.terms[i])
 	}
-	missing := uint64(1)<<len(s.terms) - 1 // one bit for each term that no field has matched
-	spoken := s.spoken()
 	at := 0
 	for _, f := range k.Searched() {
-		wanted := missing & spoken
-		if !f.Spoken() {
-			wanted = missing &^ spoken
-		}
-		if wanted == 0 {
+		spoken := f.Spoken()
+		if !slices.ContainsFunc(missing, func(t *term) bool { return t.spoken == spoken }) {
 			continue
 		}
 		var v jsontext.Value
 		if v, at = b.Next(f.Name, at); !value.IsNull(v) {
-			missing &^= s.found(wanted, f, v)
+			missing = unfound(missing, f, v)
 		}
 	}
-	return missing == 0
+	return len(missing) == 0
 }
 
-// matchesMany is Matches for more terms than a word has bits.
-func (s *Terms) matchesMany(k *record.Kind, b record.Body) bool {
-	for part := range slices.Chunk(s.terms, 64) {
-		if !(&Terms{part}).Matches(k, b) {
-			return false
-		}
-	}
-	return true
-}
-
-// spoken has the bits of the terms with letters.
-func (s *Terms) spoken() (bits uint64) {
-	for i := range s.terms {
-		if s.terms[i].spoken {
-			bits |= 1 << i
-		}
-	}
-	return bits
-}
-
-// found has the bits of the wanted terms that one field's value matches.
-func (s *Terms) found(wanted uint64, f *record.Field, v jsontext.Value) (bits uint64) {
+// unfound leaves of some terms those that one field's value does not match.
+func unfound(terms []*term, f *record.Field, v jsontext.Value) []*term {
 	var stack [512]byte
-	var text []byte
-	if f.Spoken() {
-		text = names.AppendFold(stack[:0], value.Content(v))
-	} else {
-		text = names.AppendDigits(stack[:0], v)
+	if !f.Spoken() {
+		digits := names.AppendDigits(stack[:0], v)
+		_, whole := f.Type.(record.Integer)
+		return slices.DeleteFunc(terms, func(t *term) bool { return !t.spoken && t.inDigits(digits, whole) })
 	}
-	_, whole := f.Type.(record.Integer)
-	forgiving := false
-	for i := range s.terms {
-		t := &s.terms[i]
-		switch {
-		case wanted&(1<<i) == 0:
-		case t.in(text, whole):
-			bits |= 1 << i
-		case t.forgiving != nil:
-			forgiving = true
-		}
+	text := names.AppendFold(stack[:0], value.Content(v))
+	terms = slices.DeleteFunc(terms, func(t *term) bool { return t.spoken && bytes.Contains(text, t.folded) })
+	if f.IsName() && slices.ContainsFunc(terms, func(t *term) bool { return t.forgiving != nil }) {
+		return notNearly(terms, text)
 	}
-	if forgiving && f.IsName() {
-		bits |= s.foundNear(wanted&^bits, text)
-	}
-	return bits
+	return terms
 }
 
-// foundNear has the bits of the wanted terms that one edit is forgiven in and that a name has nearly.
-func (s *Terms) foundNear(wanted uint64, folded []byte) (bits uint64) {
+// notNearly leaves of some terms those that a name does not have with one edit forgiven.
+func notNearly(terms []*term, folded []byte) []*term {
 	var letters [256]rune
 	var ends [MaxWords]int
 	name := names.AppendWritten(names.List{Letters: letters[:0], Ends: ends[:0]}, folded)
-	for i := range s.terms {
-		t := &s.terms[i]
-		if t.forgiving == nil || wanted&(1<<i) == 0 {
-			continue
-		}
+	return slices.DeleteFunc(terms, func(t *term) bool {
 		for j := range name.Ends {
-			if near(t.forgiving, name.Word(j), 1, true) {
-				bits |= 1 << i
-				break
+			if t.forgiving != nil && near(t.forgiving, name.Word(j), 1, true) {
+				return true
 			}
 		}
-	}
-	return bits
+		return false
+	})
 }
 
-// in reports whether a term occurs in a field's text, or, of a number, is the whole of it.
-func (t *term) in(text []byte, whole bool) bool {
-	switch {
-	case t.spoken:
-		return bytes.Contains(text, t.folded)
-	case whole:
-		return bytes.Equal(text, t.digits)
+// inDigits reports whether a term occurs in a field's digits, or, of a number, is the whole of it.
+func (t *term) inDigits(digits []byte, whole bool) bool {
+	if whole {
+		return bytes.Equal(digits, t.digits)
 	}
-	return len(t.digits) > 0 && bytes.Contains(text, t.digits)
+	return len(t.digits) > 0 && bytes.Contains(digits, t.digits)
 }
