@@ -81,7 +81,7 @@ func pullFrom(ctx context.Context, t *tool, p *pulling) error {
 	case err != nil:
 		return err
 	}
-	return reportPull(t, answer, p)
+	return reportPull(t, answer)
 }
 
 // request is the request, with the secret in its body.
@@ -105,7 +105,7 @@ func (p *pulling) request() (r control.Request, err error) {
 }
 
 // reportPull prints the result. A list that was not read to its end, or a refused record, makes the command fail.
-func reportPull(t *tool, answer json.RawMessage, p *pulling) error {
+func reportPull(t *tool, answer json.RawMessage) error {
 	var rep pull.Report
 	if err := control.Read(answer, &rep); err != nil {
 		return err
