@@ -290,7 +290,7 @@ func (w *workbook) below(name string, ly *columns.Layout) (sheet.Rows, error) {
 			shown = append(shown, f.Columns()...)
 		}
 	}
-	s, err := w.file.SheetAsShown(name, shown)
+	s, err := w.file.SheetAsShown(name, shown, ly.Full)
 	if err != nil {
 		return nil, fmt.Errorf("read the workbook: %w", err)
 	}

@@ -184,6 +184,42 @@ func TestLettersThatAreCrossedOutRefuseTheirRow(t *testing.T) {
 	}
 }
 
+// TestAFormulaWithoutItsValueRefusesItsRow: it is no blank cell. A workbook may say so of one formula, by its lack of a value, or of all.
+func TestAFormulaWithoutItsValueRefusesItsRow(t *testing.T) {
+	const reason = "the value of a formula is not worked out; open the workbook in a spreadsheet program, save it, and import it again"
+	header := strings.Replace(sheetStart, "</row>", inline("Cancelado")+"</row>", 1)
+	flag := func(cell string) part {
+		return part{sheetPart, header + "<row>" + inline("KX7A1") + cell + "</row><row>" + inline("KX7A2") + "</row>" + sheetEnd}
+	}
+	refused := []load.Rejection{{Line: 2, Column: "Cancelado", Reason: reason}}
+	recalculated := part{"xl/workbook.xml", `<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheets><sheet name="A" sheetId="1" r:id="rId1" ` +
+		`xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"/></sheets><calcPr fullCalcOnLoad="1"/></workbook>`}
+	for name, c := range map[string]struct {
+		parts   []part
+		refused []load.Rejection
+		states  map[string]int
+	}{
+		"no value":                 {[]part{flag("<c><f>1=1</f></c>")}, refused, states(1, 0, 0, 0)},
+		"a blank value":            {[]part{flag("<c><f>1=1</f><v/></c>")}, refused, states(1, 0, 0, 0)},
+		"yes":                      {[]part{flag(`<c t="b"><f>1=1</f><v>1</v></c>`)}, nil, states(1, 0, 0, 1)},
+		"a text of no letters":     {[]part{flag(`<c t="str"><f>""</f><v></v></c>`)}, nil, states(2, 0, 0, 0)},
+		"no, which was not worked": {[]part{flag("<c><f>1=1</f><v>0</v></c>"), recalculated}, refused, states(1, 0, 0, 0)},
+		"no formula in it":         {[]part{flag(inline("não")), recalculated}, nil, states(2, 0, 0, 0)},
+		"a code too": {[]part{{sheetPart, sheetStart + "<row><c><f>X1</f></c></row><row>" + inline("KX7A2") + "</row>" + sheetEnd}},
+			[]load.Rejection{{Line: 2, Column: "code", Reason: reason}}, states(1, 0, 0, 0)},
+	} {
+		s := congregation(t)
+		rep := mustImport(t, s, load.Source{Reader: rebook(t, c.parts...), Kind: "ticket", Event: 7})
+		got := map[string]int{}
+		for _, one := range tickets(t, s) {
+			got[one["state"].(string)]++
+		}
+		if diff := cmp.Diff(c.states, got) + cmp.Diff(c.refused, rep.Rejected); diff != "" {
+			t.Errorf("%s: states or rejections differ (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 // TestACommentThatKeepsOutIsRead: what stands at a cell refuses its row, other comments do not.
 func TestACommentThatKeepsOutIsRead(t *testing.T) {
 	f, err := excelize.OpenReader(book(t, false, [][]any{{"Código", "Nome"}, {"KX7A1", "Ana"}, {"KX7A2", "Bia"}, {"KX7A3", "Caio"}}))

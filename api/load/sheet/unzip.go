@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -55,15 +56,23 @@ func inspect(ctx context.Context, name string) (found features, err error) {
 		if err != nil {
 			return found, err
 		}
-		found.merged, found.struck = found.merged || some.merged, found.struck || some.struck
+		found.add(some)
 	}
 	return found, nil
 }
 
 // features are what a workbook has that is to be looked at cell by cell.
 type features struct {
-	merged bool // cells of a sheet are merged
-	struck bool // a part of a cell's text is crossed out
+	merged   bool // cells of a sheet are merged
+	struck   bool // a part of a cell's text is crossed out
+	formulas bool // cells have formulas
+	unvalued bool // a formula has no value
+	unworked bool // the values of all formulas are to be worked out anew
+}
+
+func (f *features) add(more features) {
+	f.merged, f.struck = f.merged || more.merged, f.struck || more.struck
+	f.formulas, f.unvalued, f.unworked = f.formulas || more.formulas, f.unvalued || more.unvalued, f.unworked || more.unworked
 }
 
 // directory lists the parts. The list is as long as it likes, whatever it says of its length: it is read through a limit.
@@ -136,6 +145,7 @@ type inspection struct {
 
 	cell      int   // how deep the cell, or the text for cells, lies that is read as one; 0 = none
 	cellStart int64 // where it begins
+	formula   formulaSpan
 	row       rowSpan
 	texts     int
 
@@ -148,6 +158,14 @@ type rowSpan struct {
 	open   bool
 	start  int64
 	filled int // cells that hold anything
+}
+
+// formulaSpan is what was seen of the formula in a cell.
+type formulaSpan struct {
+	here  bool // there is one
+	text  bool // its value is a text, which may have no letters
+	value bool // the value is read
+	known bool // the value is not blank
 }
 
 func inspectPart(ctx context.Context, part *zip.File) (found features, err error) {
@@ -215,7 +233,9 @@ func (s *inspection) read() error {
 		}
 		switch e := t.(type) {
 		case xml.StartElement:
-			err = s.begin(e.Name.Local)
+			err = s.begin(e)
+		case xml.CharData:
+			s.formula.known = s.formula.known || s.formula.value && len(e) > 0
 		case xml.EndElement:
 			s.end(e.Name.Local)
 		}
@@ -233,10 +253,12 @@ func (s *inspection) read() error {
 }
 
 // begin notes an element. A row that lies in a cell begins none: it is read as a part of the cell.
-func (s *inspection) begin(name string) error {
+func (s *inspection) begin(e xml.StartElement) error {
+	name := e.Name.Local
 	if s.depth++; s.depth > maxDepth {
 		return tooMuch("its elements lie too deep in one another")
 	}
+	s.formula.value = name == "v"
 	switch {
 	case name == "v" || name == "is":
 		if s.row.filled++; s.row.open && s.row.filled > maxFilled {
@@ -244,13 +266,17 @@ func (s *inspection) begin(name string) error {
 		}
 	case s.cell > 0:
 		s.found.struck = s.found.struck || name == "strike"
+		s.formula.here = s.formula.here || name == "f"
 	case name == "mergeCell":
 		s.found.merged = true
+	case name == "calcPr":
+		s.found.unworked = hasAttr(e, "fullCalcOnLoad", "1") || hasAttr(e, "fullCalcOnLoad", "true")
 	case name == "row":
 		s.row = rowSpan{s.row.number + 1, true, s.token, 0}
 	case name == "c" || name == "si":
 		s.cell, s.cellStart = s.depth, s.token
 		if name == "c" {
+			s.formula = formulaSpan{text: hasAttr(e, "t", "str")}
 			break
 		}
 		if s.texts++; s.texts > maxTexts {
@@ -260,10 +286,18 @@ func (s *inspection) begin(name string) error {
 	return nil
 }
 
+func hasAttr(e xml.StartElement, name, value string) bool {
+	return slices.ContainsFunc(e.Attr, func(a xml.Attr) bool { return a.Name.Local == name && a.Value == value })
+}
+
 func (s *inspection) end(name string) {
+	s.formula.value = false
 	switch {
 	case s.cell == s.depth:
 		s.cell = 0
+		s.found.formulas = s.found.formulas || s.formula.here
+		s.found.unvalued = s.found.unvalued || s.formula.here && !s.formula.text && !s.formula.known
+		s.formula = formulaSpan{}
 	case s.cell == 0 && name == "sheetData":
 		s.row.open = false
 	}

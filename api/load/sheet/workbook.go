@@ -88,9 +88,9 @@ func (w *Workbook) Sheet(name string) (*Sheet, error) {
 	return &Sheet{ctx: w.ctx, rows: rows}, nil
 }
 
-// SheetAsShown reads a sheet in which some columns are read as their cells are shown. A row that is hidden or crossed out has a fault:
-// in a list of guests it may be one that does not come.
-func (w *Workbook) SheetAsShown(name string, columns []int) (*Sheet, error) {
+// SheetAsShown reads a sheet of some width, in which some columns are read as their cells are shown. A row that is hidden or crossed out has a
+// fault: in a list of guests it may be one that does not come. So has a row with a formula that has no value.
+func (w *Workbook) SheetAsShown(name string, columns []int, width int) (*Sheet, error) {
 	s, err := w.Sheet(name)
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (w *Workbook) SheetAsShown(name string, columns []int) (*Sheet, error) {
 	if s.shown, err = w.file.Rows(name); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	s.codes, s.marks = columns, marks{file: w.file, name: name, crossed: w.crossed(), struck: w.struck}
+	s.codes, s.marks = columns, marks{file: w.file, name: name, features: w.features, width: width, crossed: w.crossed()}
 	if s.marks.remarks, err = w.remarks(name); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -145,10 +145,11 @@ func (w *Workbook) crossed() map[int]bool {
 
 // marks tell what a workbook shows of a row and no text says.
 type marks struct {
-	file    *excelize.File
-	name    string
+	file *excelize.File
+	name string
+	features
+	width   int          // columns of the list
 	crossed map[int]bool // styles of cells
-	struck  bool         // some texts have letters that are crossed out
 	remarks map[int]int  // line → column of a comment that refuses admission
 }
 
@@ -173,6 +174,34 @@ func (m *marks) fault(line int, texts []string, hidden bool) (at int, fault stri
 		}
 	}
 	return 0, ""
+}
+
+// blankFormula is why a row is not taken if one of its formulas has no value, and the column of the formula. A program that writes a workbook may
+// leave them to be worked out when a person opens it.
+func (m *marks) blankFormula(line int, texts []string) (at int, fault string) {
+	if !m.unvalued && !(m.formulas && m.unworked) {
+		return 0, ""
+	}
+	for i := range max(m.width, len(texts)) {
+		text := ""
+		if i < len(texts) {
+			text = texts[i]
+		}
+		if cell, err := excelize.CoordinatesToCellName(i+1, line); err == nil && (text == "" || m.unworked) && m.isUnvalued(cell) {
+			return i, "the value of a formula is not worked out; open the workbook in a spreadsheet program, save it, and import it again"
+		}
+	}
+	return 0, ""
+}
+
+// isUnvalued tells a cell with a formula of which the value is not known. A text of no letters is one.
+func (m *marks) isUnvalued(cell string) bool {
+	formula, err := m.file.GetCellFormula(m.name, cell)
+	if err != nil || formula == "" || m.unworked {
+		return err != nil || formula != ""
+	}
+	of, err := m.file.GetCellType(m.name, cell)
+	return err != nil || of != excelize.CellTypeFormula
 }
 
 // isCrossed tells a cell that is crossed out, or a part of its text. One that cannot be looked at may be.
@@ -230,10 +259,13 @@ func (s *Sheet) Next() (Row, error) {
 		if size > maxRow {
 			return Row{Line: s.line, Fault: faultLong}, nil
 		}
-		if s.shown != nil && fault == "" {
+		if s.shown != nil && !blank && fault == "" {
 			at, fault = s.marks.fault(s.line, texts, s.rows.GetRowOpts().Hidden)
 		}
-		if !blank {
+		if s.shown != nil && fault == "" {
+			at, fault = s.marks.blankFormula(s.line, texts)
+		}
+		if !blank || fault != "" {
 			return Row{Line: s.line, Texts: texts, At: at, Fault: fault}, nil
 		}
 	}
