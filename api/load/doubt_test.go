@@ -116,6 +116,59 @@ func TestImportLetsNoDoubtfulRowIn(t *testing.T) {
 	}
 }
 
+// TestACellThatIsNotBlankMayLackAPayment: each of these cells once left its guest a valid ticket, because only a blank one was seen. It stops the
+// import.
+func TestACellThatIsNotBlankMayLackAPayment(t *testing.T) {
+	nothing := []string{"-", "—", "N/A", "null", "None", "NaN", "undefined", "#N/A", "(blank)", "não", "No", "?", "✗"}
+	for title, c := range map[string]struct {
+		good string
+		bad  []string
+	}{
+		"Data de pagamento":  {"2026-10-01", append([]string{"0", "0000-00-00", "0000-00-00 00:00:00", "1900-01-00", "1970-01-01", "never", "previsto 20/12", "tbd"}, nothing...)},
+		"Pago em":            {"13/10/2026", append([]string{"00/00/0000", "amanhã"}, nothing...)},
+		"Valor pago":         {"R$ 50,00", append([]string{"R$ -", "R$ 0,00", "a combinar", "nada"}, nothing...)},
+		"Valor":              {"R$ 50,00", append([]string{"R$ -", "a combinar", "nada"}, nothing...)},
+		"Forma de pagamento": {"Pix", append([]string{""}, nothing...)},
+		"Recibo":             {"101", append([]string{"não tem"}, nothing...)},
+	} {
+		for _, bad := range c.bad {
+			s := congregation(t)
+			file := "Código;Nome;" + title + "\n" + rowsOf("Ana;"+c.good, "Bia;"+bad, "Caio;"+c.good)
+			_, err := load.Import(context.Background(), s, auth.Operator(), load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(file)}, nil)
+			var asked columns.Questions
+			if !errors.As(err, &asked) || len(asked) != 1 || asked[0].Column != title || len(tickets(t, s)) != 0 {
+				t.Errorf("%s: %q: error = %v, want a question about it", title, bad, err)
+			}
+		}
+	}
+	importsStates(t, map[string]stateCase{
+		"free in words":       {"Código;Valor pago\n" + rowsOf("R$ 50,00", "grátis", "cortesia"), states(3, 0, 0, 0), 0},
+		"free by their price": {"Código;Valor\n" + rowsOf("50,00", "0,00", "cortesia"), states(3, 0, 0, 0), 0},
+		"nobody has paid yet": {"Código;Forma de pagamento\n" + rowsOf("-", ""), states(2, 0, 0, 0), 0},
+		"all have paid":       {"Código;Data de pagamento;Forma de pagamento\n" + rowsOf("13/10/2026;Pix", "14/10/2026;Pix"), states(2, 0, 0, 0), 0},
+	})
+}
+
+// TestAStateThatDoesNotSpeakOfPaymentAnswersForNone: a ticket may be active, or confirmed, and not be paid.
+func TestAStateThatDoesNotSpeakOfPaymentAnswersForNone(t *testing.T) {
+	const paid, unpaid = ";13/10/2026", ";"
+	for _, word := range []string{"Ativo", "Confirmado", "Emitido", "Valid", "OK"} {
+		s := congregation(t)
+		file := "Código;Status;Data de pagamento\n" + rowsOf(word+paid, word+unpaid, "Cancelado"+unpaid, word+paid)
+		_, err := load.Import(context.Background(), s, auth.Operator(), load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(file)}, nil)
+		var asked columns.Questions
+		if !errors.As(err, &asked) || len(asked) != 1 || asked[0].Column != "Data de pagamento" || len(tickets(t, s)) != 0 {
+			t.Errorf("%s: error = %v, want a question about the payments", word, err)
+		}
+	}
+	importsStates(t, map[string]stateCase{
+		"a state that does": {"Código;Status;Data de pagamento\n" + rowsOf("Confirmado"+paid, "Confirmado"+unpaid, "Pendente"+unpaid), states(2, 1, 0, 0), 0},
+		"a title that does": {"Código;Status do pagamento;Data de pagamento\n" + rowsOf("ok"+paid, "ok"+unpaid), states(2, 0, 0, 0), 0},
+		"a free ticket":     {"Código;Status;Total Paid\n" + rowsOf("free;0.00", "completed;50.00"), states(2, 0, 0, 0), 0},
+		"the same of all":   {"Código;Status;Forma de pagamento\n" + rowsOf("Ativo;Pix", "Ativo;Pix"), states(2, 0, 0, 0), 0},
+	})
+}
+
 // TestRemarksThatKeepOut: each of these remarks once left its guest a valid ticket. It stops the import.
 func TestRemarksThatKeepOut(t *testing.T) {
 	for _, remark := range []string{

@@ -129,6 +129,19 @@ func IsDated(text string) bool {
 	return ok || isSerial(text)
 }
 
+// IsDay tells a text that begins with a day of this century, as written or as a workbook stores it. 0000-00-00 and 1970-01-01 stand for none.
+func IsDay(text string) bool {
+	w, ok := ThreeNumbers(text)
+	if !ok {
+		return isSerial(text)
+	}
+	day, ok := w.date(DayFirst)
+	if !ok {
+		day, ok = w.date(MonthFirst)
+	}
+	return ok && day >= "2000"
+}
+
 // isSerial tells a day of this century as a workbook stores it.
 func isSerial(text string) bool {
 	days, err := strconv.ParseFloat(text, 64)

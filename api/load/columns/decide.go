@@ -44,11 +44,23 @@ func (c admission) decide() {
 			c.taken[i] = true
 		}
 	}
-	if !slices.ContainsFunc(c.ly.Deciders, func(d Decider) bool { return d.State == "" || d.State == "unpaid" }) {
+	if c.profiles != nil && !slices.ContainsFunc(c.ly.Deciders, c.saysPayment) {
 		c.askForPayments()
+	}
+	if !slices.ContainsFunc(c.ly.Deciders, func(d Decider) bool { return d.State == "" || d.State == "unpaid" }) {
 		c.askForTicks()
 		c.keepBlank()
 	}
+}
+
+// saysPayment tells a column that says what is paid: by its title or one of its words. The operator may say that a column does, and a known
+// system lets nobody in before.
+func (c admission) saysPayment(d Decider) bool {
+	if d.State != "" {
+		return d.State == "unpaid"
+	}
+	return c.origin != Unknown || c.mapped(kinds.State) || words.IsPaid(c.plains[d.Column]) ||
+		c.profiles[d.Column].Share(func(v string) bool { return words.SpeaksOfPayment(words.Plain(v)) }) > 0
 }
 
 // ask asks about a column, which no field takes then.
@@ -247,28 +259,36 @@ func (c admission) isPlace(column int) bool {
 // askForPayments asks about dates, amounts, receipts, instalments and places in a queue that not every row has, about what is paid later,
 // and about what is not the price, where no other column says what is paid.
 func (c admission) askForPayments() {
-	if c.profiles == nil {
-		return
-	}
 	for i, title := range c.plains {
 		p := &c.profiles[i]
 		if c.taken[i] || p.Filled == 0 || title == "" {
 			continue
 		}
-		blank := p.Rows - p.Filled
-		none, pays := blank+p.Has[profile.Zeros], words.IsPaid(title)
+		blank := p.Rows - p.Filled + p.Has[profile.Nothings]
+		none := blank + p.Has[profile.Zeros]
 		isMoney, sure := words.IsMoney(title)
 		switch {
-		case pays && blank > 0 && (words.HasWord(title, words.DateTitles) || cells.IsDated(p.Samples[0])),
-			pays && p.All(profile.Numbers) && (none > 0 && none < p.Rows || p.NotPrice > 0),
-			(sure && p.All(profile.Numbers) || isMoney && p.IsAmounts()) && blank > 0, // nothing, and not an amount of nothing
+		case words.IsPaid(title) && (lacksPayment(title, p) || p.NotPrice > 0),
+			(sure && p.IsSums() || isMoney && p.IsAmounts()) && blank > 0, // nothing, and not an amount of nothing
 			words.IsQueue(title) && blank > 0,
 			words.IsProof(title) && (none > 0 && none < p.Rows || words.IsInstalment(title) && p.DiffersInParts()),
-			pays && p.Share(func(way string) bool { return words.IsLater(words.Plain(way)) }) > 0,
 			words.HasWord(title, words.AmountTitles) && p.All(profile.Numbers) && p.Has[profile.Below] > 0: // money that was given back
 			c.ask(c.question(i), i)
 		}
 	}
+}
+
+// lacksPayment tells a column of what was paid, when or how, by which some rows have not paid. Among dates and among amounts only these say that
+// something is paid, and words like free.
+func lacksPayment(title string, p *profile.Column) bool {
+	paid := p.Filled - p.Has[profile.Nothings]
+	switch {
+	case p.Has[profile.Days] > 0 && (words.HasWord(title, words.DateTitles) || p.Mostly(profile.Days)):
+		paid = p.Has[profile.Days] + p.Has[profile.Oks]
+	case p.Mostly(profile.Numbers):
+		paid = p.Has[profile.Numbers] - p.Has[profile.Zeros] + p.Has[profile.Oks]
+	}
+	return paid > 0 && paid < p.Rows || p.Share(func(way string) bool { return words.IsLater(words.Plain(way)) }) > 0
 }
 
 // askForTicks asks about columns of yes and no that differ from row to row, where no column says a state and --states does not say it of all

@@ -25,21 +25,24 @@ const (
 type Trait byte
 
 const (
-	Letters Trait = iota // it has a letter
-	Digits               // it has a digit
-	Ats                  // it has an @
-	Codes                // it may be a code
-	Truths               // yes or no
-	Whole                // an integer
-	long                 // an integer of more than two digits
-	Numbers              // an amount
-	Zeros                // an amount of nothing
-	Below                // an amount below zero
-	Telling              // it begins as words for states do
-	Outs                 // it has a word that refuses admission
-	States               // it is a word for a state that refuses admission
-	Parts                // it is a part of a whole: 1/3, 1 de 3
-	traits               // how many there are
+	Letters  Trait = iota // it has a letter
+	Digits                // it has a digit
+	Ats                   // it has an @
+	Codes                 // it may be a code
+	Truths                // yes or no
+	Whole                 // an integer
+	long                  // an integer of more than two digits
+	Numbers               // an amount
+	Zeros                 // an amount of nothing
+	Below                 // an amount below zero
+	Telling               // it begins as words for states do
+	Outs                  // it has a word that refuses admission
+	States                // it is a word for a state that refuses admission
+	Parts                 // it is a part of a whole: 1/3, 1 de 3
+	Days                  // it begins with a day of this century
+	Nothings              // it says nothing: -, n/a, #N/A
+	Oks                   // it is a word for a ticket that gets in
+	traits                // how many there are
 )
 
 // Column is what the cells of one column look like.
@@ -173,20 +176,23 @@ func traitsOf(cell string) [traits]bool {
 	sign, isNumber := cells.SignOf(cell)
 	isWhole := strings.Trim(cell, "0123456789") == ""
 	return [traits]bool{
-		Letters: strings.ContainsFunc(cell, unicode.IsLetter),
-		Digits:  strings.ContainsFunc(cell, unicode.IsDigit),
-		Ats:     strings.Contains(cell, "@"),
-		Codes:   codeLike(cell, text),
-		Truths:  words.IsYesOrNo(text) || text == "" && words.TruthOf(cell) != "",
-		Whole:   isWhole,
-		long:    isWhole && len(cell) > 2,
-		Numbers: isNumber,
-		Zeros:   isNumber && sign == 0,
-		Below:   isNumber && sign < 0,
-		Telling: words.Telling(text),
-		Outs:    words.KeepsOut(text),
-		States:  words.Refuses(words.StateWords[text]),
-		Parts:   !isNumber && isPart(cell),
+		Letters:  strings.ContainsFunc(cell, unicode.IsLetter),
+		Digits:   strings.ContainsFunc(cell, unicode.IsDigit),
+		Ats:      strings.Contains(cell, "@"),
+		Codes:    codeLike(cell, text),
+		Truths:   words.IsYesOrNo(text) || text == "" && words.TruthOf(cell) != "",
+		Whole:    isWhole,
+		long:     isWhole && len(cell) > 2,
+		Numbers:  isNumber,
+		Zeros:    isNumber && sign == 0,
+		Below:    isNumber && sign < 0,
+		Telling:  words.Telling(text),
+		Outs:     words.KeepsOut(text),
+		States:   words.Refuses(words.StateWords[text]),
+		Parts:    !isNumber && isPart(cell),
+		Days:     cells.IsDay(cell),
+		Nothings: !isNumber && (cells.Spoiled(cell) || words.SaysNothing(cell)),
+		Oks:      words.StateWords[text] == words.Severity[0],
 	}
 }
 
@@ -234,9 +240,14 @@ func (p *Column) All(t Trait) bool { return p.Has[t] == p.Filled }
 // IsWhole tells a column of integers.
 func (p *Column) IsWhole() bool { return p.All(Whole) }
 
-// IsAmounts tells numbers that are no short codes, 1, 2, 3.
+// IsSums tells a column of amounts that some rows lack in words, as free or n/a.
+func (p *Column) IsSums() bool {
+	return p.Has[Numbers] > 0 && p.Has[Numbers]+p.Has[Nothings]+p.Has[Oks] == p.Filled
+}
+
+// IsAmounts tells such a column of numbers that are no short codes, 1, 2, 3.
 func (p *Column) IsAmounts() bool {
-	return p.All(Numbers) && (p.Has[Whole] < p.Has[Numbers] || p.Has[long] > 0)
+	return p.IsSums() && (p.Has[Whole] < p.Has[Numbers] || p.Has[long] > 0)
 }
 
 // DiffersInParts tells a column in which a row has a part of a whole, or short numbers that are not the same in all rows.

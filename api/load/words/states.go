@@ -295,6 +295,15 @@ func IsAboutGuests(title string) bool {
 	return asks(title) || HasWord(plain, wishes) || Begins(plain, guestTitles)
 }
 
+// SpeaksOfPayment tells a word for a state, in plain form, that says what is paid. Confirmed, or active, says it not.
+func SpeaksOfPayment(state string) bool {
+	known := StateWords[state]
+	return known == "unpaid" || known == "refunded" || Begins(state, PayTitles) || Begins(state, settledWords)
+}
+
+// settledWords are the beginnings of further words by which nothing is to pay.
+var settledWords = strings.Fields("quitad aprov approv aprob complet conclu cortesia gratuit gratis free")
+
 // IsLater tells a way to pay in plain form by which nothing is paid yet: at the door.
 func IsLater(way string) bool { return HasPhrase(way, laterWays) }
 

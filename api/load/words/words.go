@@ -160,6 +160,16 @@ func Saying(cell string) string {
 	return strings.Trim(cell, " -–—.\u00a0\ufe0f\ufe0e")
 }
 
+// nothings are what programs and people write where there is nothing to say, in plain form.
+var nothings = strings.Split("n a|na|nd|null|none|nan|nil|undefined|blank|empty|vazio|em branco|en blanco|nada|nothing|nenhum|nenhuma|ninguno|ninguna|nunca|never|sem|"+
+	"nao tem|nao ha|no hay|tbd|tba|tbc|a definir|por definir|a combinar|r|brl|usd|eur|nao|no|n|false|falso|nein|non", "|") // r is what is left of “R$ -”
+
+// SaysNothing tells a cell that is not blank and says no more than a blank one, or no. Signs say nothing, but for ticks.
+func SaysNothing(cell string) bool {
+	p := Plain(cell)
+	return p == "" && TruthOf(cell) == "" || slices.Contains(nothings, p)
+}
+
 // asks tells a cell that asks instead of saying.
 func asks(cell string) bool { return strings.ContainsAny(cell, "?？") }
 
