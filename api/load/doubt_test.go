@@ -97,6 +97,16 @@ func TestImportLetsNoDoubtfulRowIn(t *testing.T) {
 		"ways to pay under no title":        {"#3", names + "\n" + rowsOf("Ana;pix", "Bia;", "Caio;dinheiro")},
 		"yes and no under an unknown title": {"Sorteado", names + "Sorteado\n" + rowsOf("Ana;sim", "Bia;não", "Caio;sim")},
 		"a remark in JSON":                  {"notes", `{"kind":"ticket","code":"KX7A1","notes":"cancelled by phone"}` + "\n"},
+		"a check-in that is cancelled":      {"Check-in", names + "Check-in\n" + rowsOf("Ana;Sim", "Bia;Cancelado", "Caio;Não")},
+		"who said that she does not come":   {"Presença", names + "Presença\n" + rowsOf("Ana;Confirmada", "Bia;Não confirmada", "Caio;Confirmada")},
+		"who gave up":                       {"Presente", names + "Presente\n" + rowsOf("Ana;ok", "Bia;desistiu", "Caio;ok")},
+		"a type that is a state":            {"Tipo", names + "Tipo\n" + rowsOf("Ana;Adulto", "Bia;Reservado", "Caio;Adulto")},
+		"a type with a state behind it":     {"Tipo", names + "Tipo\n" + rowsOf("Ana;VIP", "Bia;VIP (a confirmar)", "Caio;VIP")},
+		"a type of no certainty":            {"Tipo", names + "Tipo\n" + rowsOf("Ana;Free", "Bia;Free (unconfirmed)", "Caio;Free")},
+		"ticks and crosses":                 {"Check", "Code;Name;Check\n" + rowsOf("Ana;✓", "Bia;✗", "Caio;✓")},
+		"a reason to stay away":             {"Motivo", names + "Motivo\n" + rowsOf("Ana;", "Bia;desistência", "Caio;")},
+		"who owes, in the place of a price": {"Total", names + "Total\n" + rowsOf("Ana;50", "Bia;devendo", "Caio;50")},
+		"a booking for a time":              {"Reserved until", "Code;Name;Reserved until\n" + rowsOf("Ana;", "Bia;2026-10-01", "Caio;")},
 		"sentences, each of its own": {"Situação pagto", names + "Situação pagto\n" + rowsOf(func() (all []string) {
 			for i := range 300 {
 				all = append(all, "Ana;Pendente desde "+strings.Repeat("I", i))

@@ -158,6 +158,7 @@ func TestImportUnderstandsStates(t *testing.T) {
 		"prices and means of payment":       {"Código;Preço;Forma de pagamento;Valor\n" + rowsOf("50,00;Pix;50.00", "0,00;Boleto;0.00"), states(2, 0, 0, 0), 0},
 		"what was paid, and a state":        {"Código;Total Paid;Status\n" + rowsOf("50.00;paid", "0.00;free"), states(2, 0, 0, 0), 0},
 		"what is owed":                      {"Código;Valor em aberto\n" + rowsOf("R$ 0,00", "R$ 1.250,00", ""), states(2, 1, 0, 0), 0},
+		"what is left to pay":               {"Código;Resta\n" + rowsOf("0", "50"), states(1, 1, 0, 0), 0},
 		"what is owed, in dollars":          {"Code;Balance due\n" + rowsOf("$0.00", "$50.00"), states(1, 1, 0, 0), 0},
 		"a day on which something is due":   {"Code;Due date\n" + rowsOf("2026-10-01", "2026-10-02"), states(2, 0, 0, 0), 0},
 		"a name that says it":               {"Código;Nome\n" + rowsOf("Ana Souza", "Bia Luz (CANCELADA)"), states(1, 0, 0, 0), 1},

@@ -267,12 +267,3 @@ func (c *chooser) joinNames() {
 	}
 	c.take(field, "first and last name", append(parts, last)...)
 }
-
-func (c *chooser) takeCheckins() {
-	for i, title := range c.plains {
-		if !c.taken[i] && words.IsCheckin(title) {
-			c.ly.Checkins = append(c.ly.Checkins, i)
-			c.taken[i] = true
-		}
-	}
-}

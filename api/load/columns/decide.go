@@ -29,6 +29,20 @@ func (ly *Layout) Strictest(texts []string, own map[string]string) int {
 // admission finds the columns of a ticket list that decide on admission.
 type admission struct{ *chooser }
 
+// takeCheckins takes the columns that say whether a ticket was used. It asks about one with a word that refuses admission.
+func (c admission) takeCheckins() {
+	for i, title := range c.plains {
+		switch {
+		case c.taken[i] || !words.IsCheckin(title):
+		case c.profiles != nil && (c.profiles[i].Has[profile.Outs] > 0 || c.saysOut(&c.profiles[i])):
+			c.ask(c.question(i), i)
+		default:
+			c.ly.Checkins = append(c.ly.Checkins, i)
+			c.taken[i] = true
+		}
+	}
+}
+
 // decide finds the columns that decide, and asks about those that may.
 func (c admission) decide() {
 	for i := range c.plains {
@@ -126,7 +140,7 @@ func (c admission) askForTypes() {
 		column := f.Parts[0][0]
 		var in, out []string
 		for _, v := range c.profiles[column].Values() {
-			if words.KeepsOut(words.Plain(v.Value)) {
+			if words.NameKeepsOut(v.Value) || words.Refuses(words.StateOf(v.Value, c.said.States)) {
 				out = append(out, v.Value)
 			} else {
 				in = append(in, v.Value)

@@ -91,7 +91,7 @@ func Lay(row sheet.Row, f kinds.Form, said *Answers, profiles []profile.Column) 
 	c.takeOwn()
 	c.takeOrigin()
 	if f.Kind == record.Ticket {
-		c.takeCheckins()
+		by.takeCheckins()
 		by.decide()
 	}
 	c.takeByTitle()

@@ -180,7 +180,7 @@ func traitsOf(cell string) [traits]bool {
 		Digits:   strings.ContainsFunc(cell, unicode.IsDigit),
 		Ats:      strings.Contains(cell, "@"),
 		Codes:    codeLike(cell, text),
-		Truths:   words.IsYesOrNo(text) || text == "" && words.TruthOf(cell) != "",
+		Truths:   words.IsYesOrNo(text) || text == "" && words.TruthOf(cell) != "" || words.IsCross(cell),
 		Whole:    isWhole,
 		long:     isWhole && len(cell) > 2,
 		Numbers:  isNumber,

@@ -56,13 +56,14 @@ var (
 		"waitlist waitlisted deleted excluido excluida void permitido permitida proibido proibida allowed denied barrado banned comprovante archived arquivado arquivada " +
 		"baixa baixado baixada tesouraria financeiro comprovou pix entra statut stato zustand bezahlt storniert paye annule pagato annullato regle reglee pg pgt sit situ stat sts st ok conf rsvp settled cleared received baja")
 	debtWords = strings.Fields("aberto devedor debito debitos divida dividas due owed owes owing balance outstanding saldo saldos pendente pendentes adeudado " +
-		"deuda deudas faltante falta restante restam remaining devendo deve devem devido devida cobrar offen")
+		"deuda deudas faltante falta resta restante restam remaining devendo deve devem devido devida cobrar offen")
 	debtPhrases    = []string{"a pagar", "a receber", "por pagar", "por cobrar", "to pay", "em atraso", "open amount", "unpaid amount"}
 	waitingPhrases = []string{"lista de espera", "fila de espera", "waiting list", "wait list", "em espera"}
-	TellingPhrases = slices.Concat(waitingPhrases, []string{"na fila", "em dia", "al dia", "pode entrar", "can enter", "may enter", "lista negra", "perdeu o prazo"})
-	RefundTitles   = strings.Fields("refund reembols estorn devol devuel chargeback erstatt rembours rimbors")
-	MailTitles     = strings.Fields("mail email correo")
-	otherMatters   = strings.Fields("civil marital endereco address direccion fatura invoice billing home work shipping entrega metodo forma meio method provider " +
+	TellingPhrases = slices.Concat(waitingPhrases, []string{"na fila", "em dia", "al dia", "pode entrar", "can enter", "may enter", "lista negra", "perdeu o prazo",
+		"reservado ate", "reserva ate", "pagar ate", "reserved until", "hold until", "pay by", "pay until"})
+	RefundTitles = strings.Fields("refund reembols estorn devol devuel chargeback erstatt rembours rimbors")
+	MailTitles   = strings.Fields("mail email correo")
+	otherMatters = strings.Fields("civil marital endereco address direccion fatura invoice billing home work shipping entrega metodo forma meio method provider " +
 		"gateway valor total amount taxa fee fees preco price precio currency moeda mail email cupom coupon voucher processing uf natal birth")
 	PlaceTitles  = strings.Fields("cidade city ciudad pais country cep zip postal bairro endereco address municipio logradouro rua street")
 	DateTitles   = strings.Fields("data date fecha em at")
@@ -141,8 +142,8 @@ var (
 	notAdmitted = strings.Fields("cancelado cancelada cancelados canceladas cancelled canceled anulado anulada anulados anuladas estornado estornada estornados " +
 		"reembolsado reembolsada reembolsados refunded unpaid bloqueado bloqueada bloqueados blocked pendente pendentes pending pendiente pendientes waitlist waitlisted " +
 		"inadimplente inadimplentes suspenso suspensa banido banida cancelou cancelar desistiu desistente desistentes reembolso estorno fiado canc cancel pend bloq reemb desist aguardando awaiting expirado expirada recusado recusada vencido vencida " +
-		"declined expired refused chargeback estornou devolvido devolvida bounced withdrew anulo")
-	waitingAlone       = []string{"espera", "na espera", "na fila", "suplente", "suplentes", "standby", "stand by", "waiting", "cancelo"} // a whole text; João Cancelo is a name
+		"desistencia devendo unconfirmed declined expired refused chargeback estornou devolvido devolvida bounced withdrew anulo")
+	waitingAlone       = []string{"espera", "na espera", "na fila", "suplente", "suplentes", "standby", "stand by", "waiting", "cancelo", "a confirmar", "por confirmar", "to be confirmed"} // a whole text; João Cancelo is a name
 	notAdmittedPhrases = slices.Concat(waitingPhrases, []string{"lista espera", "nao pago", "nao paga", "nao pagou", "nao pagos", "nao pagas", "nao pagaram", "faltam pagar",
 		"not paid", "no pago", "no pagado", "sin pagar", "a pagar", "por pagar", "falta pagar", "faltou pagar", "falta receber", "em analise", "em aberto",
 		"vai pagar", "vou pagar", "pagar na porta", "pagar na portaria", "pagar na entrada", "pagar na hora", "pagar no dia", "pagar no local", "pay at the door", "nao deixar entrar", "nao pode entrar", "nao entra", "nao liberar",
@@ -173,7 +174,7 @@ var dashes = strings.NewReplacer(" - ", "(", " – ", "(", " — ", "(")
 
 // NameKeepsOut tells the name of a guest, as it stands in a cell, that refuses admission, or has a note behind it that does: Ana (espera).
 func NameKeepsOut(name string) bool {
-	if KeepsOut(Plain(name)) || strings.ContainsAny(name, "❌✗✘🚫⛔") {
+	if KeepsOut(Plain(name)) || strings.ContainsAny(name, crosses) {
 		return true
 	}
 	parts := strings.FieldsFunc(dashes.Replace(name), func(r rune) bool { return strings.ContainsRune("()[]{}/;:*", r) })

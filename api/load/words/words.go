@@ -137,6 +137,12 @@ func IsForeign(title string) bool {
 // marks are the signs that people tick with. A cross is none of them: it means yes to one and no to another.
 var marks = map[string]string{"✓": "true", "✔": "true", "☑": "true", "✅": "true", "√": "true", "☐": "false", "⬜": "false"}
 
+// crosses are the signs by which people say no, or cross out.
+const crosses = "❌✗✘✖🚫⛔"
+
+// IsCross tells a cell with such a sign alone.
+func IsCross(cell string) bool { return Plain(cell) == "" && strings.ContainsAny(cell, crosses) }
+
 // TruthOf is the yes or no that a cell says; "" where it says neither, or asks.
 func TruthOf(cell string) string {
 	if asks(cell) {
