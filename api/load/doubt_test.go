@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/xuri/excelize/v2"
-
 	"doorward/api/load"
 	"doorward/api/load/columns"
 	"doorward/kv"
@@ -19,6 +17,9 @@ import (
 	"doorward/kv/kvtest"
 	"doorward/kv/outcome"
 	"doorward/kv/record"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/xuri/excelize/v2"
 )
 
 // TestImportLetsNoDoubtfulRowIn: each of these lists once came in with every ticket valid. Now it stops, and the named column is the one
@@ -322,6 +323,43 @@ func TestACodeOfTwoStatesIsRefused(t *testing.T) {
 	if len(rep.Reasons) != 2 || rep.Reasons[0].Count != 2 || rep.Reasons[0].Reason != "the same code stands in several lines, with different states" {
 		t.Errorf("reasons = %+v, want two lines of one code with different states", rep.Reasons)
 	}
+}
+
+// TestTheFirstRowOfAnOrderSpeaksForTheOthers: an export may say of an order in its first row alone that it is cancelled, or not paid. A further row
+// of it with a blank cell is refused.
+func TestTheFirstRowOfAnOrderSpeaksForTheOthers(t *testing.T) {
+	head := func(title string) string { return "Pedido;" + title + ";Código\n" }
+	importsStates(t, map[string]stateCase{
+		"a tick, and no order behind it": {head("Cancelado") + "P1;;KX7A1\n;;KX7A2\nP2;x;KX7A3\n;;KX7A4\nP3;;KX7A5\n", states(3, 0, 0, 1), 1},
+		"the order in each row":          {head("Cancelado em") + "P1;;KX7A1\nP1;;KX7A2\nP2;13/10/2026;KX7A3\nP2;;KX7A4\nP2;;KX7A5\n", states(2, 0, 0, 1), 2},
+		"an amount that is owed":         {head("Saldo devedor") + "P1;0;KX7A1\nP1;;KX7A2\nP2;50;KX7A3\nP2;;KX7A4\n", states(2, 1, 0, 0), 1},
+		"a first row without a code":     {head("Cancelado") + "P1;x;\nP1;;KX7A1\nP2;;\nP2;;KX7A2\n", states(1, 0, 0, 0), 3},
+		"each row says it":               {head("Cancelado") + "P1;sim;KX7A1\nP1;não;KX7A2\nP2;não;KX7A3\n", states(2, 0, 0, 1), 0},
+		"a later row":                    {head("Cancelado") + "P1;;KX7A1\nP1;x;KX7A2\nP1;;KX7A3\n", states(2, 0, 0, 1), 0},
+	})
+	s := congregation(t)
+	src := load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(head("Cancelado") + "P1;x;KX7A1\nP1;;KX7A2\n")}
+	rep := mustImport(t, s, src)
+	want := []load.Rejection{{Line: 3, Column: "Cancelado", Reason: "blank, and line 2, the first of its order, says that it does not get in; " +
+		"say it in each row, or --states '=valid' if a blank cell means that its ticket gets in"}}
+	if diff := cmp.Diff(want, rep.Rejected); diff != "" {
+		t.Errorf("rejections differ (-want +got):\n%s", diff)
+	}
+	src.Reader, src.States = strings.NewReader(head("Cancelado")+"P1;x;KX7A1\nP1;;KX7A2\n"), map[string]string{"": "valid"}
+	if rep := mustImport(t, s, src); rep.Created != 1 || rep.Unchanged != 1 {
+		t.Errorf("with --states: %+v, want the other one created", rep)
+	}
+}
+
+// TestACodeWithAndWithoutANoteIsRefused: one row sells a ticket, and another one of the same code says in its name that it was cancelled.
+func TestACodeWithAndWithoutANoteIsRefused(t *testing.T) {
+	importsStates(t, map[string]stateCase{
+		"the note behind":  {"Código;Nome\n" + "KX7A1;Ana\nKX7A2;Bia\nKX7A2;Bia (cancelada)\nKX7A3;Caio\n", states(2, 0, 0, 0), 2},
+		"the note before":  {"Código;Nome;Status\n" + "KX7A1;Ana;pago\nKX7A2;Bia (cancelada);pago\nKX7A2;Bia;pago\nKX7A3;Caio;pago\n", states(2, 0, 0, 0), 2},
+		"in lines of JSON": {`{"kind":"ticket","code":"KX7A1","holder_name":"Ana"}` + "\n" + `{"kind":"ticket","code":"KX7A2","holder_name":"Bia (cancelada)"}`, states(1, 0, 0, 0), 1},
+		"with its own state": {`{"kind":"ticket","code":"KX7A1","holder_name":"Ana"}` + "\n" + `{"kind":"ticket","code":"KX7A2","holder_name":"Bia (cancelada)","state":"cancelled"}`,
+			states(1, 0, 0, 1), 0},
+	})
 }
 
 // TestACodeInTwoFormsIsOneCode: capitals, spaces and hyphens make no other code, so a code of two states is refused in each of its forms.

@@ -136,6 +136,7 @@ func (n *ndjson) read(ln sheet.Line) (draft, *Rejection) {
 		return d, r
 	}
 	d.body = append(make([]byte, 0, len(ln.Text)), '{')
+	holder, stated := "", false
 	for _, m := range members {
 		switch {
 		case strings.HasPrefix(m.Name, "_"):
@@ -155,8 +156,15 @@ func (n *ndjson) read(ln sheet.Line) (draft, *Rejection) {
 				m.Value = value.Quote(s)
 			}
 		}
+		stated = stated || m.Name == kinds.State
+		if m.Name == kinds.HolderName && m.Value.Kind() == '"' {
+			holder = value.Unquote(m.Value)
+		}
 		d.event = d.event || m.Name == kinds.Event && m.Value.Kind() != 'n'
 		d.body = value.AppendMember(d.body, m.Name, m.Value)
+	}
+	if d.form.Kind == record.Ticket && !stated && words.NameKeepsOut(holder) {
+		return d, &Rejection{ln.N, kinds.HolderName, faultName}
 	}
 	d.body = append(d.body, '}')
 	return d, nil

@@ -238,7 +238,7 @@ type contradictions struct {
 
 // contradict reads the table again to find codes with different states, if a code stands in it twice.
 func (t *tableFile) contradict() error {
-	if len(t.ly.Deciders) == 0 || !t.repeatsCodes() {
+	if !t.repeatsCodes() {
 		return nil
 	}
 	t.twice = contradictions{maphash.MakeSeed(), map[uint64]bool{}}
@@ -246,11 +246,23 @@ func (t *tableFile) contradict() error {
 	return t.each(func(row sheet.Row) {
 		code := t.twice.hash(t.ly, row.Texts)
 		state := int8(t.ly.Strictest(row.Texts, t.src.States))
+		if t.namedOut(row.Texts) {
+			state = refusedRow
+		}
 		if before, ok := said[code]; ok && before != state {
 			t.twice.codes[code] = true
 		}
 		said[code] = state
 	})
+}
+
+// refusedRow stands in the place of the state of a row that its name refuses.
+const refusedRow = int8(-2)
+
+// namedOut tells whether the name of a row's guest refuses admission.
+func (t *tableFile) namedOut(texts []string) bool {
+	name := t.ly.Cell(kinds.HolderName, texts)
+	return t.ly.Form.Kind == record.Ticket && name != "" && words.NameKeepsOut(name)
 }
 
 func (t *tableFile) repeatsCodes() bool {
@@ -339,6 +351,46 @@ type tableDrafts struct {
 	cells cells.Reader // of this reading
 	over  []int        // columns that said something else than one before them
 	left  int          // rows of other types
+	order orderRows
+}
+
+// orderRows is what the first row of an order says. An export may say it in that row alone, for all tickets of the order.
+type orderRows struct {
+	name string
+	line int   // of the first row
+	out  []int // the columns that keep its ticket out
+}
+
+// follow tells whether a row is a further one of the order before it: it names the same, or none. Any other begins one.
+func (o *orderRows) follow(t *tableFile, row sheet.Row) bool {
+	name := cells.Clean(t.ly.Cell(kinds.Order, row.Texts))
+	if name == "" || name == o.name {
+		return o.name != ""
+	}
+	*o = orderRows{name: name, line: row.Line}
+	for _, by := range t.ly.Deciders {
+		if by.Column < len(row.Texts) && by.Means(cells.Clean(row.Texts[by.Column]), t.src.States) > 0 {
+			o.out = append(o.out, by.Column)
+		}
+	}
+	return false
+}
+
+// inOrder refuses a row with a blank cell where the first row of its order keeps its ticket out. --states may say what a blank cell means.
+func (t *tableDrafts) inOrder(row sheet.Row) *Rejection {
+	if t.ly.Form.Kind != record.Ticket || !t.order.follow(t.tableFile, row) {
+		return nil
+	}
+	if _, said := t.src.States[""]; said {
+		return nil
+	}
+	for _, c := range t.order.out {
+		if c >= len(row.Texts) || words.Saying(cells.Clean(row.Texts[c])) == "" {
+			return &Rejection{row.Line, t.ly.Title(c), fmt.Sprintf("blank, and line %d, the first of its order, says that it does not get in; "+
+				"say it in each row, or --states '=valid' if a blank cell means that its ticket gets in", t.order.line)}
+		}
+	}
+	return nil
 }
 
 // ignored lists the columns that were not read, in all rows or in some.
@@ -381,6 +433,9 @@ func (t *tableDrafts) read(row sheet.Row) (draft, *Rejection) {
 	if at, fault := t.ly.Stray(row.Texts); fault != "" {
 		return d, &Rejection{row.Line, t.ly.Title(at), fault}
 	}
+	if r := t.inOrder(row); r != nil {
+		return d, r
+	}
 	d.body = append(make([]byte, 0, 256), '{')
 	gone, r := t.gone(&d, row)
 	if r != nil {
@@ -394,8 +449,8 @@ func (t *tableDrafts) read(row sheet.Row) (draft, *Rejection) {
 			return d, r
 		}
 	}
-	if name := t.ly.Cell(kinds.HolderName, row.Texts); t.ly.Form.Kind == record.Ticket && name != "" && words.NameKeepsOut(name) {
-		return d, &Rejection{row.Line, t.ly.Column(kinds.HolderName), "the name says that the ticket is cancelled, refunded, blocked or not paid"}
+	if t.namedOut(row.Texts) {
+		return d, &Rejection{row.Line, t.ly.Column(kinds.HolderName), faultName}
 	}
 	if at, ok := t.ly.Remark(row.Texts); ok {
 		return d, &Rejection{row.Line, t.ly.Title(at), fmt.Sprintf("a remark may say that the ticket is cancelled, refunded, blocked or not paid; --ignore '%s' reads no remarks", t.ly.Name(at))}
@@ -500,6 +555,7 @@ func (t *tableDrafts) checkin(texts []string) (entered bool, at time.Time) {
 }
 
 const (
+	faultName       = "the name says that the ticket is cancelled, refunded, blocked or not paid"
 	faultNoCode     = "words in the place of a code, which say that the ticket is cancelled, refunded, blocked or not paid"
 	faultState      = "not a known state; --states 'WORD=valid' says what a word means"
 	faultBlankState = "no state; --states '=valid' says what a blank cell means"

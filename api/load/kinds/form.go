@@ -27,6 +27,7 @@ const (
 	Code       = "code"
 	State      = "state"
 	HolderName = "holder_name"
+	Order      = "order"
 	FullName   = "full_name"
 	CPF        = "cpf"
 	Email      = "email"
