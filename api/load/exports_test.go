@@ -79,7 +79,11 @@ func encodings(t *testing.T, text []byte) map[string][]byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := map[string][]byte{"UTF-8": text, "UTF-8 with a mark": append([]byte("\ufeff"), text...), "UTF-16": wide}
+	bare, err := unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM).NewEncoder().Bytes(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string][]byte{"UTF-16 without a mark": bare, "UTF-8": text, "UTF-8 with a mark": append([]byte("\ufeff"), text...), "UTF-16": wide}
 	if old, err := charmap.Windows1252.NewEncoder().Bytes(text); err == nil {
 		all["Windows-1252"] = old
 	}

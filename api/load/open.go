@@ -48,7 +48,7 @@ func open(ctx context.Context, sp *sheet.Spool, src *Source) (file, error) {
 		return openWorkbook(ctx, sp, src)
 	case src.Sheet != "":
 		return nil, fmt.Errorf("%w: --sheet %s: the file is no workbook (.xlsx)", ErrUsage, src.Sheet)
-	case bytes.HasPrefix(head, []byte("\x00")), bytes.HasPrefix(head, []byte("\xff\xfe\x00\x00")): // UTF-32 too
+	case bytes.HasPrefix(head, []byte("\x00\x00")), bytes.HasPrefix(head, []byte("\xff\xfe\x00\x00")): // UTF-32 too
 		return nil, fmt.Errorf("%w: it is no text; a list is wanted, as CSV, XLSX or NDJSON", ErrSource)
 	case bytes.HasPrefix(head, []byte("\xd0\xcf\x11\xe0")):
 		return nil, fmt.Errorf("%w: it is a workbook of the old kind (.xls), or one with a password; save it as .xlsx or CSV, without one", ErrSource)

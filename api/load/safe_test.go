@@ -1,10 +1,12 @@
 package load_test
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -221,10 +223,26 @@ func hostile(t *testing.T) map[string]struct {
 		"an old workbook":          {[]byte("\xd0\xcf\x11\xe0\xa1\xb1"), "of the old kind (.xls), or one with a password"},
 		"merged cells":             {merged, "the cells B2 to B3 of sheet “Sheet1” are merged; each row needs cells of its own"},
 		"two sheets":               {sheets, "the workbook has 2 sheets with such a list, “Sheet1”, “Sheet2”: say which with --sheet 'Sheet1'"},
+		"another zip archive":      {otherArchive(t), "it is a zip archive, and no Excel workbook (.xlsx) lies in it"},
+		"UTF-32, the other way":    {[]byte("\x00\x00\xfe\xff\x00\x00\x00c"), "it is no text; a list is wanted"},
 		"a cut workbook":           {sheets[:len(sheets)/2], "no readable workbook"},
 		"two titles for the code":  {[]byte("Código;Localizador\nA-1;B-1\n"), "two columns for code, “Código” and “Localizador”"},
 		"pretix, cut":              {[]byte(`{"event":{"name":"Festa","orders":[`), "it begins as pretix's JSON export and is none that can be read"},
 	}
+}
+
+func otherArchive(t *testing.T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for name, text := range map[string]string{"mimetype": "application/vnd.oasis.opendocument.spreadsheet", "content.xml": "<a/>"} {
+		w, err := z.Create(name)
+		check(t, err)
+		_, err = io.WriteString(w, text)
+		check(t, err)
+	}
+	check(t, z.Close())
+	return b.Bytes()
 }
 
 func mergedBook(t *testing.T) []byte {

@@ -180,7 +180,7 @@ func traitsOf(cell string) [traits]bool {
 		Digits:   strings.ContainsFunc(cell, unicode.IsDigit),
 		Ats:      strings.Contains(cell, "@"),
 		Codes:    codeLike(cell, text),
-		Truths:   words.IsYesOrNo(text) || text == "" && words.TruthOf(cell) != "" || words.IsCross(cell),
+		Truths:   words.IsYesOrNo(text) || text == "" && words.IsTick(cell),
 		Whole:    isWhole,
 		long:     isWhole && len(cell) > 2,
 		Numbers:  isNumber,
@@ -191,7 +191,7 @@ func traitsOf(cell string) [traits]bool {
 		States:   words.Refuses(words.StateWords[text]),
 		Parts:    !isNumber && isPart(cell),
 		Days:     cells.IsDay(cell),
-		Nothings: !isNumber && (cells.Spoiled(cell) || words.SaysNothing(cell)),
+		Nothings: !isNumber && (cells.Spoiled(cell) || words.SaysNothing(cell, text)),
 		Oks:      words.StateWords[text] == words.Severity[0],
 	}
 }

@@ -85,8 +85,17 @@ func directory(file io.ReaderAt, size int64) ([]*zip.File, error) {
 	case err != nil:
 		return nil, unreadable(err)
 	}
+	if !slices.ContainsFunc(z.File, isBook) {
+		return nil, fmt.Errorf("%w: it is a zip archive, and no Excel workbook (.xlsx) lies in it; of any other kind, as .ods and .numbers, save it as .xlsx or CSV", ErrFile)
+	}
 	r.left = maxDirectory + 2*size // every part once: some may lie over others
 	return z.File, nil
+}
+
+// isBook tells the part of a workbook that names its sheets.
+func isBook(part *zip.File) bool {
+	name := strings.ToLower(part.Name)
+	return strings.Contains(name, "workbook") && strings.HasSuffix(name, ".xml")
 }
 
 type limited struct {

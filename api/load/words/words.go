@@ -140,8 +140,8 @@ var marks = map[string]string{"✓": "true", "✔": "true", "☑": "true", "✅"
 // crosses are the signs by which people say no, or cross out.
 const crosses = "❌✗✘✖🚫⛔"
 
-// IsCross tells a cell with such a sign alone.
-func IsCross(cell string) bool { return Plain(cell) == "" && strings.ContainsAny(cell, crosses) }
+// IsTick tells a cell of signs alone that has a tick, an empty box or a cross.
+func IsTick(cell string) bool { return TruthOf(cell) != "" || strings.ContainsAny(cell, crosses) }
 
 // TruthOf is the yes or no that a cell says; "" where it says neither, or asks.
 func TruthOf(cell string) string {
@@ -167,13 +167,12 @@ func Saying(cell string) string {
 }
 
 // nothings are what programs and people write where there is nothing to say, in plain form.
-var nothings = strings.Split("n a|na|nd|null|none|nan|nil|undefined|blank|empty|vazio|em branco|en blanco|nada|nothing|nenhum|nenhuma|ninguno|ninguna|nunca|never|sem|"+
-	"nao tem|nao ha|no hay|tbd|tba|tbc|a definir|por definir|a combinar|r|brl|usd|eur|nao|no|n|false|falso|nein|non", "|") // r is what is left of “R$ -”
+var nothings = alias("nothing", "n a|na|nd|null|none|nan|nil|undefined|blank|empty|vazio|em branco|en blanco|nada|nenhum|nenhuma|ninguno|ninguna|nunca|never|sem|"+
+	"nao tem|nao ha|no hay|tbd|tba|tbc|a definir|por definir|a combinar|r|brl|usd|eur|nao|no|n|false|falso|nein|non") // r is what is left of “R$ -”
 
-// SaysNothing tells a cell that is not blank and says no more than a blank one, or no. Signs say nothing, but for ticks.
-func SaysNothing(cell string) bool {
-	p := Plain(cell)
-	return p == "" && TruthOf(cell) == "" || slices.Contains(nothings, p)
+// SaysNothing tells a cell, given with its plain form, that is not blank and says no more than a blank one, or no. Signs say nothing, but for ticks.
+func SaysNothing(cell, text string) bool {
+	return nothings[text] != "" || text == "" && TruthOf(cell) == ""
 }
 
 // asks tells a cell that asks instead of saying.
