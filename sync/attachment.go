@@ -172,7 +172,7 @@ func readRelated(c *call, boundary string) (*transit.Parsed, error) {
 	if dec.PeekKind() != '{' {
 		return nil, input.ErrShape
 	}
-	d, err := readDocument(c, dec)
+	d, err := readWhole(c, dec)
 	if err != nil {
 		return nil, err
 	}
@@ -187,6 +187,9 @@ func readRelated(c *call, boundary string) (*transit.Parsed, error) {
 		if err := readFollowing(c, d, in); err != nil {
 			return nil, err
 		}
+	}
+	if _, err := io.Copy(io.Discard, body); err != nil { // what follows the last boundary says whether the body is whole
+		return nil, badBytes(err)
 	}
 	if slices.ContainsFunc(d.Parts, func(p transit.Part) bool { return p.Follows }) {
 		d.Refuse(transit.ErrStub)

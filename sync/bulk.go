@@ -60,7 +60,7 @@ func readBatch(c *call) (*bulk, error) {
 	}
 	c.values.LimitDepth()
 	b, given := &bulk{}, false
-	err = input.EachMember(dec, func(name string) error {
+	err = input.WholeObject(dec, func(name string) error {
 		switch name {
 		case "docs":
 			given = true
@@ -70,9 +70,10 @@ func readBatch(c *call) (*bulk, error) {
 				return err
 			})
 		case "new_edits":
-			t, err := dec.ReadToken()
-			b.replicated = err == nil && t.Kind() == 'f'
-			return input.Wrap(err)
+			kind := dec.PeekKind()
+			if b.replicated = kind == 'f'; !b.replicated && kind != 't' {
+				return input.ErrShape
+			}
 		}
 		return input.Wrap(dec.SkipValue())
 	})
@@ -219,7 +220,7 @@ func readItems(c *call, q *query) (items []bulkItem, err error) {
 		return nil, err
 	}
 	given := false
-	err = input.EachMember(dec, func(name string) error {
+	err = input.WholeObject(dec, func(name string) error {
 		if name != "docs" {
 			return q.take(dec, name)
 		}
@@ -383,7 +384,7 @@ func revsDiff(c *call) error {
 		return err
 	}
 	d := &difference{call: c}
-	err = input.EachMember(dec, func(id string) error {
+	err = input.WholeObject(dec, func(id string) error {
 		o, err := readOffer(dec, id)
 		if err != nil {
 			return err

@@ -324,7 +324,7 @@ func putLocal(c *call, id string) error {
 	if err != nil {
 		return err
 	}
-	d, err := readDocument(c, dec)
+	d, err := readWhole(c, dec)
 	switch {
 	case err != nil:
 		return err

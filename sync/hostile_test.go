@@ -33,6 +33,12 @@ func TestHalfARequestChangesNothing(t *testing.T) {
 		{"POST", "/notes/_bulk_docs", "application/json", `{"docs":[{"_id":"doc"},`},
 		{"POST", "/notes/_bulk_docs", "application/json", `{"docs":[{"_id":"doc"}]`},
 		{"PUT", "/notes/doc", `multipart/related; boundary="x"`, "--x\r\nContent-Type: application/json\r\n\r\n{\"_attachments\":{\"a\":{\"follows\":true}}}\r\n--x\r\n\r\nhalf"},
+		// The body is whole as far as it can be read, and its end is missing.
+		{"PUT", "/notes/doc", "application/json", `{"a":1}`},
+		{"POST", "/notes", "application/json", `{"_id":"doc"}`},
+		{"POST", "/notes/_bulk_docs", "application/json", `{"docs":[{"_id":"doc"}]}`},
+		{"PUT", "/notes/doc", `multipart/related; boundary="x"`, "--x\r\nContent-Type: application/json\r\n\r\n{\"a\":1}\r\n--x--"},
+		{"PUT", "/notes/_local/doc", "application/json", `{"a":1}`},
 	} {
 		for _, chunked := range []bool{false, true} {
 			head := fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(c.body)+10, c.body)
@@ -59,6 +65,7 @@ func TestHalfARequestChangesNothing(t *testing.T) {
 	if a := s.Want(200, "GET", "/notes", ""); !strings.Contains(a.Body, `"doc_count":0`) {
 		t.Errorf("the database is %s", a.Body)
 	}
+	s.Want(404, "GET", "/notes/_local/doc", "")
 }
 
 func TestHostileBodies(t *testing.T) {
@@ -76,6 +83,16 @@ func TestHostileBodies(t *testing.T) {
 		{"POST", "/notes/_revs_diff", `{"a":["` + strings.Repeat("9", 100_000) + `-x"]}`, 200},
 		{"POST", "/notes/_bulk_get", `{"docs":[7]}`, 200},
 		{"POST", "/notes/_bulk_docs", `{"docs":{}}`, 400},
+		{"POST", "/notes/_bulk_docs", `{"docs":[{"_id":"x"}]}{`, 400},
+		{"POST", "/notes/_bulk_docs", `{"docs":[{"_id":"x"}]} x`, 400},
+		{"POST", "/notes/_bulk_docs", `{"docs":[{"_id":"x","_rev":"1-a"}],"new_edits":"false"}`, 400},
+		{"POST", "/notes/_bulk_docs", `{"docs":[{"_id":"x"}],"new_edits":null}`, 400},
+		{"POST", "/notes/_bulk_docs", `{"docs":[{"_id":"x"}],"new_edits":{}}`, 400},
+		{"POST", "/notes/_bulk_get", `{"docs":[]}[]`, 400},
+		{"POST", "/notes/_revs_diff", `{} {}`, 400},
+		{"POST", "/notes/_changes", `{}]`, 400},
+		{"POST", "/notes/_all_docs", `{"keys":[]},`, 400},
+		{"PUT", "/notes/_local/x", `{"a":1}}`, 400},
 		{"PUT", "/notes/x?rev=18446744073709551616-" + strings.Repeat("0", 32), `{}`, 400},
 		{"PUT", "/notes/x", "{\"a\":\"\xff\"}", 400},
 		{"PUT", "/notes/x%00y", `{}`, 400},

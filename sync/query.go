@@ -35,7 +35,7 @@ func (c *call) asked() (*query, error) {
 		return nil, err
 	}
 	c.values.Large = true // many keys
-	err = input.EachMember(dec, func(name string) error { return q.take(dec, name) })
+	err = input.WholeObject(dec, func(name string) error { return q.take(dec, name) })
 	if errors.Is(err, io.EOF) { // an empty body
 		err = nil
 	}

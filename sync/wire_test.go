@@ -42,6 +42,11 @@ func TestBodiesMayBeCompressedBothWays(t *testing.T) {
 		t.Errorf("_changes for who takes no gzip = %v", a.Header)
 	}
 	s.Want(400, "POST", "/notes/_bulk_docs", "no gzip", "Content-Encoding", "gzip")
+	for path, body := range map[string]string{"/notes/_bulk_docs": `{"docs":[{"_id":"x"}]}`, "/notes": `{"_id":"x"}`} {
+		damaged := []byte(zipped(body))
+		damaged[len(damaged)-8] ^= 1 // the checksum
+		s.Want(400, "POST", path, string(damaged), "Content-Encoding", "gzip")
+	}
 	if a := s.Want(415, "POST", "/notes/_bulk_docs", "x", "Content-Encoding", "br"); !strings.Contains(a.Body, "Content-Encoding must be gzip") {
 		t.Errorf("br = %s, want that gzip is wanted", a.Body)
 	}

@@ -139,12 +139,26 @@ func Texts(dec *jsontext.Decoder) (list []string, err error) {
 	return list, err
 }
 
-// Trailing returns ErrJSON if something follows the value that was read.
+// Trailing reads to the end of the input. It returns an error if something follows the value that was read, or if the end is not a whole one: a
+// body that broke off, a checksum that is wrong.
 func Trailing(dec *jsontext.Decoder) error {
-	if dec.PeekKind() != 0 {
+	_, err := dec.ReadToken()
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err == nil:
 		return ErrJSON
 	}
-	return nil
+	return Wrap(err)
+}
+
+// WholeObject is EachMember of an object after which nothing follows.
+func WholeObject(dec *jsontext.Decoder, fn func(name string) error) error {
+	err := EachMember(dec, fn)
+	if err == nil {
+		err = Trailing(dec)
+	}
+	return err
 }
 
 // Limited is a body that may hold MaxSize bytes.
