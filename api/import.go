@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -132,7 +133,7 @@ type moving struct {
 	until   time.Time
 }
 
-// Read reads, and moves the deadlines by importPause.
+// Read reads, and moves the deadlines by importPause. A file that breaks off is the client's fault.
 func (m *moving) Read(b []byte) (int, error) {
 	if now := time.Now(); m.until.Sub(now) < importPause-time.Second {
 		m.until = now.Add(importPause)
@@ -141,6 +142,9 @@ func (m *moving) Read(b []byte) (int, error) {
 	n, err := m.reader.Read(b)
 	if err != nil {
 		m.deadline(time.Time{})
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = unreadable(err)
 	}
 	return n, err
 }

@@ -1,10 +1,14 @@
 package api
 
 import (
+	"bytes"
+	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"doorward/kv/kvtest"
@@ -51,6 +55,26 @@ func TestImportMovesItsDeadlines(t *testing.T) {
 	s.operator().ServeHTTP(w, r)
 	if len(w.read) == 0 || len(w.write) == 0 || time.Until(w.read[0]) > importPause || time.Until(w.read[0]) < importPause/2 {
 		t.Errorf("deadlines = %v, %v", w.read, w.write)
+	}
+}
+
+// A client that leaves in the middle of its file is answered as its own fault, and nothing of the file is stored.
+func TestAnImportThatBreaksOffIsTheClientsFault(t *testing.T) {
+	var log bytes.Buffer
+	s, err := New(Config{Store: kvtest.Open(t), Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := httptest.NewRecorder()
+	cut := io.MultiReader(strings.NewReader("name\nUsher\n"), iotest.ErrReader(io.ErrUnexpectedEOF))
+	s.operator().ServeHTTP(rec, httptest.NewRequest("POST", "/admin/v1/import/?kind=role", cut))
+	if rec.Code != http.StatusBadRequest || !strings.Contains(rec.Body.String(), "could not be read") || strings.Contains(log.String(), "level=ERROR") {
+		t.Errorf("the import = %d %s\n%s", rec.Code, rec.Body, log.String())
+	}
+	rec = httptest.NewRecorder()
+	s.operator().ServeHTTP(rec, httptest.NewRequest("GET", "/admin/v1/role/", nil))
+	if !strings.Contains(rec.Body.String(), `"count":0`) {
+		t.Errorf("the roles = %s", rec.Body)
 	}
 }
 
