@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -201,11 +202,21 @@ func TestErrorTextsRepeatNoPersonalData(t *testing.T) {
 // aWorkbook begins as a workbook does, which is kept in a temporary file while it is read.
 const aWorkbook = "PK\x03\x04"
 
+// moveAway takes the folder of a store away while it is open, and returns its path.
+func moveAway(t *testing.T, s *kv.Store) string {
+	t.Helper()
+	dir := s.Tables.Folder.Dir
+	if err := os.Rename(dir, dir+"-away"); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // TestTheOwnerIsToldWhatHisMachineLacks, in one line and instead of the log.
 func TestTheOwnerIsToldWhatHisMachineLacks(t *testing.T) {
 	var log strings.Builder
-	_, url := control(t, logTo(&log))
-	t.Setenv("TMPDIR", "/nonexistent")
+	store, url := control(t, logTo(&log))
+	dir := moveAway(t, store)
 	for _, path := range []string{"/control/import?kind=church", "/admin/v1/import/?kind=church"} {
 		resp, err := http.Post(url+path, "text/csv", strings.NewReader(aWorkbook))
 		if err != nil {
@@ -213,7 +224,7 @@ func TestTheOwnerIsToldWhatHisMachineLacks(t *testing.T) {
 		}
 		body, err := io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
-		if err != nil || resp.StatusCode != 500 || !strings.Contains(string(body), `"message":"Keep the file: open /nonexistent/`) {
+		if err != nil || resp.StatusCode != 500 || !strings.Contains(string(body), `"message":"Keep the file: stat `+dir) {
 			t.Errorf("POST %s = %s %s (%v), want the cause", path, resp.Status, body, err)
 		}
 	}
@@ -226,12 +237,12 @@ func TestTheOwnerIsToldWhatHisMachineLacks(t *testing.T) {
 func TestNobodyElseIsToldWhatTheMachineLacks(t *testing.T) {
 	var log strings.Builder
 	w := settle(newSite(t, logTo(&log)))
-	t.Setenv("TMPDIR", "/nonexistent")
+	dir := moveAway(t, w.store)
 	a := w.status(w.do("POST", "/admin/v1/import/?kind=church", aWorkbook, header("Content-Type", "text/csv"), invalid), 500)
-	if a.text(t, "error.message") != "Something went wrong on our side." || a.text(t, "error.details.request_id") == "" || strings.Contains(a.body, "nonexistent") {
+	if a.text(t, "error.message") != "Something went wrong on our side." || a.text(t, "error.details.request_id") == "" || strings.Contains(a.body, dir) {
 		t.Errorf("body = %s", a.body)
 	}
-	if strings.Count(log.String(), "/nonexistent/") != 1 {
+	if strings.Count(log.String(), dir) != 1 {
 		t.Errorf("the log = %s, want the cause once", log.String())
 	}
 }

@@ -1,6 +1,7 @@
 // Package load imports the files that people have.
 //
-// A source is kept whole in a temporary file, because it is read twice: through, for what its columns hold, and again to write it.
+// A source is kept whole in a temporary file within the folder of the store, because it is read twice: through, for what its columns hold,
+// and again to write it.
 // Each step is a package:
 //
 //	sheet     the file as rows of text: a workbook, or lines between commas

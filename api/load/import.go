@@ -22,6 +22,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/auth"
 	"doorward/kv/desk"
+	"doorward/kv/disk"
 	"doorward/kv/door"
 	"doorward/kv/entry"
 	"doorward/kv/fault"
@@ -65,11 +66,17 @@ func Import(ctx context.Context, s *kv.Store, p auth.Principal, src Source, prog
 	if err := src.check(s); err != nil {
 		return Report{}, err
 	}
-	sp, err := sheet.NewSpool(ctx, src.Reader)
+	// Within the store's folder: what a killed process leaves there is found and removed, and a wipe removes it too.
+	folder := &s.Tables.Folder
+	dir, done, err := disk.MakeWorkFolder(folder.Dir, "import")
+	if err != nil {
+		return Report{}, fmt.Errorf("keep the file: %w", err)
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	sp, err := sheet.NewSpool(ctx, dir, src.Reader, func() error { return folder.Room.Check(disk.Imports) })
 	if err != nil {
 		return Report{}, err
 	}
-	defer func() { err = errors.Join(err, sp.Remove()) }()
 	in, err := open(ctx, sp, &src)
 	if err != nil {
 		return Report{}, err

@@ -17,6 +17,7 @@ import (
 
 	"doorward/api/load"
 	"doorward/kv/auth"
+	"doorward/kv/disk"
 	"doorward/kv/kvtest/proof"
 	"doorward/kv/record"
 
@@ -115,6 +116,55 @@ func TestImportLeavesNoWorkbookBehind(t *testing.T) {
 	if _, err := os.Stat(dir); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestAnImportKeepsItsFilesBesideTheStore: they hold people, and a killed import cannot remove them. In the store's folder they are found, and
+// go with a wipe. The system's own place for temporary files is not there at all.
+func TestAnImportKeepsItsFilesBesideTheStore(t *testing.T) {
+	large := largeBook(t)
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "none"))
+	s := congregation(t)
+	work := filepath.Join(s.Tables.Folder.Dir, disk.OwnPrefix+"import-*")
+	var during []string
+	atWork := func(done, total int64) {
+		all, err := filepath.Glob(filepath.Join(work, "*"))
+		check(t, err)
+		during = all
+	}
+	rep, err := load.Import(t.Context(), s, auth.Operator(), load.Source{Kind: "ticket", Event: 7, Reader: large, DryRun: true}, atWork)
+	if err != nil || rep.Created != largeRows {
+		t.Fatalf("import = %d created, %v", rep.Created, err)
+	}
+	if len(during) < 2 {
+		t.Errorf("beside the store were %v, want the workbook and the sheet that it is unpacked to", during)
+	}
+	if left, err := filepath.Glob(work); err != nil || len(left) > 0 {
+		t.Errorf("left beside the store: %v, %v", left, err)
+	}
+}
+
+const largeRows = 2_000
+
+// largeBook is a workbook whose sheet is unpacked to a file.
+func largeBook(t testing.TB) io.Reader {
+	t.Helper()
+	f := excelize.NewFile()
+	w, err := f.NewStreamWriter("Sheet1")
+	check(t, err)
+	check(t, w.SetRow("A1", []any{"Código", "Nome", "Observação"}))
+	remark := make([]byte, 5<<10)
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range largeRows {
+		for j := range remark {
+			remark[j] = byte(r.Uint32())
+		}
+		check(t, w.SetRow(fmt.Sprintf("A%d", i+2), []any{fmt.Sprintf("F-%06d", i), "Ana Souza", fmt.Sprintf("%x", remark)}))
+	}
+	check(t, w.Flush())
+	var out bytes.Buffer
+	check(t, f.Write(&out))
+	check(t, f.Close())
+	return &out
 }
 
 // TestARowThatIsCrossedOutOrHiddenIsRefused: what a person sees of a workbook and no text says keeps a guest out.
@@ -319,7 +369,7 @@ func rebook(t *testing.T, parts ...part) *bytes.Buffer {
 	return &out
 }
 
-func check(t *testing.T, err error) {
+func check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

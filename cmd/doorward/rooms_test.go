@@ -29,7 +29,7 @@ var mayImport = map[string][]string{
 	"cmd/screen":           {"api/overview", "cmd/console"},
 	"sync":                 {"kv", "kv/auth", "kv/disk", "kv/docs", "kv/engine", "kv/entry", "kv/erase", "kv/keys", "kv/laptop", "kv/merge", "kv/office", "kv/record", "kv/rev", "kv/table", "sync/dial", "sync/handshake", "sync/input", "sync/line", "sync/mango", "sync/replicate", "sync/transit"},
 	"sync/venue":           {"kv", "kv/auth", "kv/disk", "kv/docs", "kv/erase", "kv/keys", "kv/laptop", "kv/merge", "kv/office", "kv/record", "kv/rev", "kv/table", "sync/dial", "sync/handshake", "sync/input", "sync/line", "sync/replicate", "sync/transit"},
-	"api/load":             {"api/load/cells", "api/load/columns", "api/load/kinds", "api/load/profile", "api/load/sheet", "api/load/words", "kv", "kv/auth", "kv/codes", "kv/desk", "kv/door", "kv/entry", "kv/fault", "kv/feed", "kv/names", "kv/outcome", "kv/record", "kv/table", "kv/value"},
+	"api/load":             {"api/load/cells", "api/load/columns", "api/load/kinds", "api/load/profile", "api/load/sheet", "api/load/words", "kv", "kv/auth", "kv/codes", "kv/desk", "kv/disk", "kv/door", "kv/entry", "kv/fault", "kv/feed", "kv/names", "kv/outcome", "kv/record", "kv/table", "kv/value"},
 	"api/phone":            {"api/overview", "api/web", "kv", "kv/auth", "kv/door", "kv/keys", "kv/record", "kv/table"},
 	"api/overview":         {"api/nullable", "kv", "kv/auth", "kv/desk", "kv/door", "kv/engine", "kv/fault", "kv/office", "kv/record", "kv/scopes", "kv/table", "kv/value"},
 	"cmd/authority":        {"cmd/folder", "cmd/repeat", "kv/backup"},

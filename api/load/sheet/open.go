@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -17,21 +18,35 @@ type Rows interface {
 	Close() error
 }
 
-// Spool keeps a source in a temporary file: an import reads it once to choose the columns, and again to write.
+// Spool keeps a source in a temporary file: an import reads it once to choose the columns, and again to write. What a workbook is unpacked to
+// lies beside it.
 type Spool struct{ Name string }
 
-// NewSpool reads a source into a temporary file. It ends with ctx.
-func NewSpool(ctx context.Context, r io.Reader) (*Spool, error) {
-	temp, err := os.CreateTemp("", "doorward-import-*")
+// NewSpool reads a source into a file in a folder, which is the caller's to remove. It ends with ctx. It asks room before each write.
+func NewSpool(ctx context.Context, dir string, r io.Reader, room func() error) (*Spool, error) {
+	temp, err := os.OpenFile(filepath.Join(dir, "source"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("keep the file: %w", err)
 	}
-	s := &Spool{Name: temp.Name()}
-	_, err = io.Copy(temp, &untilDone{ctx: ctx, from: r})
+	_, err = io.Copy(&roomWriter{temp, room}, &untilDone{ctx: ctx, from: r})
 	if err = errors.Join(err, temp.Close()); err != nil {
-		return nil, errors.Join(fmt.Errorf("read the file: %w", err), s.Remove())
+		return nil, fmt.Errorf("read the file: %w", err)
 	}
-	return s, nil
+	return &Spool{Name: temp.Name()}, nil
+}
+
+// roomWriter asks for room before each write.
+type roomWriter struct {
+	io.Writer
+	room func() error
+}
+
+// Write writes where there is room.
+func (w *roomWriter) Write(b []byte) (int, error) {
+	if err := w.room(); err != nil {
+		return 0, err
+	}
+	return w.Writer.Write(b)
 }
 
 // Open reads the source from its beginning.
@@ -42,9 +57,6 @@ func (s *Spool) Open() (*bufio.Reader, io.Closer, error) {
 	}
 	return bufio.NewReaderSize(f, HeadSize), f, nil
 }
-
-// Remove removes the temporary file.
-func (s *Spool) Remove() error { return os.Remove(s.Name) }
 
 // HeaderRows is how many rows from the top are looked at for the header.
 const HeaderRows = 50

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -39,7 +40,7 @@ func OpenWorkbook(ctx context.Context, sp *Spool) (*Workbook, error) {
 		return nil, err
 	}
 	w.file, err = excelize.OpenFile(sp.Name, excelize.Options{
-		RawCellValue: true, UnzipSizeLimit: maxUnzipped, UnzipXMLSizeLimit: maxInMemory,
+		RawCellValue: true, UnzipSizeLimit: maxUnzipped, UnzipXMLSizeLimit: maxInMemory, TmpDir: filepath.Dir(sp.Name),
 	})
 	if err != nil {
 		return nil, unreadable(err)

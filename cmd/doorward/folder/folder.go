@@ -193,7 +193,7 @@ func Tidy(dir string, log *slog.Logger) {
 			continue
 		}
 		if err := os.RemoveAll(path); err != nil {
-			log.Warn("what was left of a backup or a restore cannot be removed", slog.Any("cause", err))
+			log.Warn("what was left of a backup, a restore or an import cannot be removed", slog.Any("cause", err))
 		}
 	}
 }

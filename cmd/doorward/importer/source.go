@@ -76,6 +76,7 @@ func (s *Source) take(r io.ReadCloser) error {
 	if err != nil {
 		return err
 	}
+	_ = os.Remove(temp.Name()) // it is read by its handle: a killed process leaves nothing. Where that cannot be, Close removes it.
 	s.file, s.temp = temp, true
 	if s.Size, err = io.Copy(temp, b); err != nil {
 		s.Close()
