@@ -33,7 +33,7 @@ const (
 )
 
 // ErrCode says that no laptop may join by this code.
-var ErrCode = errors.New("the code is wrong, was used before, or is older than a day")
+var ErrCode = errors.New("the code is wrong, was used before, or is older than a day; another one is made at the centre, with doorward venue enrol")
 
 // ErrEnrolled says that the code is good, but the laptop has not proved that its name is its own.
 var ErrEnrolled = errors.New("the folder is a copy of the centre's or of an enrolled laptop's, or has lost its key: revoke that laptop at the centre first")
