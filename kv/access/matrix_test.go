@@ -309,7 +309,7 @@ func deskOf(w rights, k *record.Kind) string {
 	return b.String()
 }
 
-const pushHead = `# Who may read and write what by replication: the answers of the table (kv/access/table.go) to all questions.
+const pushHead = `# Who may read and write what by replication: the answers of the table (kv/access/access.go) to all questions.
 # Written by: go test ./kv/access -update. A change here is a change of rights; read it as one.
 # A record is in a database (event, church-finance …); after the colon stands the tie of the principal to its church or event.
 `
