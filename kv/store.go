@@ -21,7 +21,6 @@ import (
 	"doorward/kv/laptop"
 	"doorward/kv/merge"
 	"doorward/kv/office"
-	"doorward/kv/record"
 	"doorward/kv/table"
 	"doorward/kv/upkeep"
 )
@@ -115,12 +114,8 @@ func assemble(t *table.Set, c table.Config) *Store {
 // storeRules are what the rooms above the tables say of each change.
 func storeRules() table.Rules {
 	return table.Rules{
-		Leaves: docs.MayLeave,
-		Placed: func(o *table.Tx, k *record.Kind, before, next *table.Stored) {
-			if next.Deleted {
-				laptop.ForgetPulled(o, k, next.ID)
-			}
-		},
+		Leaves:  docs.MayLeave,
+		Deleted: laptop.ForgetPulled,
 		Ended:   merge.ListLost,
 		Settled: admission.SettleTicket,
 	}

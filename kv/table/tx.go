@@ -149,7 +149,9 @@ func Place(o *Tx, k *record.Kind, before, next *Stored) {
 	if before != nil {
 		c.From = before.Mark()
 	}
-	o.Store.Rules.Placed(o, k, before, next)
+	if next.Deleted {
+		o.Store.Rules.Deleted(o, k, next.ID)
+	}
 	o.Changed = append(o.Changed, c)
 }
 
