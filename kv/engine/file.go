@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -55,7 +56,15 @@ func access(readOnly bool, size int64) (flag int, o *bbolt.Options) {
 type file struct {
 	*bbolt.DB
 	itself  os.FileInfo
-	*survey // of a file that is being opened
+	bytes   atomic.Int64 // its size when it was last looked at
+	*survey              // of a file that is being opened
+}
+
+// newFile is the file of a database that is open. survey may be nil.
+func newFile(db *bbolt.DB, itself os.FileInfo, leaves *survey) *file {
+	f := &file{DB: db, itself: itself, survey: leaves}
+	f.bytes.Store(itself.Size())
+	return f
 }
 
 // stands returns an error where the file that was opened lies at its path no more: it was moved, removed or replaced, and the next to open
@@ -64,6 +73,9 @@ func (f *file) stands(path string) error {
 	now, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, f.itself) {
 		return fmt.Errorf("%s is not the file that was opened: it was moved, removed or replaced", path)
+	}
+	if err == nil {
+		f.bytes.Store(now.Size())
 	}
 	return nil // what cannot be looked at just now shows itself when it is written to
 }
@@ -102,7 +114,7 @@ func openFile(c Config) (*file, error) {
 	if now, err := os.Stat(c.Path); err != nil || !os.SameFile(info, now) {
 		return nil, errors.Join(disk.ErrInUse, err, db.Close()) // another file was put in its place
 	}
-	return &file{DB: db, itself: info, survey: newSurvey(c.Path, w)}, nil
+	return newFile(db, info, newSurvey(c.Path, w)), nil
 }
 
 // create makes an empty file under a temporary name and links it into place, so that no crash leaves half of one and of two processes that

@@ -231,7 +231,7 @@ func (f *folding) overfull() error {
 		return nil
 	}
 	free, _ := f.room.Free()
-	return &disk.Full{What: "changes that are not in the file yet", Need: f.state.Load().reserved(f.path), Free: free}
+	return &disk.Full{What: "changes that are not in the file yet", Need: f.state.Load().reserved(), Free: free}
 }
 
 // grown is told of each group that is published: a fold may be due, and bulk work may have to wait for it.
@@ -326,7 +326,7 @@ func isNoRoom(err error) bool {
 
 // reserved is how much room on the disk the fold of a state may take: a page for each row, but no more pages than the file has, and the rows
 // themselves.
-func (s *state) reserved(path string) int64 {
+func (s *state) reserved() int64 {
 	rows, bytes := 0, 0
 	for _, t := range s.tables {
 		rows, bytes = rows+t.rows, bytes+t.bytes
@@ -334,7 +334,7 @@ func (s *state) reserved(path string) int64 {
 	if rows == 0 {
 		return 0
 	}
-	return min(int64(rows)*pages.Size, disk.Size(path)) + 2*int64(bytes)
+	return min(int64(rows)*pages.Size, s.file.bytes.Load()) + 2*int64(bytes)
 }
 
 // In a scattered bucket nearly each new row lies in another page, so a fold would write a page for each row. Under load a fold gathers these rows

@@ -282,7 +282,7 @@ func (r *rewriting) rename(next *bbolt.DB, itself os.FileInfo, carried mark) err
 	r.folding.touched = nil
 	return next.View(func(tx *bbolt.Tx) error {
 		s := *r.state.Load()
-		s.file, s.tx = &file{DB: next, itself: itself}, tx.ID()
+		s.file, s.tx = newFile(next, itself, nil), tx.ID()
 		r.set(&s)
 		return nil
 	})

@@ -274,7 +274,7 @@ func (c *current) stopErr() error {
 // set makes a state the one that readers see, and keeps the room on the disk that its fold will take.
 func (c *current) set(s *state) {
 	c.state.Store(s)
-	c.room.Reserve(s.reserved(c.path))
+	c.room.Reserve(s.reserved())
 }
 
 // stands returns an error where the file that was opened lies at its path no more.
