@@ -13,7 +13,7 @@
 //	  a.db               everything up to 38    one transaction of bbolt for each fold
 //	    bucket "engine"  log id, sequence 38    the mark: which log, and up to where (log.go)
 //	    "gathered"       some rows up to 38     that are not in their buckets yet (fold.go)
-//	memory               39 … 43                tables above the file (table.go)
+//	memory               39 … 43                tables above the file (tx.go)
 //
 // A commit is one record of the log and one sync of bytes that were written before. Its rows go into an ordered table in memory, and readers see
 // them; then the callers have their answers. A fold (fold.go) writes a table into the file, with the mark in the same transaction; then the segments
@@ -24,7 +24,7 @@
 //
 // # Reading
 //
-// A View is one committed state: a transaction of bbolt that reads, under the tables, taken so that they show one moment (table.go). Its Version is the
+// A View is one committed state: a transaction of bbolt that reads, under the tables, taken so that they show one moment (engine.go). Its Version is the
 // sequence of its latest group. Sequences grow by one with each group, also when Rewrite puts another file in place. What a caller keeps
 // in memory beside the file goes by them.
 //

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"sync/atomic"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -50,34 +49,6 @@ func access(readOnly bool, size int64) (flag int, o *bbolt.Options) {
 		return os.O_RDWR, options(size)
 	}
 	return os.O_RDONLY, &bbolt.Options{ReadOnly: true, Timeout: lockPatience, PageSize: pages.Size}
-}
-
-// file is the file as it lies open.
-type file struct {
-	*bbolt.DB
-	itself  os.FileInfo
-	bytes   atomic.Int64 // its size when it was last looked at
-	*survey              // of a file that is being opened
-}
-
-// newFile is the file of a database that is open. survey may be nil.
-func newFile(db *bbolt.DB, itself os.FileInfo, leaves *survey) *file {
-	f := &file{DB: db, itself: itself, survey: leaves}
-	f.bytes.Store(itself.Size())
-	return f
-}
-
-// stands returns an error where the file that was opened lies at its path no more: it was moved, removed or replaced, and the next to open
-// the path will not find what is written to it.
-func (f *file) stands(path string) error {
-	now, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, f.itself) {
-		return fmt.Errorf("%s is not the file that was opened: it was moved, removed or replaced", path)
-	}
-	if err == nil {
-		f.bytes.Store(now.Size())
-	}
-	return nil // what cannot be looked at just now shows itself when it is written to
 }
 
 // openFile opens the file, and makes it if it is not there and can be.

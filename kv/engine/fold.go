@@ -18,18 +18,15 @@ import (
 
 	"doorward/kv/crash"
 	"doorward/kv/disk"
-	"doorward/kv/engine/pages"
 )
 
-// When what is in the tables is folded into the file, and which work waits where the disk cannot keep up.
+// When what is in the tables is folded into the file.
 const (
 	foldBytes  = 8 << 20          // at so many bytes
 	foldAfter  = 10 * time.Second // so long after the first row
 	foldLatest = time.Minute      // so long after it though doors are about
 	foldQuiet  = time.Second      // no door was served for so long: then none waits for the fold's syncs
 	foldRetry  = time.Second      // after one that found no room
-	bulkBytes  = 16 << 20         // from here on bulk work waits
-	doorBytes  = 24 << 20         // and from here on doors
 )
 
 // What one transaction of a fold takes while doors are about, and how many rows it takes before it gives way to them. A door's sync waits for what the
@@ -162,7 +159,8 @@ func (f *folding) foldTable(to *gathering) error {
 	f.touch(t)
 	f.queue.hold(false)
 	f.journal.wal.Load().Release(t.upTo.Sequence)
-	f.metrics.folded(t, time.Since(start))
+	f.metrics.fold.Observe(time.Since(start).Seconds())
+	f.metrics.foldBytes.Add(float64(t.bytes))
 	return nil
 }
 
@@ -203,48 +201,6 @@ func (f *folding) conclude(err error) error {
 func (f *folding) touch(t *table) {
 	if f.touched != nil {
 		f.touched.note(t)
-	}
-}
-
-// roomy waits while too much lies above the file, unless the disk has no room to fold it.
-func (f *folding) roomy() {
-	for f.tooMuch() && f.stopErr() == nil && f.wrong == nil {
-		f.done.Wait()
-	}
-}
-
-func (f *folding) tooMuch() bool { return f.state.Load().bytes() >= doorBytes }
-
-// refuses is overfull for whoever does not hold change, and mostly waits for nobody.
-func (f *folding) refuses() error {
-	if !f.tooMuch() {
-		return nil
-	}
-	f.change.Lock()
-	defer f.change.Unlock()
-	return f.overfull()
-}
-
-// overfull is a *disk.Full while too much lies above the file and the disk has no room to fold it. Folds go on being tried.
-func (f *folding) overfull() error {
-	if f.wrong == nil || !f.tooMuch() {
-		return nil
-	}
-	free, _ := f.room.Free()
-	return &disk.Full{What: "changes that are not in the file yet", Need: f.state.Load().reserved(), Free: free}
-}
-
-// grown is told of each group that is published: a fold may be due, and bulk work may have to wait for it.
-func (f *folding) grown(first bool) {
-	s := f.state.Load()
-	if first {
-		f.since = time.Now()
-	}
-	if first || s.active().bytes >= foldBytes {
-		f.ring()
-	}
-	if s.bytes() >= bulkBytes {
-		f.queue.hold(true)
 	}
 }
 
@@ -322,19 +278,6 @@ func isNoRoom(err error) bool {
 	}
 	return err != nil && strings.Contains(err.Error(), "file resize error: ") &&
 		(strings.Contains(err.Error(), syscall.ENOSPC.Error()) || strings.Contains(err.Error(), syscall.EDQUOT.Error()))
-}
-
-// reserved is how much room on the disk the fold of a state may take: a page for each row, but no more pages than the file has, and the rows
-// themselves.
-func (s *state) reserved() int64 {
-	rows, bytes := 0, 0
-	for _, t := range s.tables {
-		rows, bytes = rows+t.rows, bytes+t.bytes
-	}
-	if rows == 0 {
-		return 0
-	}
-	return min(int64(rows)*pages.Size, s.file.bytes.Load()) + 2*int64(bytes)
 }
 
 // In a scattered bucket nearly each new row lies in another page, so a fold would write a page for each row. Under load a fold gathers these rows
@@ -481,6 +424,7 @@ func (f *folding) spread() error {
 	s.setTables(active, frozen)
 	f.set(&s)
 	f.touch(t)
-	f.metrics.gatheredSpread(t, time.Since(start))
+	f.metrics.spread.Observe(time.Since(start).Seconds())
+	f.metrics.spreadRows.Add(float64(t.rows))
 	return nil
 }

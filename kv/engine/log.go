@@ -174,7 +174,8 @@ func (j *journal) append(rows [][]byte) (short bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("append to the log: %w", err)
 	}
-	j.metrics.appended(took)
+	j.metrics.append.Observe(took.Write.Seconds())
+	j.metrics.sync.Observe(took.Sync.Seconds())
 	return log.Short(), nil
 }
 

@@ -1,12 +1,9 @@
 package engine
 
 import (
-	"time"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"doorward/kv/disk"
-	"doorward/kv/engine/wal"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // metrics are the engine's figures.
@@ -66,26 +63,6 @@ func backlog(db *DB) []prometheus.Collector {
 		gauge("doorward_store_unfolded_records", "Records of the log that are not folded yet.", func() int { return db.Figures().Records }),
 		gauge("doorward_store_log_segments", "Files of the log, those that are spare too.", func() int { return db.Figures().Segments }),
 	}
-}
-
-func (m *metrics) appended(t wal.Took) {
-	m.append.Observe(t.Write.Seconds())
-	m.sync.Observe(t.Sync.Seconds())
-}
-
-func (m *metrics) folded(t *table, took time.Duration) {
-	m.fold.Observe(took.Seconds())
-	m.foldBytes.Add(float64(t.bytes))
-}
-
-func (m *metrics) gatheredSpread(t *table, took time.Duration) {
-	m.spread.Observe(took.Seconds())
-	m.spreadRows.Add(float64(t.rows))
-}
-
-func (m *metrics) committed(jobs int, took time.Duration) {
-	m.commits.Observe(took.Seconds())
-	m.group.Observe(float64(jobs))
 }
 
 // unregister lets another file of the same process take the names.

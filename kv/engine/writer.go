@@ -292,7 +292,8 @@ func (w *writer) commit(g *group) error {
 		return err
 	}
 	w.publish(g)
-	w.metrics.committed(len(g.jobs), time.Since(start))
+	w.metrics.commits.Observe(time.Since(start).Seconds())
+	w.metrics.group.Observe(float64(len(g.jobs)))
 	_ = g.tx.Rollback() // a View that the hook opens waits for a fold that maps a larger file, and that waits for this
 	if w.hooks.Committed != nil {
 		w.hooks.Committed()
@@ -538,4 +539,52 @@ func (q *queue) close() {
 	defer q.mu.Unlock()
 	q.closed = true
 	q.arrived.Broadcast()
+}
+
+// Which work waits for folds where the disk cannot keep up: at so many bytes in the tables.
+const (
+	bulkBytes = 16 << 20 // bulk work
+	doorBytes = 24 << 20 // doors too
+)
+
+// roomy waits while too much lies above the file, unless the disk has no room to fold it.
+func (f *folding) roomy() {
+	for f.tooMuch() && f.stopErr() == nil && f.wrong == nil {
+		f.done.Wait()
+	}
+}
+
+func (f *folding) tooMuch() bool { return f.state.Load().bytes() >= doorBytes }
+
+// refuses is overfull for whoever does not hold change, and mostly waits for nobody.
+func (f *folding) refuses() error {
+	if !f.tooMuch() {
+		return nil
+	}
+	f.change.Lock()
+	defer f.change.Unlock()
+	return f.overfull()
+}
+
+// overfull is a *disk.Full while too much lies above the file and the disk has no room to fold it. Folds go on being tried.
+func (f *folding) overfull() error {
+	if f.wrong == nil || !f.tooMuch() {
+		return nil
+	}
+	free, _ := f.room.Free()
+	return &disk.Full{What: "changes that are not in the file yet", Need: f.state.Load().reserved(), Free: free}
+}
+
+// grown is told of each group that is published: a fold may be due, and bulk work may have to wait for it.
+func (f *folding) grown(first bool) {
+	s := f.state.Load()
+	if first {
+		f.since = time.Now()
+	}
+	if first || s.active().bytes >= foldBytes {
+		f.ring()
+	}
+	if s.bytes() >= bulkBytes {
+		f.queue.hold(true)
+	}
 }
