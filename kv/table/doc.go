@@ -12,14 +12,14 @@
 // the value. A value that fails it is reported and never served. A bucket's number is never used again (file.go).
 //
 //	bucket        key                                            value
-//	meta          format, realm, node, epoch, code_key, state    uv / text / text / text / 32 bytes / see state.go
+//	meta          format, realm, node, epoch, code_key, state    uv / text / text / text / 32 bytes / see tx.go
 //	              free                                           sequence uv, largest id of a database or upload uv
 //	              epochs                                         n × (ended epoch 26, its last sequence uv)
 //	              marker                                         inode of the sidecar 8, 0 = not known; machine
 //	              marker_times                                   when the sidecar was made 8, and written 8, 0 = not known
 //	              restored                                       time 8, of the last restore
 //	              session, sessions/<node>                       n × 26, the latest first; n × (session 26, predecessor 26, outlived 1)
-//	              clock                                          each field of a standing, see clock.go
+//	              clock                                          each field of a standing, see set.go
 //	              compacted                                      when the last compaction began 8
 //	              backups                                        lines of a moment, a blank and a quoted path, oldest first
 //	              centre, upstream                               the centre's node, no row = this store is the root; an Upstream as JSON

@@ -175,38 +175,6 @@ func parseOpaqueLog(seq uint64, row []byte) (ch ScopeChange, err error) {
 	return ch, nil
 }
 
-// Revisions of all documents and records are kept by one rule: those near a leaf, and of these the bodies of the leaves and of the
-// last ones.
-
-// RevsLimit is how many revisions a tree keeps on the path from each leaf.
-const RevsLimit = 50
-
-// keptBodies is how many of a tree's last revisions keep their bodies. All leaves keep theirs too.
-const keptBodies = 10
-
-// Trim removes the revisions that are too far from every leaf, and notes which bodies need not be held. It returns the revisions of
-// both, and the leaves.
-func Trim(t *rev.Tree) (dropped []rev.ID, leaves []rev.Node) {
-	dropped, leaves = t.Stem(RevsLimit), t.Leaves()
-	return append(dropped, release(t, leaves, keptBodies)...), leaves
-}
-
-// TrimToLeaves notes that only leaves hold their bodies. It returns the other revisions that held theirs.
-func TrimToLeaves(t *rev.Tree) []rev.ID { return release(t, t.Leaves(), 0) }
-
-// release notes that the revisions before the last ones hold no bodies, except leaves. It returns those that held theirs.
-func release(t *rev.Tree, leaves []rev.Node, last int) (dropped []rev.ID) {
-	nodes := t.Nodes()
-	for _, n := range nodes[:max(0, len(nodes)-last)] {
-		isLeaf := func(l rev.Node) bool { return l.Revision == n.Revision }
-		if n.Held && !slices.ContainsFunc(leaves, isLeaf) {
-			t.Hold(n.Revision, false)
-			dropped = append(dropped, n.Revision)
-		}
-	}
-	return dropped
-}
-
 var freeKey = []byte("free") // in meta: sequence uv, largest database id uv
 
 // FreeCounters are the sequence of the latest change of all free databases, and the largest id of a database or an upload. A database
@@ -226,16 +194,4 @@ func FreeCounters(r *engine.View) (seq, last uint64, err error) {
 // PutFreeCounters writes them.
 func PutFreeCounters(w *engine.Tx, seq, last uint64) {
 	w.Put(MetaBucket, freeKey, binary.AppendUvarint(binary.AppendUvarint(nil, seq), last))
-}
-
-// FirstKeys returns the first n keys under a prefix.
-func FirstKeys(r *engine.View, b engine.Bucket, prefix []byte, n int) (keys [][]byte, err error) {
-	err = r.Scan(b, prefix, nil, func(key, _ []byte) (bool, error) {
-		if len(keys) == n {
-			return false, nil
-		}
-		keys = append(keys, append([]byte(nil), key...))
-		return true, nil
-	})
-	return keys, err
 }

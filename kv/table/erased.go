@@ -137,21 +137,6 @@ type Concealed struct {
 // holds tells whether a holding is hidden.
 func (c *Concealed) holds(id record.ID) bool { return c.Holdings == nil || c.Holdings[id] }
 
-// Unshown removes hidden persons and holdings from a record or a kept body that was read.
-func Unshown(v *View, k *record.Kind, st *Stored) error {
-	c := v.Store.Recalls.Concealed.Load()
-	if c == nil || v.Bare || st.Deleted || !mayHide(k) {
-		return nil
-	}
-	d, err := st.Decode(k)
-	if err != nil || !c.hides(k, st.ID, d) {
-		return err
-	}
-	st.Body = blank(k, d).Encode()
-	st.Version = k.Version
-	return nil
-}
-
 // mayHide tells whether records of a kind may tell of a person.
 func mayHide(k *record.Kind) bool {
 	return k == record.Person || k.OfHolding() || k == record.Conflict || k == record.Refusal

@@ -131,9 +131,6 @@ const (
 	namedBuckets                          // their number
 )
 
-// FirstKindBucket is 32. A kind's bucket has this number plus the kind's own.
-const FirstKindBucket = engine.Bucket(32)
-
 // Schema has the buckets' names in the file.
 var Schema = newSchema()
 
@@ -152,9 +149,6 @@ func newSchema() (s engine.Schema) {
 	}
 	return s
 }
-
-// KindBucket holds a kind's records.
-func KindBucket(k *record.Kind) engine.Bucket { return FirstKindBucket + engine.Bucket(k.Number) }
 
 // IsMetaKey tells whether meta may have a key.
 func IsMetaKey(key []byte) bool {

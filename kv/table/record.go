@@ -450,3 +450,41 @@ func IsBegunBy(t *rev.Tree, own ulid.ULID) bool {
 
 // isTold tells whether more than its id is known of a revision. Of earlier revisions that came with a later one, the id alone is.
 func isTold(n rev.Node) bool { return n.Held || n.Deleted || n.At != 0 }
+
+// FirstKindBucket is 32. A kind's bucket has this number plus the kind's own.
+const FirstKindBucket = engine.Bucket(32)
+
+// KindBucket holds a kind's records.
+func KindBucket(k *record.Kind) engine.Bucket { return FirstKindBucket + engine.Bucket(k.Number) }
+
+// Revisions of all documents and records are kept by one rule: those near a leaf, and of these the bodies of the leaves and of the
+// last ones.
+
+// RevsLimit is how many revisions a tree keeps on the path from each leaf.
+const RevsLimit = 50
+
+// keptBodies is how many of a tree's last revisions keep their bodies. All leaves keep theirs too.
+const keptBodies = 10
+
+// Trim removes the revisions that are too far from every leaf, and notes which bodies need not be held. It returns the revisions of
+// both, and the leaves.
+func Trim(t *rev.Tree) (dropped []rev.ID, leaves []rev.Node) {
+	dropped, leaves = t.Stem(RevsLimit), t.Leaves()
+	return append(dropped, release(t, leaves, keptBodies)...), leaves
+}
+
+// TrimToLeaves notes that only leaves hold their bodies. It returns the other revisions that held theirs.
+func TrimToLeaves(t *rev.Tree) []rev.ID { return release(t, t.Leaves(), 0) }
+
+// release notes that the revisions before the last ones hold no bodies, except leaves. It returns those that held theirs.
+func release(t *rev.Tree, leaves []rev.Node, last int) (dropped []rev.ID) {
+	nodes := t.Nodes()
+	for _, n := range nodes[:max(0, len(nodes)-last)] {
+		isLeaf := func(l rev.Node) bool { return l.Revision == n.Revision }
+		if n.Held && !slices.ContainsFunc(leaves, isLeaf) {
+			t.Hold(n.Revision, false)
+			dropped = append(dropped, n.Revision)
+		}
+	}
+	return dropped
+}
