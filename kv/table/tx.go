@@ -422,7 +422,9 @@ func (c *Commits) begin() {
 func (c *Commits) seal(tx *engine.Tx, version int) {
 	s, g := c.tables, &c.writing.group
 	g.state.stamp = g.stamp
-	s.Reads.ended(minuteOf(g.now), version).write(tx, !g.doubted)
+	if s.Reads.oldest.Load() != 0 {
+		s.Reads.ended(minuteOf(g.now), version).write(tx, !g.doubted)
+	}
 	tx.Put(MetaBucket, StateKey, g.state.Encode())
 	if g.Edited {
 		c.LastEdit = version
