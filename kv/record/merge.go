@@ -263,23 +263,6 @@ func (m *merger) member(name string, s rev.Sides) jsontext.Value {
 	return m.choose(name, rev.Pick, s, choice{v, clash})
 }
 
-// Unknown returns the names of the fields that this version does not know, in their stored order.
-func (d *Doc) Unknown() (names []string) {
-	for _, m := range d.extra {
-		names = append(names, value.Unquote([]byte(m.Name)))
-	}
-	return names
-}
-
-// unknownOf returns the fields that this version does not know, by name.
-func unknownOf(d *Doc) map[string]jsontext.Value {
-	out := make(map[string]jsontext.Value, len(d.extra))
-	for _, m := range d.extra {
-		out[value.Unquote([]byte(m.Name))] = m.Value
-	}
-	return out
-}
-
 // ErrNotHeld is returned if the store does not have the body of a leaf.
 var ErrNotHeld = errors.New("the body of a leaf is not held")
 
@@ -425,25 +408,4 @@ func (r *resolver) take(rev rev.ID) error {
 	}
 	r.Doc, r.Clashes = merged, append(r.Clashes, clashes...)
 	return nil
-}
-
-// Differs returns the fields that have another value in another record of the kind: those of the table in its order, then those that
-// this version does not know.
-func (d *Doc) Differs(o *Doc) (names []string) {
-	for i := range d.values {
-		if f := &d.Kind.Fields[i]; f.Stored() && !value.Equal(d.values[i], o.values[i]) {
-			names = append(names, f.Name)
-		}
-	}
-	own, others := unknownOf(d), unknownOf(o)
-	for _, side := range [2]*Doc{d, o} {
-		for _, m := range side.extra {
-			name := value.Unquote([]byte(m.Name))
-			_, mine := own[name]
-			if (side == d || !mine) && !value.Equal(own[name], others[name]) {
-				names = append(names, name)
-			}
-		}
-	}
-	return names
 }

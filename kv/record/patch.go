@@ -112,39 +112,6 @@ func (p *Patch) NewDoc() *Doc {
 	return d
 }
 
-// Pointer is a reference that a patch makes: the store checks that it exists.
-type Pointer struct {
-	Field string
-	Kind  *Kind
-	ID    ID
-}
-
-// Pointers lists the references that a patch sets.
-func (p *Patch) Pointers() []Pointer { return pointers(p.Kind, p.values) }
-
-// Pointers lists the references that a record makes.
-func (d *Doc) Pointers() []Pointer { return pointers(d.Kind, d.values) }
-
-// pointers lists the references among the values of a kind's fields.
-func pointers(k *Kind, values []jsontext.Value) (out []Pointer) {
-	for i, v := range values {
-		if value.IsNull(v) {
-			continue
-		}
-		switch f := &k.Fields[i]; t := f.Type.(type) {
-		case Ref:
-			to, _ := ByName(t.Kind)
-			out = append(out, Pointer{f.Name, to, Int(value.Int(v))})
-		case Refs:
-			to, _ := ByName(t.Kind)
-			for _, n := range value.Ints(v) {
-				out = append(out, Pointer{f.Name, to, Int(n)})
-			}
-		}
-	}
-	return out
-}
-
 // Project is the part of a patch that another kind's table knows, a field renamed where names says so (from → to).
 func (p *Patch) Project(k *Kind, names map[string]string) *Patch {
 	out := newPatch(k)

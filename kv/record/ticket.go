@@ -88,12 +88,6 @@ var HolderLabel = table(Kind{Name: "holder_label", Number: 27, Version: 1, Resou
 		{"ticket_id", Ref{"ticket"}, Required, ``},
 	}})
 
-// OfTicket reports whether the kind's records are written with a ticket, by whoever writes that.
-func (k *Kind) OfTicket() bool { return k == TicketCode || k.OfHolding() && k != HolderLabel }
-
-// OfHolding reports whether the kind's records are parts of a holding.
-func (k *Kind) OfHolding() bool { return k == HolderName || k == Holder || k == HolderLabel }
-
 // TicketForm is a ticket as its writer sees it: Ticket, TicketCode and its present holding in one. It is not stored.
 var TicketForm = table(Kind{Name: "ticket", Version: 1, Resource: "event", Class: Events, Home: "event_id",
 	Fields: []Field{
