@@ -18,6 +18,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json"
+
 	"doorward/kv"
 	"doorward/kv/auth"
 	"doorward/kv/crash"
@@ -26,8 +28,6 @@ import (
 	"doorward/kv/idempotency"
 	"doorward/kv/record"
 	"doorward/kv/table"
-
-	"github.com/go-json-experiment/json"
 )
 
 // exchange is one request being answered: the ResponseWriter that is handed down, and what the checks found out. It is
@@ -431,4 +431,12 @@ func markReplayed(x *exchange, again bool) {
 	if again {
 		x.Header()["Idempotency-Replayed"] = yes
 	}
+}
+
+// unlessGone returns errGone if an answer could not be written.
+func unlessGone(err error) error {
+	if err != nil {
+		return errGone
+	}
+	return nil
 }

@@ -5,15 +5,14 @@ import (
 	"net/http"
 	"runtime"
 	"strconv"
-	"time"
-
-	"doorward/api/reach"
-	"doorward/kv"
-	"doorward/kv/desk"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"doorward/api/reach"
+	"doorward/kv"
+	"doorward/kv/desk"
 )
 
 // metrics has the figures of requests for Prometheus. Labels come from closed sets: the paths of the table of routes, its methods, the
@@ -55,31 +54,6 @@ func newMetrics(reg *prometheus.Registry, version string) (*metrics, error) {
 		}
 	}
 	return m, nil
-}
-
-// observe counts one answered exchange.
-func (m *metrics) observe(x *exchange) {
-	path, method := "unmatched", methodLabel(x.request.Method)
-	if x.route != nil {
-		path = x.route.path
-	} else if x.pattern != "" {
-		path = x.pattern
-	}
-	status := x.status
-	if status <= 0 || status >= len(m.statuses) {
-		status = http.StatusOK // net/http answers 200 for a handler that says nothing
-	}
-	m.requests.WithLabelValues(path, method, m.statuses[status]).Inc()
-	m.duration.WithLabelValues(path, method).Observe(time.Since(x.started).Seconds())
-}
-
-// methodLabel returns a method as a label: one of a closed set.
-func methodLabel(method string) string {
-	switch method {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
-		return method
-	}
-	return "other"
 }
 
 // alive is the answer of a process that lives.

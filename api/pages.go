@@ -11,12 +11,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"doorward/api/phone"
 	"doorward/api/web"
 	"doorward/kv/record"
 	"doorward/kv/value"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // pageHeaders sets the headers of every page and of the files beside it.
@@ -86,14 +86,6 @@ func assetRoute(assets map[string]web.Asset) func(*exchange) error {
 		h.Set("Service-Worker-Allowed", x.server.Prefix()+"/door") // the one that keeps the page lies here
 		return sendPacked(x, a.Body, func() []byte { return a.Packed })
 	}
-}
-
-// unlessGone returns errGone if an answer could not be written.
-func unlessGone(err error) error {
-	if err != nil {
-		return errGone
-	}
-	return nil
 }
 
 // The console is the page for the people at the laptop. It shows a key what the key may see of its events, and the codes that let phones in.
