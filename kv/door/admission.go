@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -15,6 +16,7 @@ import (
 	"doorward/kv/auth"
 	"doorward/kv/entry"
 	"doorward/kv/fault"
+	"doorward/kv/names"
 	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/rev"
@@ -464,3 +466,41 @@ func refuseUnknown(o *table.Tx, a *attempt) (Decision, error) {
 func seesHolders(p auth.Principal) bool {
 	return !p.IsOf(auth.EventOf) && (p.Check(record.Event.Resource, "GET") == nil || p.Check("admin", "GET") == nil)
 }
+
+// An event can mark types of tickets that need attention at the door. Its notices are an object from a type to a text. Types are compared
+// without case and accents, so "Criança" is "crianca". A notice that is not a text is shown as it stands, because it still marks the type.
+
+// noticeOf is what a door says of a ticket's type; "" for nothing.
+func noticeOf(v *table.View, ticket *table.Stored) (string, error) {
+	event, err := v.Load(record.Event, record.Int(table.IntOf(ticket.Body.Member("event_id"))))
+	if err != nil || event == nil {
+		return "", err
+	}
+	return noticeFor(event.Body.Member("notices"), value.Unquote(ticket.Body.Member("type"))), nil
+}
+
+// noticeFor finds a type's notice in an event's notices.
+func noticeFor(notices jsontext.Value, sort string) (notice string) {
+	if notices.Kind() != '{' {
+		return ""
+	}
+	of := plainType(sort)
+	_ = value.ReadObject(notices, func(name string, v jsontext.Value) { // a stored member is valid
+		if plainType(name) == of {
+			notice = noticeText(v)
+		}
+	})
+	return notice
+}
+
+func noticeText(v jsontext.Value) string {
+	switch v.Kind() {
+	case 'n', 'f':
+		return ""
+	case '"':
+		return strings.TrimSpace(value.Unquote(v))
+	}
+	return string(v)
+}
+
+func plainType(sort string) string { return strings.TrimSpace(names.Fold(sort)) }

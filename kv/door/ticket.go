@@ -5,61 +5,19 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"strings"
 	"time"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"doorward/kv/admission"
 	"doorward/kv/auth"
 	"doorward/kv/desk"
 	"doorward/kv/engine"
 	"doorward/kv/entry"
-	"doorward/kv/names"
 	"doorward/kv/record"
 	"doorward/kv/scopes"
 	"doorward/kv/search"
 	"doorward/kv/table"
 	"doorward/kv/value"
 )
-
-// An event can mark types of tickets that need attention at the door. Its notices are an object from a type to a text. Types are compared
-// without case and accents, so "Criança" is "crianca". A notice that is not a text is shown as it stands, because it still marks the type.
-
-// noticeOf is what a door says of a ticket's type; "" for nothing.
-func noticeOf(v *table.View, ticket *table.Stored) (string, error) {
-	event, err := v.Load(record.Event, record.Int(table.IntOf(ticket.Body.Member("event_id"))))
-	if err != nil || event == nil {
-		return "", err
-	}
-	return noticeFor(event.Body.Member("notices"), value.Unquote(ticket.Body.Member("type"))), nil
-}
-
-// noticeFor finds a type's notice in an event's notices.
-func noticeFor(notices jsontext.Value, sort string) (notice string) {
-	if notices.Kind() != '{' {
-		return ""
-	}
-	of := plainType(sort)
-	_ = value.ReadObject(notices, func(name string, v jsontext.Value) { // a stored member is valid
-		if plainType(name) == of {
-			notice = noticeText(v)
-		}
-	})
-	return notice
-}
-
-func noticeText(v jsontext.Value) string {
-	switch v.Kind() {
-	case 'n', 'f':
-		return ""
-	case '"':
-		return strings.TrimSpace(value.Unquote(v))
-	}
-	return string(v)
-}
-
-func plainType(sort string) string { return strings.TrimSpace(names.Fold(sort)) }
 
 // The bounds of an order at a door: how many tickets are shown, and how many rows of the order are looked at.
 const (
