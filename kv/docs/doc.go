@@ -19,7 +19,7 @@
 //	              that reads a revision's body
 //	docStore      documents that are no records: free ones, and those of   store.go
 //	              unknown kinds (table.Documents)
-//	scopeDocs     the database of a scope: scopeAccess says what the       scopedocs.go, access.go
+//	scopeDocs     the database of a scope: scopeAccess says what the       scopedocs.go
 //	              principal sees, push is one revision that is written     push.go
 //	freeDatabase  a docStore with a name, counts and blobs                 free.go, blob.go
 package docs

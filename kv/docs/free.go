@@ -7,11 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"regexp"
-	"slices"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"doorward/kv/auth"
 	"doorward/kv/disk"
@@ -20,9 +16,6 @@ import (
 	"doorward/kv/rev"
 	"doorward/kv/table"
 )
-
-// ErrDatabaseName says that a name is not one of a database: lower case, a letter first, as in CouchDB.
-var ErrDatabaseName = errors.New("not a database name")
 
 // ErrDocumentID says that an id is not one of a document.
 var ErrDocumentID = fmt.Errorf("%w: its id", merge.ErrDocument)
@@ -43,28 +36,11 @@ func newFreeDatabase(info DatabaseInfo, id uint64) *freeDatabase {
 	return &freeDatabase{info, ds, ds.blobs(), id}
 }
 
-var databaseName = regexp.MustCompile(`^[a-z][a-z0-9_$()+/-]{0,237}$`)
-
 // freeBuckets hold rows that begin with a database's id.
 var freeBuckets = []engine.Bucket{table.FreeDocBucket, table.FreeBodyBucket, table.FreeLogBucket, table.FreeLocalBucket, table.FreeBlobBucket, table.FreeChunkBucket, table.FreeRefBucket, table.FreeLooseBucket}
 
 // freeSweep is how many rows of a deleted database one operation removes.
 const freeSweep = 500
-
-// freeName returns nil for a name that a free database may have, ErrDatabaseName for one that no database has, and a *Forbidden
-// for one that belongs to a database with record rules.
-func freeName(name string) error {
-	switch {
-	case !databaseName.MatchString(name):
-		return ErrDatabaseName
-	case name == "records", strings.HasPrefix(name, "reference"), strings.HasPrefix(name, "event-"), strings.HasPrefix(name, "church-"):
-		return table.Refused("the name is reserved")
-	}
-	return nil
-}
-
-// Free tells whether it is a database of documents without record rules.
-func (d DatabaseInfo) Free() bool { return freeName(d.Name) == nil }
 
 // CreateDatabase makes an empty database. It returns ErrDatabaseName, ErrConflict if the database exists, or *Forbidden.
 func (ds *Set) CreateDatabase(p auth.Principal, name string) error {
@@ -121,30 +97,6 @@ func (ds *Set) DeleteDatabase(p auth.Principal, name string) error {
 		return err
 	}
 	return cmp.Or(ds.sweep(context.Background()), err)
-}
-
-// Databases lists the databases that p may read, in order of their names.
-func (ds *Set) Databases(p auth.Principal) (all []DatabaseInfo, err error) {
-	err = ds.tables.View(func(v *table.View) error {
-		if p, err = ds.standing(v, p); err != nil {
-			return err
-		}
-		if err := p.Check("sync", "GET"); err != nil {
-			return err
-		}
-		if all, err = scopesOf(v, p); err != nil {
-			return err
-		}
-		return v.Scan(table.FreeBucket, nil, []byte("a"), func(key, row []byte) (bool, error) {
-			db, err := parseDatabase(string(key), row)
-			if err == nil {
-				all = append(all, db.DatabaseInfo)
-			}
-			return true, err
-		})
-	})
-	slices.SortFunc(all, func(a, b DatabaseInfo) int { return strings.Compare(a.Name, b.Name) })
-	return all, err
 }
 
 func (db *freeDatabase) info() (DatabaseInfo, error) { return db.DatabaseInfo, nil }
@@ -279,37 +231,6 @@ func sweepDead(o *table.Tx) (more bool, err error) {
 	}
 	o.Delete(table.FreeBucket, dead[0])
 	return true, nil
-}
-
-// prepareDoc checks what a document is without looking at the store.
-func prepareDoc(in merge.DocWrite) (*merge.DocWrite, error) {
-	if in.Wrong != nil {
-		return nil, in.Wrong
-	}
-	if err := CheckDocID(in.ID); err != nil {
-		return nil, err
-	}
-	var err error
-	switch {
-	case in.Canonical:
-		in.Content = in.Body
-	case in.Body == nil:
-		in.Content = []byte("{}")
-	default:
-		in.Content, err = canonicalDoc(in.Body)
-	}
-	if err != nil {
-		return nil, err
-	}
-	in.Attachments = slices.Clone(in.Attachments)
-	slices.SortFunc(in.Attachments, func(a, b merge.Attachment) int { return strings.Compare(a.Name, b.Name) })
-	for i, a := range in.Attachments {
-		again := i > 0 && in.Attachments[i-1].Name == a.Name
-		if again || a.Name == "" || a.Name[0] == '_' || len(a.Name) > maxName || len(a.Type) > maxName || !utf8.ValidString(a.Name+a.Type) {
-			return nil, fmt.Errorf("%w: the name or type of an attachment", merge.ErrDocument)
-		}
-	}
-	return &in, nil
 }
 
 // write stores one revision and answers its name.
