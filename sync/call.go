@@ -8,15 +8,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-chi/chi/v5"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"doorward/kv/auth"
 	"doorward/kv/docs"
 	"doorward/kv/table"
 	"doorward/sync/dial"
 	"doorward/sync/input"
-
-	"github.com/go-chi/chi/v5"
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // call is one request and its answer.
@@ -206,3 +206,38 @@ func isJSON(h http.Header) bool {
 
 // maxSmall is the largest body of a request between our own nodes that holds no documents.
 const maxSmall = 1 << 20
+
+// authenticate finds the caller: by Authorization, or by the session. It returns errAnonymous if there is neither.
+func (c *call) authenticate() (err error) {
+	if c.request.Context().Value(operatorKey{}) != nil {
+		c.caller = auth.Operator()
+		return nil
+	}
+	if key, secret, given := c.request.BasicAuth(); given {
+		c.caller, err = c.server.config.Gate.Login(c.request, key, secret)
+		if errors.Is(err, table.ErrRevoked) && bringsFacts(c) {
+			c.caller, err = c.server.config.Store.Keys.RevokedNode(key)
+		}
+	} else if c.request.Header.Get("Authorization") != "" {
+		return errAnonymous // a header that cannot be read hides the session
+	} else if key, err = c.server.sessionKey(c.request); err == nil {
+		c.session = key
+		c.caller, err = c.server.config.Store.Keys.StandingKey(key)
+	}
+	if err != nil {
+		return err
+	}
+	return c.server.config.Gate.Admit(c.ResponseWriter, c.caller)
+}
+
+// bringsFacts tells whether a revoked laptop may make this request, to push its facts.
+func bringsFacts(c *call) bool {
+	if c.route.method != http.MethodPost {
+		return false
+	}
+	switch c.route.path {
+	case "/_hello", "/{db}/_revs_diff", "/{db}/_bulk_docs", "/{db}/_feed":
+		return true
+	}
+	return false
+}

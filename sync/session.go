@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"doorward/kv/auth"
-	"doorward/kv/table"
 	"doorward/sync/input"
 )
 
@@ -23,41 +21,6 @@ const (
 	sessionCookie = "AuthSession"
 	sessionSpan   = time.Hour
 )
-
-// authenticate finds the caller: by Authorization, or by the session. It returns errAnonymous if there is neither.
-func (c *call) authenticate() (err error) {
-	if c.request.Context().Value(operatorKey{}) != nil {
-		c.caller = auth.Operator()
-		return nil
-	}
-	if key, secret, given := c.request.BasicAuth(); given {
-		c.caller, err = c.server.config.Gate.Login(c.request, key, secret)
-		if errors.Is(err, table.ErrRevoked) && bringsFacts(c) {
-			c.caller, err = c.server.config.Store.Keys.RevokedNode(key)
-		}
-	} else if c.request.Header.Get("Authorization") != "" {
-		return errAnonymous // a header that cannot be read hides the session
-	} else if key, err = c.server.sessionKey(c.request); err == nil {
-		c.session = key
-		c.caller, err = c.server.config.Store.Keys.StandingKey(key)
-	}
-	if err != nil {
-		return err
-	}
-	return c.server.config.Gate.Admit(c.ResponseWriter, c.caller)
-}
-
-// bringsFacts tells whether a revoked laptop may make this request, to push its facts.
-func bringsFacts(c *call) bool {
-	if c.route.method != http.MethodPost {
-		return false
-	}
-	switch c.route.path {
-	case "/_hello", "/{db}/_revs_diff", "/{db}/_bulk_docs", "/{db}/_feed":
-		return true
-	}
-	return false
-}
 
 // sessionKey returns the key of a session: errAnonymous if there is none, errOrigin for a page of another server.
 func (s *Server) sessionKey(r *http.Request) (string, error) {
