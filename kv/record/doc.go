@@ -2,7 +2,7 @@
 // replies, schemas, canonical bodies, merges. There is no other list of field names. The package is pure: no I/O, no clock, no HTTP.
 //
 //	Kind ─┬─ Fields: name, Type, Flags, default      person.go, event.go, ticket.go, …
-//	      ├─ Parse   request → Patch, or faults      patch.go; the types in type.go, text.go, number.go, …
+//	      ├─ Parse   request → Patch, or faults      patch.go; the types in type.go and nested.go
 //	      ├─ Decode  Body → Doc → Apply, Settle → Body, Canonical
 //	      ├─ Show    Body → reply                    show.go, nested.go
 //	      ├─ Schema  the OpenAPI schema of both      show.go
