@@ -7,7 +7,7 @@
 //	1  Read        the document is read once into an Arrival, with the record and its tree as they are
 //	2  RemoveErased  erased content is refused, or removed; a holding that names an erased person is erased (erase.go)
 //	3  graft       the revision and its ancestors join the record's tree (adopt.go)
-//	4  resolve     at the root, branches are merged by the field's rule; values that lose are listed for staff (conflict.go)
+//	4  resolve     at the root, branches are merged by the field's rule; values that lose are listed for staff (adopt.go)
 //	5  CarryOut    the winner's body becomes the record; losers keep theirs; tree, lookups, logs and scopes follow
 //	6  duplicates  at the root, records with the same key become one; references follow (duplicate.go, duplicatemerge.go)
 //	7  parts       the other records of a ticket follow: holdings, label, last digits, code (parts.go)
