@@ -225,6 +225,18 @@ func TestDailyListAdmitsOnceADayOfTheZone(t *testing.T) {
 	healthy(t, s)
 }
 
+// TestADailyScanOfTheYearOneCounts: a scanner may say the first hours of the year 1, which are of the year 0 in zones behind UTC.
+func TestADailyScanOfTheYearOneCounts(t *testing.T) {
+	s := kvtest.OpenConfig(t, kv.Config{Clock: kvtest.NewClock(sunday).Now, Zone: time.FixedZone("BRT", -3*60*60)})
+	event := newEvent(t, s, `,"list_rule":"daily"`)
+	newTicket(t, s, event, "K1", "")
+	p := gate(t, s, event)
+	for _, want := range []outcome.Outcome{outcome.Admitted, outcome.AlreadyAdmitted} {
+		scanned(t, s, p, door.Attempt{Event: event, Code: "K1", At: time.Date(1, 1, 1, 0, 30, 0, 0, time.UTC)}, want)
+	}
+	healthy(t, s)
+}
+
 // Two tickets can carry one code once replicas have written them apart from each other.
 func TestTwoTicketsOfOneCodeAdmitOnce(t *testing.T) {
 	s, _ := opened(t)

@@ -381,6 +381,38 @@ func TestAStewardTakesBackTheOwnCheckInsOfAMinute(t *testing.T) {
 	}
 }
 
+// TestTheMinuteOfAStewardIsNotTheScanners: a scanner that says a time to come, and a clock that is put back, leave a steward no more than the
+// minute.
+func TestTheMinuteOfAStewardIsNotTheScanners(t *testing.T) {
+	s, clock := opened(t)
+	event := newEvent(t, s, "")
+	bia := kvtest.Login(t, s, fmt.Sprintf("event:%d", event), "checkin:GET", "checkin:POST")
+	for i, step := range []struct {
+		ahead, move time.Duration
+		taken       bool
+	}{
+		{time.Hour, 30 * time.Second, true},
+		{time.Hour, 2 * time.Minute, false},
+		{time.Hour, time.Hour, false},
+		{-2 * time.Minute, 0, false},
+		{0, -30 * time.Second, true},
+		{0, -2 * time.Hour, false},
+	} {
+		code := fmt.Sprintf("K%d", i)
+		newTicket(t, s, event, code, "")
+		got, err := s.Door.CheckInAll(bia, []door.Attempt{{Event: event, Code: code, At: clock.Now().Add(step.ahead)}})
+		if err != nil || got[0].Outcome != outcome.Admitted {
+			t.Fatalf("step %d = %+v, %v, want an admission", i, got, err)
+		}
+		clock.Move(step.move)
+		var f *auth.Forbidden
+		_, err = s.Door.Undo(bia, door.Undoing{Event: event, CheckinID: got[0].CheckinID})
+		if step.taken && err != nil || !step.taken && !errors.As(err, &f) {
+			t.Errorf("step %d: undo = %v, want it taken back: %v", i, err, step.taken)
+		}
+	}
+}
+
 func TestARevokedPhoneHandsInOnce(t *testing.T) {
 	s, clock := opened(t)
 	event := newEvent(t, s, "")

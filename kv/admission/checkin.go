@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"math"
 	"slices"
+	"time"
 
 	"doorward/kv/engine"
 	"doorward/kv/record"
@@ -55,7 +56,7 @@ func Of(st *table.Stored) Checkin {
 // known reports whether this version knows a list and a direction. Check-ins of others are stored and admit no holder.
 func known(list string, direction Direction) bool {
 	if list != "" {
-		if _, day := value.ParseDate(list); !day {
+		if _, err := time.Parse(time.DateOnly, list); err != nil { // west of Greenwich the year 1 of a scanner begins in the year 0
 			return false
 		}
 	}

@@ -108,8 +108,7 @@ func mayUndo(o *table.Tx, p auth.Principal, checkin *table.Stored) error {
 	if p.IsRevoked() {
 		return table.ErrRevoked
 	}
-	at, _ := table.TimeOf(checkin.Body.Member("at")) // facts have one
-	if own := p.Key() != 0 && table.IntOf(checkin.Body.Member("key_id")) == p.Key(); p.Supervises() || own && o.Now.Sub(at) <= undoLasts {
+	if own := p.Key() != 0 && table.IntOf(checkin.Body.Member("key_id")) == p.Key(); p.Supervises() || own && isFresh(checkin, o.Now) {
 		return nil
 	}
 	err := p.Check(record.Undo.Resource, "DELETE")
@@ -117,4 +116,15 @@ func mayUndo(o *table.Tx, p auth.Principal, checkin *table.Stored) error {
 		f.Reason = "a steward takes back only their own check-ins of the last minute: ask a supervisor"
 	}
 	return err
+}
+
+// isFresh reports whether a check-in is of the last minute. A scanner says when it read an offline scan, and may say a time to come, so the
+// time at which the check-in was written counts where it is earlier. A check-in that lies further ahead of the clock, because the clock was put
+// back, is not fresh.
+func isFresh(checkin *table.Stored, now time.Time) bool {
+	at, _ := table.TimeOf(checkin.Body.Member("at")) // facts have one
+	if written := checkin.ID.ULID().Timestamp(); written.Before(at) {
+		at = written
+	}
+	return now.Sub(at).Abs() <= undoLasts
 }
