@@ -104,8 +104,15 @@ func (w *doorTown) link(more ...string) string {
 	return out.URLs[len(out.URLs)-1]
 }
 
-// admissions are the check-ins that the store has.
+// admissions are how many check-ins the store has.
 func (w *doorTown) admissions() int {
+	w.Helper()
+	count, _ := w.checkins()
+	return count
+}
+
+// checkins are how many check-ins the store has, and when one of them was made.
+func (w *doorTown) checkins() (count int, at time.Time) {
 	w.Helper()
 	var k key
 	w.run(&k, "keys", "add", "--name", "count", "--level", "denomination", "--allow", "admin:GET")
@@ -119,11 +126,17 @@ func (w *doorTown) admissions() int {
 		w.Fatal(err)
 	}
 	defer resp.Body.Close()
-	var page struct{ Count int }
+	var page struct {
+		Count   int
+		Results []struct{ At time.Time }
+	}
 	if err := json.NewDecoder(resp.Body).Decode(&page); err != nil || resp.StatusCode != http.StatusOK {
 		w.Fatalf("%d %v", resp.StatusCode, err)
 	}
-	return page.Count
+	if len(page.Results) > 0 {
+		at = page.Results[0].At
+	}
+	return page.Count, at
 }
 
 // laptopName is a name of this machine that a browser does not take for its own.
@@ -473,6 +486,35 @@ func TestScansWaitInThePhoneWhileTheLaptopIsAway(t *testing.T) {
 	p.do(chromedp.WaitVisible("#waiting-list button"), chromedp.Click("#waiting-list button")) // who was held is asked about now
 	p.sees("admitted")
 	p.until(`document.getElementById('count-in').textContent === '2'`)
+}
+
+// TestAPhoneWithAWrongClockScansForToday: a scan that waits has the time of the laptop, not that of a phone which is a day behind. An event that admits
+// once a day would let the guest in again.
+func TestAPhoneWithAWrongClockScansForToday(t *testing.T) {
+	w := newDoorTown(t)
+	p := browse(t)
+	p.signIn(w.link(), "Bia")
+	p.run(`{
+		const Right = Date, behind = 24 * 60 * 60 * 1000;
+		window.Date = class extends Right {
+			constructor(...given) { super(...(given.length > 0 ? given : [Right.now() - behind])); }
+			static now() { return Right.now() - behind; }
+		};
+	}`)
+	p.types("C3", kb.Enter) // the answer says what time it is
+	p.sees("unpaid")
+	p.next()
+	w.down()
+	p.types("K7QP2M", kb.Enter)
+	p.sees("unreachable")
+	p.next() // let in
+	p.until(`document.getElementById('away').innerText.includes('1')`)
+	w.up()
+	p.do(chromedp.Reload(), chromedp.WaitVisible("#code"))
+	p.until(`document.getElementById('count-in').textContent === '1'`)
+	if n, at := w.checkins(); n != 1 || time.Since(at).Abs() > 5*time.Minute {
+		t.Errorf("the store has %d check-ins, one of %s, want one of now", n, at)
+	}
 }
 
 // TestScansWaitForALostAnswer: the laptop has let the guest in, and its answer never came. Asked again it says so, and not that the guest was in before.

@@ -1,5 +1,5 @@
 // The page for helpers at a door: sign in, choose the event and the door, then scan.
-import {ask, base, nonce, Unreachable} from './session.js';
+import {ask, base, nonce, now, Unreachable} from './session.js';
 import {speak, say, ago, clock, preferred} from './words.js';
 import {signal, wake} from './signal.js';
 import {fromPhoto, watch, why} from './camera.js';
@@ -261,7 +261,7 @@ function read(code) {
 }
 
 async function decideNext(scan) {
-  codes.push({nonce: nonce(), at: new Date().toISOString(), ...scan});
+  codes.push({nonce: nonce(), at: now().toISOString(), ...scan});
   if (deciding) return;
   deciding = true;
   try {

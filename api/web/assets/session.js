@@ -6,6 +6,19 @@ export class Unreachable extends Error {}
 
 const patience = 5000;
 
+// ahead is how many milliseconds the server's clock is ahead of the phone's. The server says whole seconds, and its answer is on its way for some: a minute
+// is no difference.
+let ahead = Number(localStorage.ahead) || 0;
+
+function compare(date) {
+  const told = Date.parse(date) - Date.now();
+  const next = Math.abs(told) > 60_000 ? told : 0; // no date: not a number
+  if (next !== ahead) localStorage.ahead = ahead = next;
+}
+
+// now is the time by the server's clock, as the last answer told it. A phone with a wrong clock would hand in its scans for another day.
+export const now = () => new Date(Date.now() + ahead);
+
 // ask sends a request and returns its status and body. It throws Unreachable without an answer. A request with a key (once) may be sent again: what it asks
 // for is done once, and the first answer comes back.
 export async function ask(method, path, body, media = 'application/json', once) {
@@ -24,11 +37,14 @@ export async function ask(method, path, body, media = 'application/json', once) 
     throw new Unreachable(String(fault));
   }
   if (answer.status >= 500) throw new Unreachable('status ' + answer.status);
+  let data = null;
   try {
-    return {status: answer.status, data: text ? JSON.parse(text) : null};
+    if (text) data = JSON.parse(text);
   } catch {
     throw new Unreachable('the answer is not from a Doorward server'); // a portal of the Wi-Fi, say
   }
+  compare(answer.headers.get('Date'));
+  return {status: answer.status, data};
 }
 
 // nonce tells one scan from all others, so that it can be sent twice and counts once.
