@@ -336,6 +336,9 @@ func TestTheFirstRowOfAnOrderSpeaksForTheOthers(t *testing.T) {
 		"a first row without a code":     {head("Cancelado") + "P1;x;\nP1;;KX7A1\nP2;;\nP2;;KX7A2\n", states(1, 0, 0, 0), 3},
 		"each row says it":               {head("Cancelado") + "P1;sim;KX7A1\nP1;não;KX7A2\nP2;não;KX7A3\n", states(2, 0, 0, 1), 0},
 		"a later row":                    {head("Cancelado") + "P1;;KX7A1\nP1;x;KX7A2\nP1;;KX7A3\n", states(2, 0, 0, 1), 0},
+		"rows that lie apart":            {head("Cancelado") + "P1;x;KX7A1\nP2;;KX7A2\nP1;;KX7A3\nP2;;KX7A4\n", states(2, 0, 0, 1), 1},
+		"a first row that is refused":    {head("Cancelado") + "P1;x;KX7A1;over\nP1;;KX7A2\nP2;;KX7A3\nP3;x;KX7A4\n", states(1, 0, 0, 1), 2},
+		"a word that is not known":       {head("Cancelado") + "P1;parte;KX7A1\nP1;;KX7A2\nP2;x;KX7A3\nP3;;KX7A4\n", states(1, 0, 0, 1), 2},
 	})
 	s := congregation(t)
 	src := load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(head("Cancelado") + "P1;x;KX7A1\nP1;;KX7A2\n")}
@@ -348,6 +351,12 @@ func TestTheFirstRowOfAnOrderSpeaksForTheOthers(t *testing.T) {
 	src.Reader, src.States = strings.NewReader(head("Cancelado")+"P1;x;KX7A1\nP1;;KX7A2\n"), map[string]string{"": "valid"}
 	if rep := mustImport(t, s, src); rep.Created != 1 || rep.Unchanged != 1 {
 		t.Errorf("with --states: %+v, want the other one created", rep)
+	}
+	s = congregation(t)
+	rep = mustImport(t, s, load.Source{Kind: "ticket", Event: 7, OnlyTypes: []string{"Adulto"}, Reader: strings.NewReader("Pedido;Cancelado;Tipo;Código\n" +
+		"P1;x;Camiseta;KX7A1\nP1;;Adulto;KX7A2\nP2;;Adulto;KX7A3\n")})
+	if rep.Created != 1 || len(rep.Rejected) != 1 || rep.Rejected[0].Line != 3 || rep.LeftOut != 1 {
+		t.Errorf("after a row that is left out: %+v, want line 3 refused", rep)
 	}
 }
 

@@ -347,47 +347,69 @@ func (t *tableFile) checkCodes() error {
 // tableDrafts reads drafts from a table by its layout.
 type tableDrafts struct {
 	*tableFile
-	rows  sheet.Rows
-	cells cells.Reader // of this reading
-	over  []int        // columns that said something else than one before them
-	left  int          // rows of other types
-	order orderRows
+	rows   sheet.Rows
+	cells  cells.Reader // of this reading
+	over   []int        // columns that said something else than one before them
+	left   int          // rows of other types
+	orders orderRows
 }
 
 // orderRows is what the first row of an order says. An export may say it in that row alone, for all tickets of the order.
 type orderRows struct {
+	order
+	further bool             // the row that was read last is a further one of the order
+	out     map[string]order // the orders with a first row that does not get in: their rows may lie apart
+}
+
+// order is one order of a list.
+type order struct {
 	name string
 	line int   // of the first row
 	out  []int // the columns that keep its ticket out
 }
 
-// follow tells whether a row is a further one of the order before it: it names the same, or none. Any other begins one.
-func (o *orderRows) follow(t *tableFile, row sheet.Row) bool {
+// read reads the order of a row, also of one that is refused or left out. A row is a further one of an order if it names the same as the row
+// before it, or none, or an order that does not get in.
+func (o *orderRows) read(t *tableFile, row sheet.Row) {
 	name := cells.Clean(t.ly.Cell(kinds.Order, row.Texts))
 	if name == "" || name == o.name {
-		return o.name != ""
+		o.further = o.name != ""
+		return
 	}
-	*o = orderRows{name: name, line: row.Line}
+	if o.order, o.further = o.out[name]; o.further {
+		return
+	}
+	o.order = order{name: name, line: row.Line}
 	for _, by := range t.ly.Deciders {
-		if by.Column < len(row.Texts) && by.Means(cells.Clean(row.Texts[by.Column]), t.src.States) > 0 {
-			o.out = append(o.out, by.Column)
+		if by.Column >= len(row.Texts) {
+			continue
+		}
+		cell := cells.Clean(row.Texts[by.Column])
+		if means := by.Means(cell, t.src.States); means > 0 || means < 0 && words.Saying(cell) != "" { // a word that is not known keeps out too
+			o.order.out = append(o.order.out, by.Column)
 		}
 	}
-	return false
+	if len(o.order.out) > 0 {
+		if o.out == nil {
+			o.out = map[string]order{}
+		}
+		o.out[name] = o.order
+	}
 }
 
 // inOrder refuses a row with a blank cell where the first row of its order keeps its ticket out. --states may say what a blank cell means.
 func (t *tableDrafts) inOrder(row sheet.Row) *Rejection {
-	if t.ly.Form.Kind != record.Ticket || !t.order.follow(t.tableFile, row) {
+	if t.ly.Form.Kind != record.Ticket || !t.orders.further {
 		return nil
 	}
 	if _, said := t.src.States[""]; said {
 		return nil
 	}
-	for _, c := range t.order.out {
+	first := t.orders.order
+	for _, c := range first.out {
 		if c >= len(row.Texts) || words.Saying(cells.Clean(row.Texts[c])) == "" {
 			return &Rejection{row.Line, t.ly.Title(c), fmt.Sprintf("blank, and line %d, the first of its order, says that it does not get in; "+
-				"say it in each row, or --states '=valid' if a blank cell means that its ticket gets in", t.order.line)}
+				"say it in each row, or --states '=valid' if a blank cell means that its ticket gets in", first.line)}
 		}
 	}
 	return nil
@@ -411,6 +433,7 @@ func (t *tableDrafts) next() (draft, *Rejection, error) {
 		if err != nil {
 			return draft{}, nil, err
 		}
+		t.orders.read(t.tableFile, row)
 		if row.Fault == "" && t.leaves(row.Texts) {
 			t.left++
 			continue
