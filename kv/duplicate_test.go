@@ -301,6 +301,33 @@ func TestAnEditOfAMergedTicketTightensTheOneThatStays(t *testing.T) {
 	}
 }
 
+// An event's laptop may not change a ticket that the centre has changed. Its edit of a ticket that was merged is refused and kept for staff.
+func TestAnEventLaptopsEditOfAMergedTicketIsRefused(t *testing.T) {
+	c := newPair(t)
+	kv.ShareCodeKey(t, c.centre, c.venue)
+	c.p = enrolled(t, c.centre, "event:1", auth.Venue{Node: c.venue.Tables.Identity.Node(), Names: true})
+	up := func() (refused []string) {
+		t.Helper()
+		for _, name := range []string{"event-1", "event-1-names", "event-1-holders"} {
+			refused = append(refused, replicated(t, opens(t, c.venue, auth.Operator(), name), c.venue.Tables.Identity.Node(), opens(t, c.centre, c.p, name))...)
+		}
+		return refused
+	}
+	replicated(t, opens(t, c.centre, c.p, "event-1"), c.centre.Tables.Identity.Node(), opens(t, c.venue, auth.Operator(), "event-1"))
+	for _, s := range []*kv.Store{c.centre, c.venue} {
+		loaded(t, s, row(t, record.Ticket, 0, `{"event_id":1,"code":"CODE-1","holder_name":"Ana"}`))
+	}
+	made := liveIDs(t, c.venue, record.Ticket)[0]
+	if refused := up(); refused != nil {
+		t.Fatalf("the sale is refused: %v", refused)
+	}
+	patched(t, c.venue, record.Ticket, made, `{"state":"refunded"}`)
+	if refused := up(); len(refused) != 1 || !strings.Contains(refused[0], "somebody else has changed the ticket") {
+		t.Errorf("refused = %v, want the refund", refused)
+	}
+	healthy(t, c.centre)
+}
+
 // ranked are the states of a ticket, the strictest last.
 var ranked = []string{"valid", "unpaid", "blocked", "refunded", "cancelled"}
 
