@@ -56,8 +56,8 @@ func SyncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// MakeWorkFolder makes a folder within a store's for a copy that is worked at, and done takes it away. It is locked until then, so that
-// it can be told from what a killed process has left.
+// MakeWorkFolder makes a folder within a store's for a copy that is worked at, or for the files of an import, and done takes it away. It is
+// locked until then, so that it can be told from what a killed process has left.
 func MakeWorkFolder(dir, purpose string) (path string, done func() error, err error) {
 	path, err = os.MkdirTemp(dir, OwnPrefix+purpose+"-")
 	if err != nil {

@@ -236,7 +236,7 @@ func (s *Sheet) Close() error {
 	return err
 }
 
-// Next answers the next row that is not blank, io.EOF after the last.
+// Next answers the next row that is not blank, or that has a formula without a value; io.EOF after the last.
 func (s *Sheet) Next() (Row, error) {
 	for s.rows.Next() {
 		if s.ctx.Err() != nil {
