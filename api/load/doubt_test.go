@@ -115,15 +115,21 @@ func TestImportLetsNoDoubtfulRowIn(t *testing.T) {
 			return all
 		}()...)},
 	} {
-		s := congregation(t)
-		_, err := load.Import(context.Background(), s, auth.Operator(), load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(c.file)}, nil)
-		var asked columns.Questions
-		if !errors.As(err, &asked) || len(asked) != 1 || asked[0].Column != c.column {
-			t.Errorf("%s: error = %v, want a question about %s", name, err, c.column)
-		}
-		if n := len(tickets(t, s)); n != 0 {
-			t.Errorf("%s: %d tickets were written", name, n)
-		}
+		wantAsked(t, name, c.file, c.column)
+	}
+}
+
+// wantAsked imports a list of tickets. It wants one question, about a column, and no ticket.
+func wantAsked(t *testing.T, name, file, column string) {
+	t.Helper()
+	s := congregation(t)
+	_, err := load.Import(context.Background(), s, auth.Operator(), load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(file)}, nil)
+	var asked columns.Questions
+	if !errors.As(err, &asked) || len(asked) != 1 || asked[0].Column != column {
+		t.Errorf("%s: error = %v, want a question about %s", name, err, column)
+	}
+	if n := len(tickets(t, s)); n != 0 {
+		t.Errorf("%s: %d tickets were written", name, n)
 	}
 }
 
@@ -143,13 +149,7 @@ func TestACellThatIsNotBlankMayLackAPayment(t *testing.T) {
 		"Recibo":             {"101", append([]string{"não tem"}, nothing...)},
 	} {
 		for _, bad := range c.bad {
-			s := congregation(t)
-			file := "Código;Nome;" + title + "\n" + rowsOf("Ana;"+c.good, "Bia;"+bad, "Caio;"+c.good)
-			_, err := load.Import(context.Background(), s, auth.Operator(), load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(file)}, nil)
-			var asked columns.Questions
-			if !errors.As(err, &asked) || len(asked) != 1 || asked[0].Column != title || len(tickets(t, s)) != 0 {
-				t.Errorf("%s: %q: error = %v, want a question about it", title, bad, err)
-			}
+			wantAsked(t, title+": "+bad, "Código;Nome;"+title+"\n"+rowsOf("Ana;"+c.good, "Bia;"+bad, "Caio;"+c.good), title)
 		}
 	}
 	importsStates(t, map[string]stateCase{
@@ -164,13 +164,7 @@ func TestACellThatIsNotBlankMayLackAPayment(t *testing.T) {
 func TestAStateThatDoesNotSpeakOfPaymentAnswersForNone(t *testing.T) {
 	const paid, unpaid = ";13/10/2026", ";"
 	for _, word := range []string{"Ativo", "Confirmado", "Emitido", "Valid", "OK"} {
-		s := congregation(t)
-		file := "Código;Status;Data de pagamento\n" + rowsOf(word+paid, word+unpaid, "Cancelado"+unpaid, word+paid)
-		_, err := load.Import(context.Background(), s, auth.Operator(), load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(file)}, nil)
-		var asked columns.Questions
-		if !errors.As(err, &asked) || len(asked) != 1 || asked[0].Column != "Data de pagamento" || len(tickets(t, s)) != 0 {
-			t.Errorf("%s: error = %v, want a question about the payments", word, err)
-		}
+		wantAsked(t, word, "Código;Status;Data de pagamento\n"+rowsOf(word+paid, word+unpaid, "Cancelado"+unpaid, word+paid), "Data de pagamento")
 	}
 	importsStates(t, map[string]stateCase{
 		"a state that does": {"Código;Status;Data de pagamento\n" + rowsOf("Confirmado"+paid, "Confirmado"+unpaid, "Pendente"+unpaid), states(2, 1, 0, 0), 0},
@@ -190,13 +184,7 @@ func TestRemarksThatKeepOut(t *testing.T) {
 		"não quitou", "boleto não quitado", "pagamento não confirmado", "pix não recebido", "sem pgto", "s/ pagamento", "aguarda pagamento", "pagou metade", "metade paga",
 		"pago parcialmente", "falta metade", "pagou só o sinal", "paga na hora", "o resto no dia", "cheque sem fundo", "cancelamento solicitado", "pediu cancelamento",
 	} {
-		s := congregation(t)
-		file := "Code;Name;Notes\n" + rowsOf("Ana;vegetarian", "Bia;"+remark, "Caio;chega tarde")
-		_, err := load.Import(context.Background(), s, auth.Operator(), load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(file)}, nil)
-		var asked columns.Questions
-		if !errors.As(err, &asked) || len(asked) != 1 || asked[0].Column != "Notes" || len(tickets(t, s)) != 0 {
-			t.Errorf("%s: error = %v, want a question about Notes", remark, err)
-		}
+		wantAsked(t, remark, "Code;Name;Notes\n"+rowsOf("Ana;vegetarian", "Bia;"+remark, "Caio;chega tarde"), "Notes")
 	}
 	importsStates(t, map[string]stateCase{
 		"remarks of another matter": {"Code;Name;Notes\n" + rowsOf("João Cancelo;vegetariano", "Bia;half vegetarian", "Caio;pago em dinheiro", "Davi;li a política de cancelamento",
@@ -210,13 +198,7 @@ func TestColumnsOfOtherLanguages(t *testing.T) {
 		"付款状态": {"已付款", "未付款"}, "支払い": {"済", ""}, "결제상태": {"완료", "취소"}, "Оплата": {"Да", "Нет"}, "Πληρωμή": {"ναι", "όχι"}, "الدفع": {"مدفوع", "غير مدفوع"},
 		"Opłacone": {"tak", "nie"}, "Eingetroffen": {"ja", "nein"}, "Ödendi": {"evet", "hayır"}, "Zaplaceno": {"ano", "ne"}, "Fizetve": {"igen", "nem"},
 	} {
-		s := congregation(t)
-		file := "Code;Name;" + title + "\n" + rowsOf("Ana;"+cell[0], "Bia;"+cell[1], "Caio;"+cell[0])
-		_, err := load.Import(context.Background(), s, auth.Operator(), load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(file)}, nil)
-		var asked columns.Questions
-		if !errors.As(err, &asked) || len(asked) != 1 || asked[0].Column != title || len(tickets(t, s)) != 0 {
-			t.Errorf("%s: error = %v, want a question about it", title, err)
-		}
+		wantAsked(t, title, "Code;Name;"+title+"\n"+rowsOf("Ana;"+cell[0], "Bia;"+cell[1], "Caio;"+cell[0]), title)
 	}
 	importsStates(t, map[string]stateCase{
 		"a state beside it":     {"Code;Status;城市\n" + rowsOf("paid;上海", "paid;北京"), states(2, 0, 0, 0), 0},

@@ -127,8 +127,8 @@ func tighten(o *table.Tx, stays record.ID, merged *record.Doc, by ulid.ULID) err
 // tightenByEdit is tighten for an edit of a ticket that was merged before the edit arrived, if the edit changes the state: a refund at a laptop
 // that had not heard of the merge.
 func tightenByEdit(o *table.Tx, ad *Adoption) error {
-	if ad.Doc == nil || o.Store.Identity.IsLeaf() {
-		return nil
+	if ad.Doc == nil || ad.is != nil || o.Store.Identity.IsLeaf() {
+		return nil // it is no edit, or the ticket is there
 	}
 	stays, err := survivorOf(o, record.Ticket, ad.ID.Int())
 	if err != nil || stays == ad.ID.Int() {
