@@ -38,6 +38,7 @@ func TestHalfARequestChangesNothing(t *testing.T) {
 		{"POST", "/notes", "application/json", `{"_id":"doc"}`},
 		{"POST", "/notes/_bulk_docs", "application/json", `{"docs":[{"_id":"doc"}]}`},
 		{"PUT", "/notes/doc", `multipart/related; boundary="x"`, "--x\r\nContent-Type: application/json\r\n\r\n{\"a\":1}\r\n--x--"},
+		{"PUT", "/notes/doc", `multipart/related; boundary="x"`, "--x\r\nContent-Type: application/json\r\n\r\n{\"a\":1}\r\n--x--\r\n"},
 		{"PUT", "/notes/_local/doc", "application/json", `{"a":1}`},
 	} {
 		for _, chunked := range []bool{false, true} {
