@@ -215,3 +215,28 @@ func TestAnImportChangesOnlyWithThePermissionToChange(t *testing.T) {
 		t.Errorf("Upsert with admin:POST alone = %+v, %v, want a change forbidden and a create done", results, err)
 	}
 }
+
+// A row that names an event or a group outside says nothing of what is there.
+func TestAnImportTellsNoCodeAndNoMemberOutside(t *testing.T) {
+	s := kvtest.Open(t)
+	loaded(t, s, row(t, record.Church, 1, `{"name":"A"}`), row(t, record.Church, 2, `{"name":"B"}`),
+		row(t, record.Event, 7, `{"name":"E","church_id":2,"start_datetime":"2026-11-22T19:00:00Z"}`),
+		row(t, record.Ticket, 1, `{"event_id":7,"code":"SOLD","external_id":"sold"}`), row(t, record.Group, 5, `{"name":"G","church_id":2}`),
+		row(t, record.Person, 3, `{"full_name":"Ana","church_id":2}`), row(t, record.Person, 4, `{"full_name":"Bia","church_id":2}`),
+		row(t, record.Membership, 1, `{"group_id":5,"person":3}`))
+	p := kvtest.Login(t, s, "church:1", "*:*")
+	for _, pair := range [][2]entry.Row{
+		{row(t, record.Ticket, 0, `{"event_id":7,"code":"SOLD"}`), row(t, record.Ticket, 0, `{"event_id":7,"code":"FREE"}`)},
+		{row(t, record.Ticket, 0, `{"event_id":7,"external_id":"sold"}`), row(t, record.Ticket, 0, `{"event_id":7,"external_id":"free"}`)},
+		{row(t, record.Membership, 0, `{"group_id":5,"person":3}`), row(t, record.Membership, 0, `{"group_id":5,"person":4}`)},
+	} {
+		results, err := s.Desk.Upsert(p, pair[:], true)
+		if err != nil || results[0].Err == nil {
+			t.Fatalf("Upsert = %+v, %v, want both refused", results, err)
+		}
+		there, free := strings.ReplaceAll(results[0].Err.Error(), `"3"`, `"4"`), results[1].Err.Error()
+		if there != free {
+			t.Errorf("a %s that is there: %s; one that is not: %s", pair[0].Kind.Name, there, free)
+		}
+	}
+}

@@ -150,8 +150,8 @@ func isOut(k *record.Kind, st *table.Stored) bool {
 
 func stateOf(st *table.Stored) string { return value.Unquote(st.Body.Member("state")) }
 
-// existing finds the record that a row means; nil for a new one. One that p may not change counts as a conflict, so that its
-// key cannot be taken twice.
+// existing finds the record that a row means; nil for a new one. One that p does not see counts as none: creating it fails, with the
+// same words as where it is not there if p does not see its event or its group either.
 func existing(o *table.Tx, p auth.Principal, row entry.Row, in *entry.Input) (*table.Stored, error) {
 	id, err := existingID(o, p, row, in)
 	if err != nil || id.IsZero() {
@@ -162,9 +162,6 @@ func existing(o *table.Tx, p auth.Principal, row entry.Row, in *entry.Input) (*t
 		return nil, err
 	}
 	if ok, err := entry.Sees(o.View, p, row.Kind, st); err != nil || !ok {
-		if err == nil {
-			err = &table.Conflict{Reason: "another record has this key", Field: in.KeyField(row)}
-		}
 		return nil, err
 	}
 	return st, entry.MayChange(o.View, p, row.Kind, st)

@@ -303,17 +303,3 @@ type Row struct {
 	Patch      *record.Patch
 	Reinstates bool // it may let a ticket in that is blocked, refunded or cancelled here
 }
-
-// KeyField is the field that a row's record is known by.
-func (in *Input) KeyField(row Row) string {
-	ext := in.Text("external_id")
-	switch {
-	case ext != "":
-		return "external_id"
-	case !row.ID.IsZero():
-		return "id"
-	case in.Coded:
-		return "code"
-	}
-	return "person"
-}
