@@ -70,12 +70,13 @@ func docWrite(c *call, d *transit.Parsed, replicated bool) (w merge.DocWrite, er
 	return w, err
 }
 
-// readAttachments reads _attachments, and stores the bytes in it.
+// readAttachments reads _attachments, and stores the bytes in it. A database of records stores none: it refuses the document by itself.
 func readAttachments(c *call, dec *jsontext.Decoder, d *transit.Parsed) error {
 	if dec.PeekKind() != '{' {
 		d.Refuse(merge.ErrDocument)
 		return input.Wrap(dec.SkipValue())
 	}
+	keeps := c.db.Free()
 	return input.EachMember(dec, func(name string) error {
 		if dec.PeekKind() != '{' {
 			d.Refuse(merge.ErrDocument)
@@ -88,14 +89,16 @@ func readAttachments(c *call, dec *jsontext.Decoder, d *transit.Parsed) error {
 			if err != nil {
 				return input.Wrap(err)
 			}
-			if name == "data" {
-				data = true
-				return storeInline(c, d, &p, v)
+			if name != "data" {
+				p.ReadMember(name, v)
+				return nil
 			}
-			p.ReadMember(name, v)
-			return nil
+			if data = true; !keeps {
+				return nil
+			}
+			return storeInline(c, d, &p, v)
 		})
-		if err == nil && data && p.Packed {
+		if err == nil && data && keeps && p.Packed {
 			err = unpackPart(c, d, &p)
 		}
 		p.Stub = !data && !p.Follows

@@ -172,6 +172,26 @@ func TestADocumentThatIsNoneIsRefusedAlone(t *testing.T) {
 	}
 }
 
+// TestARecordWithAnAttachmentIsRefusedAlone: the others of its push are taken, and staff find it.
+func TestARecordWithAnAttachmentIsRefusedAlone(t *testing.T) {
+	t.Parallel()
+	s := peertest.NewSite(t)
+	kvtest.Create(t, s.Store, record.Church, `{"name":"North"}`)
+	var docs []string
+	for i, members := range []string{`"_attachments":{"a":{"data":"YQ=="}}`, `"_attachments":{"a":{"data":"!","encoding":"gzip"}}`, `"cpf":null`} {
+		id := record.Person.DocID(record.Int(record.FirstDrawn + int64(i)))
+		docs = append(docs, fmt.Sprintf(`{"_id":"%s","_rev":"1-%032d","full_name":"Ana","church_id":1,%s}`, id, i, members))
+	}
+	a := s.Want(201, "POST", "/church-1/_bulk_docs", `{"new_edits":false,"docs":[`+strings.Join(docs, ",")+`]}`)
+	if n := strings.Count(a.Body, `"error":"forbidden","reason":"not permitted: records have no attachments"`); n != 2 {
+		t.Errorf("_bulk_docs = %s, want two forbidden", a.Body)
+	}
+	s.Want(200, "GET", "/church-1/"+record.Person.DocID(record.Int(record.FirstDrawn+2)), "")
+	if page, err := s.Store.Inbox.List(auth.Operator(), record.Refusal, desk.Part{Limit: 100}); err != nil || len(page.Items) != 2 {
+		t.Errorf("staff find %d refusals, %v, want 2", len(page.Items), err)
+	}
+}
+
 // idleAfter is how long requests of these tests may make no progress.
 const idleAfter = 600 * time.Millisecond
 
