@@ -287,6 +287,24 @@ func TestWhoOnlyWritesIsToldSoBeforeAnAnswer(t *testing.T) {
 	laptop.Want(201, "POST", db+"/_bulk_docs", `{"docs":[],"new_edits":false}`)
 }
 
+// TestADeletionThatNoKeyMayMakeAsksForNoPermission: the reason names no permission, because none would help.
+func TestADeletionThatNoKeyMayMakeAsksForNoPermission(t *testing.T) {
+	t.Parallel()
+	s := peertest.NewSite(t)
+	kvtest.Create(t, s.Store, record.Church, `{"name":"North"}`)
+	kvtest.Create(t, s.Store, record.Person, `{"full_name":"Ana","church_id":1}`)
+	key := s.As("denomination", "sync:*", "*:GET")
+	for _, path := range []string{"/reference/" + record.Church.DocID(record.Int(1)), "/church-1/" + record.Person.DocID(record.Int(1))} {
+		var doc struct {
+			Rev string `json:"_rev"`
+		}
+		key.Want(200, "GET", path, "").Into(t, &doc)
+		if a := key.Want(403, "DELETE", path+"?rev="+doc.Rev, ""); !strings.Contains(a.Body, "no key may do this to the kind") {
+			t.Errorf("DELETE %s = %s", path, a.Body)
+		}
+	}
+}
+
 // TestAnUnseenRecordIsNoConflict: whoever may not see a record learns from no answer that its id is taken.
 func TestAnUnseenRecordIsNoConflict(t *testing.T) {
 	t.Parallel()

@@ -66,7 +66,7 @@ func (w *push) store() (rev.ID, error) {
 	switch {
 	case err != nil:
 	case p.IsOperator():
-		if err = entry.AsError(verdict, nil); err == nil {
+		if err = entry.AsError(verdict); err == nil {
 			err = merge.Receive(o, a)
 		}
 	case p.IsLaptop():
@@ -91,7 +91,7 @@ func (w *push) judgeLaptop(a *merge.Arrival, verdict access.Verdict) error {
 	if err := hasTypes(a); err != nil {
 		return err
 	}
-	if err := entry.AsError(verdict, nil); err != nil {
+	if err := entry.AsError(verdict); err != nil {
 		return err
 	}
 	if verdict != access.Yes {
@@ -205,7 +205,7 @@ func (w *push) storeForKey(a *merge.Arrival, verdict access.Verdict) error {
 
 // judgeKey returns the record that a revision of a key changes, as it was; nil = a new record.
 func judgeKey(o *table.Tx, p auth.Principal, a *merge.Arrival, verdict access.Verdict) (*record.Doc, error) {
-	if err := entry.AsError(verdict, nil); err != nil {
+	if err := entry.AsError(verdict); err != nil {
 		return nil, err
 	}
 	if a.Verb() != access.Make {
@@ -228,7 +228,10 @@ func deleteAsKey(o *table.Tx, p auth.Principal, a *merge.Arrival, verdict access
 	if a.Before == nil || a.Unseen {
 		return table.Refused("there is nothing that the key could delete")
 	}
-	if err := entry.AsError(verdict, p.Check(a.Kind.Resource, "DELETE")); err != nil {
+	if err := entry.AsError(verdict); err != nil {
+		return err
+	}
+	if err := p.Check(a.Kind.Resource, "DELETE"); err != nil {
 		return err
 	}
 	if err := mayLeaveAsIs(o, a); err != nil {

@@ -148,11 +148,11 @@ func ownOr(own bool, err error) (access.Tie, error) {
 }
 
 // AsError is nil, or the *Forbidden of a verdict that refuses.
-func AsError(verdict access.Verdict, err error) error {
-	if err == nil && verdict.Refuses() {
-		err = table.Refused(verdict.String())
+func AsError(verdict access.Verdict) error {
+	if verdict.Refuses() {
+		return table.Refused(verdict.String())
 	}
-	return err
+	return nil
 }
 
 // LevelWithin tells whether all that a level sees, p sees.
