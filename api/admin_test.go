@@ -198,6 +198,8 @@ func TestAdminImport(t *testing.T) {
 	if a.text(t, "created") != "1" {
 		t.Errorf("mapped = %s", a.body)
 	}
+	// A column without a value has an empty list of samples, as the document says.
+	w.status(w.do("POST", path+"&dry_run=true", "code,email\nC3,\n", header("Content-Type", "application/octet-stream")), 200)
 	for _, query := range []string{"", "?kind=nothing", "?kind=checkin", "?kind=ticket&event=x", "?kind=person&map=x", "?kind=person&dry_run=maybe"} {
 		w.status(w.do("POST", "/admin/v1/import/"+query, csv, plain, invalid), 400)
 	}

@@ -191,7 +191,7 @@ func (t *tableFile) column(field, why string, parts [][]int) Column {
 	var titles, samples, firsts []string
 	for _, columns := range parts {
 		var either []string
-		samples = nil
+		samples = []string{}
 		for _, i := range columns {
 			either = append(either, t.ly.Name(i))
 			samples = append(samples, t.ly.Profiles[i].Samples...)
