@@ -75,6 +75,11 @@ func TestOpenAPIDocumentSaysWhatRoutesDo(t *testing.T) {
 	if h := paths.Find("/v1/people/").Post.Responses.Value("201").Value.Headers; h["Location"] == nil {
 		t.Error("a person's headers lack Location")
 	}
+	for _, action := range []string{"scan", "undo"} {
+		if h := paths.Find("/door/v1/event/{id}/" + action + "/").Post.Responses.Value("200").Value.Headers; h["Idempotency-Replayed"] == nil {
+			t.Errorf("the headers of %s lack Idempotency-Replayed", action)
+		}
+	}
 	for _, op := range []*openapi3.Operation{paths.Find(members).Get, paths.Find(members).Post} {
 		if p := op.Parameters.GetByInAndName("path", "parent_lookup_small_group_id"); !p.Required || !p.Schema.Value.Type.Is("string") {
 			t.Errorf("the group's id is %v, want a string", p.Schema.Value.Type)

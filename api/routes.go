@@ -79,9 +79,9 @@ func scanRoutes() []route {
 				"The door and the nonce of the body count before X-Door and Idempotency-Key. An event whose list_rule is reentry takes a direction: in, " +
 				"which a scan without one means, out (left, or not_inside), or reentry (in, for guests alone that were inside before). " +
 				"The notice is what the event has doors say of the ticket's type.",
-			reads: []string{"X-Door", "Idempotency-Key"}}},
+			headers: onceHeaders, reads: []string{"X-Door", "Idempotency-Key"}}},
 		{http.MethodPost, doorPath + "undo/", atDoor, atEvent(undo), operation{
-			id: "undo_checkin", tag: "door", summary: "Take a check-in back", form: undoForm, status: 200, reply: "ruling",
+			id: "undo_checkin", tag: "door", summary: "Take a check-in back", form: undoForm, status: 200, reply: "ruling", headers: onceHeaders,
 			text: "A key that may not DELETE check-ins takes back its own of the last minute alone.", reads: []string{"X-Door", "Idempotency-Key"}}},
 		{http.MethodPost, doorPath + "scans/", needs{resource: record.Checkin.Resource, revoked: true}, atEvent(scans), operation{
 			id: "scan_tickets", tag: "door", summary: "Decide what an offline scanner has read", form: scansForm, status: 200,
@@ -130,8 +130,11 @@ func eventRoutes() []route {
 	}
 }
 
-// checkinHeaders are the headers that a check-in is answered in.
-var checkinHeaders = []string{"X-Checkin-Id", "X-Checkin-At", "Idempotency-Replayed"}
+// onceHeaders are the headers of an answer that may come back; checkinHeaders those that a check-in is answered in.
+var (
+	onceHeaders    = []string{"Idempotency-Replayed"}
+	checkinHeaders = append([]string{"X-Checkin-Id", "X-Checkin-At"}, onceHeaders...)
+)
 
 // siteRoutes are the server's own pages. prefix is where it is mounted.
 func siteRoutes(prefix string) []route {
