@@ -116,9 +116,9 @@ func beginSession(x *exchange) error {
 	}
 	ticket, name, key, secret := form.Text("ticket"), strings.TrimSpace(form.Text("name")), form.Text("key"), form.Text("secret")
 	switch {
-	case ticket != "" && name == "":
+	case ticket != "" && name == "" && len(form.Faults["name"]) == 0:
 		form.Faults.Add("name", fault.Required)
-	case ticket == "" && key == "":
+	case ticket == "" && key == "" && len(form.Faults["ticket"])+len(form.Faults["key"]) == 0:
 		form.Faults.Add("ticket", fault.Required)
 	}
 	if err := sound(form); err != nil {

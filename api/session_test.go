@@ -61,6 +61,10 @@ func TestATicketGivesOnePhoneOneKey(t *testing.T) {
 	w.ticket(w.event, "K1", "")
 	shown, _ := w.ticketFor(w.event)
 	w.status(w.do("POST", sessionPath, `{"ticket":"`+shown+`"}`, anybody, invalid), 400) // whose phone it is must be said
+	long := w.status(w.do("POST", sessionPath, `{"ticket":"`+shown+`","name":"`+strings.Repeat("x", 65)+`"}`, anybody, invalid), 400)
+	if long.text(t, "error.details.name.0") == "" || long.text(t, "error.details.name.1") != "" {
+		t.Errorf("a name that is too long: %s, want one fault", long.body)
+	}
 	a, phone := w.signIn(`{"ticket":"` + shown + `","name":"Bia"}`)
 	w.status(a, 200)
 	if a.text(t, "name") != "Bia" || a.text(t, "events.0.id") != fmt.Sprint(w.event) {
