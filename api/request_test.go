@@ -186,6 +186,10 @@ func TestRequestMediaTypes(t *testing.T) {
 			t.Errorf("Content-Type %q = %d, want %d", media, a.status, status)
 		}
 	}
+	a := w.status(w.do("PATCH", personPath(w.person), "{}", header("Content-Encoding", "gzip"), invalid), 415)
+	if got := a.text(t, "error.message"); !strings.Contains(got, "not compressed") {
+		t.Errorf("the message to a body that is compressed = %q", got)
+	}
 }
 
 func TestRequestEmptyBodyIsAnEmptyObject(t *testing.T) {
