@@ -119,7 +119,7 @@ func eventRoutes() []route {
 			id: "list_event_double_entries", tag: "door", summary: "List an event's double entries", status: 200, reply: "double_entry", list: true, query: windowParameters}},
 		{http.MethodGet, doorPath + "search/", atDoor, atEvent(searchTickets), operation{
 			id: "search_tickets", tag: "door", summary: "Find tickets by what their holders say", status: 200, reply: "found",
-			text: "At most 20, the likeliest first; at most 5 for a key that may not DELETE check-ins.", query: []parameterDoc{typedParameter}}},
+			text: "At most 20, the likeliest first; at most 5 for a key that may not DELETE check-ins: more then tells that there are others.", query: []parameterDoc{typedParameter}}},
 		{http.MethodGet, doorPath + "family/", atDoor, atEvent(family), operation{
 			id: "find_family", tag: "door", summary: "Find the other tickets of an order", status: 200, reply: "found",
 			text: "Those of the order of a check-in's ticket, at most 20, those that are not in first.", query: []parameterDoc{checkinParameter}}},

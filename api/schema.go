@@ -387,7 +387,7 @@ func ownExamples() map[string]any {
 		"reads":    readsView{at, 2, record.Person.Name, 40},
 		"venue":    overview.Laptop{ID: 1, Name: "North door", Scopes: []string{"event-7"}, LastContact: at, Backlog: &backlog, Offset: &offset, Version: &version},
 		"history":  []any{pastView{record.Person.Name, "17", "2-6f1d0c2b9a8e4753b1d0e6a2c4f8975e", at, &id, &node, []string{"phone"}, false, true, true}},
-		"found":    foundTickets{[]foundTicket{{ticket, &label, &kind, &order, &state, &tail, at, &node, nil}}},
+		"found":    foundTickets{[]foundTicket{{ticket, &label, &kind, &order, &state, &tail, at, &node, nil}}, true},
 		"health":   map[string]any{"status": "ready", "reasons": []string{sentence(shortage.Error())}, "events": []int64{7}},
 		"document": map[string]any{"openapi": "3.1.0", "info": map[string]any{"title": "Doorward"}, "paths": map[string]any{}},
 		"import_report": load.Report{Created: 2, Unchanged: 1, Rejected: []load.Rejection{{Line: 4, Column: "Code", Reason: fault.Blank}},

@@ -76,9 +76,10 @@ type foundTicket struct {
 	Notice     *string        `json:"notice"`
 }
 
-// foundTickets are the tickets that a door's search finds, the likeliest first.
+// foundTickets are the tickets that a door's search finds, the likeliest first. More tells that it found others and does not show them.
 type foundTickets struct {
 	Results []foundTicket `json:"results"`
+	More    bool          `json:"more,omitzero"`
 }
 
 // searchTickets answers GET /door/v1/event/{id}/search/.
@@ -91,17 +92,19 @@ func searchTickets(x *exchange, event int64) error {
 	if err != nil {
 		return err
 	}
-	if !x.caller.Supervises() {
-		hits = hits[:min(len(hits), stewardHits)]
+	if x.caller.Supervises() || len(hits) <= stewardHits {
+		return x.answer(http.StatusOK, viewFound(hits))
 	}
-	return x.answer(http.StatusOK, viewFound(hits))
+	list := viewFound(hits[:stewardHits])
+	list.More = true
+	return x.answer(http.StatusOK, list)
 }
 
 // stewardHits is how many tickets a steward's search shows: a list is not to be browsed at a door.
 const stewardHits = 5
 
 func viewFound(hits []door.TicketHit) foundTickets {
-	list := foundTickets{make([]foundTicket, len(hits))}
+	list := foundTickets{Results: make([]foundTicket, len(hits))}
 	for i, h := range hits {
 		list.Results[i] = foundTicket{
 			TicketID: h.Ticket.Int(), Label: nullable.Text(h.Label), Type: nullable.Text(h.Type), Order: nullable.Text(h.Order), State: nullable.Text(h.State),

@@ -578,6 +578,19 @@ func TestDoorSearchAnswersTwenty(t *testing.T) {
 	})
 }
 
+// TestDoorSearchTellsAStewardOfMore: a steward is shown five tickets, and whether there are others.
+func TestDoorSearchTellsAStewardOfMore(t *testing.T) {
+	w := newWorld(t)
+	steward := w.as(fmt.Sprintf("event:%d", w.event), "checkin:GET", "checkin:POST")
+	for n := 1; n <= 6; n++ {
+		w.guest(w.event, "Maria Silva", "")
+		a := steward.status(steward.do("GET", searchPath(w.event, "maria"), ""), 200)
+		if shown, more := strings.Count(a.body, `"label":"Maria S."`), strings.Contains(a.body, `"more":true`); shown != min(n, 5) || more != (n > 5) {
+			t.Errorf("of %d tickets %d are shown, and more is %v", n, shown, more)
+		}
+	}
+}
+
 func TestDoorSearchWantsTwoCharacters(t *testing.T) {
 	w := newWorld(t)
 	long := strings.Repeat("ã", 256)

@@ -459,6 +459,19 @@ func TestAHelperFindsAGuestByName(t *testing.T) {
 	p.sees("already_admitted", "Ana S.")
 }
 
+// TestAHelperHearsOfMoreGuestsOfAName: a steward is shown five tickets of a name, and that there are others. A ticket that does not let in is checked.
+func TestAHelperHearsOfMoreGuestsOfAName(t *testing.T) {
+	w := newDoorTown(t)
+	w.load("ticket", "code,holder_name\nM1,Eva Melo\nM2,Eva Melo\nM3,Eva Melo\nM4,Eva Melo\nM5,Eva Melo\nM6,Eva Melo\n", "--event", "1")
+	p := browse(t)
+	p.signIn(w.link(), "Bia")
+	p.do(chromedp.Click("#way-search"), chromedp.WaitVisible("#find-words"), chromedp.SendKeys("#find-words", "melo"))
+	p.until(`document.querySelectorAll('#find-list button').length === 5 && document.getElementById('find-says').textContent.includes('There are more')`)
+	p.run(`document.getElementById('find-words').value = ''`)
+	p.do(chromedp.SendKeys("#find-words", "caio"))
+	p.until(`document.getElementById('find-list').innerText.includes('Not paid') && document.querySelector('#find-list button').textContent === 'Check'`)
+}
+
 func TestScansWaitInThePhoneWhileTheLaptopIsAway(t *testing.T) {
 	w := newDoorTown(t)
 	p := browse(t)

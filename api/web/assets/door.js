@@ -822,7 +822,7 @@ async function find() {
     if (words !== $('find-words').value.trim()) return; // more was typed meanwhile
     if (status === 401) return $('find').close(), ended();
     const results = data.results ?? [];
-    $('find-says').textContent = results.length === 0 ? say('find.none') : results.length > shown ? say('find.many') : '';
+    $('find-says').textContent = results.length === 0 ? say('find.none') : data.more || results.length > shown ? say('find.many') : '';
     replace($('find-list'), results.slice(0, shown).map(foundRow)); // a letter more may find the same
   } catch {
     $('find-says').textContent = say('away');
@@ -837,7 +837,7 @@ function foundRow(ticket) {
     make('span', [ticket.type, ticket.order, tail, state, ticket.notice, ticket.admitted_at && say('find.in', {time: clock(ticket.admitted_at)})].filter(Boolean).join(' · '), 'quiet'));
   const inside = Boolean(ticket.admitted_at), wanted = state ? false : way === 'out' ? inside : !inside;
   row.append(text);
-  if (!inside || way === 'out') row.append(about(ticket.ticket_id, make('button', say(way === 'out' ? 'letout' : 'letin'), wanted ? 'primary' : '', () => {
+  if (!inside || way === 'out') row.append(about(ticket.ticket_id, make('button', say(state ? 'scan.go' : way === 'out' ? 'letout' : 'letin'), wanted ? 'primary' : '', () => {
     $('find').close();
     decideNext({ticket_id: ticket.ticket_id});
   })));
