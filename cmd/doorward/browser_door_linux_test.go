@@ -320,3 +320,27 @@ func TestThePageSpeaksItsReadersLanguage(t *testing.T) {
 	}
 	t.Logf("the page takes %d bytes, with both catalogues", bytes)
 }
+
+// TestLargeLettersFitThePhone: with letters of twice the size every page is as wide as the phone, and its buttons lie on the screen.
+func TestLargeLettersFitThePhone(t *testing.T) {
+	t.Parallel()
+	w := newFamilyTown(t)
+	p := browse(t, chromedp.Flag("blink-settings", "defaultFontSize=32"))
+	p.do(chromedp.Navigate(w.link()), chromedp.WaitVisible("#helper"))
+	p.fits()
+	p.signIn(w.link(), "Bia")
+	p.until(`document.getElementById('count-in').textContent === '0' && scrollY === 0`) // the button of the screen before lies further down
+	p.fits()
+	for code, outcome := range map[string]string{"DAD": "admitted", "UNPAID": "unpaid"} {
+		p.types(code, kb.Enter)
+		p.sees(outcome)
+		p.fits()
+		p.do(chromedp.KeyEvent(kb.Escape), chromedp.WaitNotVisible("#result"))
+	}
+	p.do(chromedp.Click("#way-search"), chromedp.WaitVisible("#find-words"), chromedp.SendKeys("#find-words", "lima"), chromedp.WaitVisible("#find-list li"))
+	p.fits()
+	for _, language := range []string{"en", "pt-BR"} {
+		p.do(chromedp.Navigate(w.served.url+"/door/help?language="+language), chromedp.WaitVisible(".guide"))
+		p.until(`document.documentElement.scrollWidth <= innerWidth`)
+	}
+}

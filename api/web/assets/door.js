@@ -52,6 +52,7 @@ function name(id, word) {
 
 function show(screen) {
   for (const id of ['enter', 'pick', 'work']) $(id).hidden = id !== screen;
+  scrollTo(0, 0); // the screen before it may have been scrolled
   if (screen === 'work') return focusCode();
   const fields = [...$(screen).querySelectorAll('input, summary')].filter(field => field.getClientRects().length > 0);
   const at = byFinger() ? $(screen).querySelector('h1') : fields.find(field => field.checked) ?? fields[0];
