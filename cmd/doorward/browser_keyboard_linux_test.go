@@ -94,7 +94,7 @@ func (p *phone) back() {
 	p.do(chromedp.KeyEvent(kb.Tab, chromedp.KeyModifiers(input.ModifierShift)))
 }
 
-// rests waits until an Enter does not belong to the code before it.
+// rests waits until an Enter does not belong to the code before it, and a tap not to the result before.
 func (p *phone) rests() {
 	p.Helper()
 	p.do(chromedp.Evaluate(`new Promise(done => setTimeout(done, 550))`, nil, awaited))

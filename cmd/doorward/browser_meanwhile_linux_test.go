@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -398,4 +400,27 @@ func TestAnOlderBrowserSignsIn(t *testing.T) {
 	p.signIn(w.link(), "Bia")
 	p.types("K7QP2M", kb.Enter)
 	p.sees("admitted", "Ana S.")
+}
+
+// TestASecondTapIsNotForWhatLiesBelow: a finger that taps Next twice opens nothing of the page that lay below it.
+func TestASecondTapIsNotForWhatLiesBelow(t *testing.T) {
+	t.Parallel()
+	p := anaCameIn(t)
+	p.run(`taps = taken = 0; addEventListener('click', () => taps++, true);
+		for (const way of document.querySelectorAll('.ways > *')) way.addEventListener('click', e => { taken++; e.preventDefault(); })`)
+	p.types("UNPAID", kb.Enter)
+	p.sees("unpaid")
+	var at []float64
+	p.do(chromedp.Evaluate(`(() => { const r = document.querySelector('#result-acts .primary').getBoundingClientRect(); return [r.x + r.width / 2, r.bottom - 8]; })()`, &at))
+	finger := []*input.TouchPoint{{X: at[0], Y: at[1]}}
+	p.do(emulation.SetTouchEmulationEnabled(true))
+	p.rests()
+	for range 2 {
+		p.do(input.DispatchTouchEvent(input.TouchStart, finger), input.DispatchTouchEvent(input.TouchEnd, []*input.TouchPoint{}))
+	}
+	p.until(`taps === 2 && document.getElementById('result').hidden`)
+	var taken int
+	if p.do(chromedp.Evaluate(`taken`, &taken)); taken != 0 {
+		t.Error("the second tap was taken for a button below the result")
+	}
 }

@@ -426,8 +426,19 @@ function closeAfter(seconds) {
   move();
 }
 
+const second = 400; // milliseconds between the taps of a double tap
+let closed = -second; // when a result closed last
+
+// A finger that taps a result twice, or as it closes by itself, means nothing of what lies below.
+document.addEventListener('click', e => {
+  if (e.pointerType === 'mouse' || e.detail === 0 || performance.now() - closed > second) return;
+  e.preventDefault();
+  e.stopPropagation();
+}, true);
+
 function close() {
   hold();
+  closed = performance.now();
   $('result').hidden = true;
   $('work').inert = false;
   if (behind) drawLists();
