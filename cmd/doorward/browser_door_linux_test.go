@@ -344,3 +344,15 @@ func TestLargeLettersFitThePhone(t *testing.T) {
 		p.until(`document.documentElement.scrollWidth <= innerWidth`)
 	}
 }
+
+// TestASpentCodeGoesOnWithItsPhone: a helper whose page was closed scans the same QR code again, and stands at the door. Another helper needs a code.
+func TestASpentCodeGoesOnWithItsPhone(t *testing.T) {
+	t.Parallel()
+	w := newFamilyTown(t)
+	p := browse(t)
+	link := w.link()
+	p.signIn(link, "Bia")
+	p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(link), chromedp.WaitVisible("#helper"), chromedp.Click("#enter-ticket button"), chromedp.WaitVisible("#code"))
+	p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(link), chromedp.WaitVisible("#helper"), chromedp.SetValue("#helper", "Eva"), chromedp.Click("#enter-ticket button"))
+	p.until(`document.getElementById('enter-fault').textContent.includes('used before')`)
+}
