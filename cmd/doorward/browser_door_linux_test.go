@@ -356,3 +356,19 @@ func TestASpentCodeGoesOnWithItsPhone(t *testing.T) {
 	p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(link), chromedp.WaitVisible("#helper"), chromedp.SetValue("#helper", "Eva"), chromedp.Click("#enter-ticket button"))
 	p.until(`document.getElementById('enter-fault').textContent.includes('used before')`)
 }
+
+// TestAPhoneSignsOutWhileTheLaptopIsAway: the laptop ends the session when it answers again, and until then the page says that it is away.
+func TestAPhoneSignsOutWhileTheLaptopIsAway(t *testing.T) {
+	t.Parallel()
+	w := newFamilyTown(t)
+	p := browse(t)
+	p.signIn(w.link(), "Bia")
+	p.do(chromedp.Evaluate(`navigator.serviceWorker.ready.then(() => true)`, nil, awaited))
+	w.down()
+	p.do(chromedp.Click("#menu"), chromedp.WaitVisible("#settings"), chromedp.Click("#leave"), chromedp.WaitVisible("#enter"))
+	p.do(chromedp.Reload(), chromedp.WaitVisible("#enter"))
+	p.until(`document.getElementById('enter-fault').textContent.includes('out of reach')`)
+	w.up()
+	p.until(`document.getElementById('enter-fault').textContent === ''`)
+	p.until(`fetch('/door/v1/session/', {headers: {'X-Requested-With': 'doorward'}}).then(answer => answer.status === 401)`)
+}

@@ -93,18 +93,35 @@ async function start() {
   dress();
   await speak(settings.language);
   navigator.serviceWorker?.register(base + '/door/assets/sw.js', {scope: base + '/door'}).catch(() => null); // on http there is none
-  if (ticket) return bring(ticket);
+  return ticket ? bring(ticket) : resume();
+}
+
+// resume goes on with the session that the phone has, or asks for one.
+async function resume() {
   try {
+    if (store.leaves) await signOut();
     const {status, data} = await ask('GET', '/door/v1/session/');
     if (status === 200) return signedIn(data);
     if (status === 401 && store.event) return ended();
     enter('');
   } catch {
     const known = store.session && JSON.parse(store.session);
-    if (!known) return setTimeout(start, 2000);
+    if (!known) return waitForLaptop();
     signedIn(known); // the laptop is away: scans wait in the phone
     reached(false);
   }
+}
+
+// waitForLaptop says that the laptop is away, and asks it again until somebody signs in.
+function waitForLaptop() {
+  if ($('enter').hidden || $('enter-fault').textContent === '') enter('away');
+  setTimeout(() => $('enter').hidden || resume(), 2000);
+}
+
+// signOut ends the session. Only the laptop can: one that is away is asked again when the page opens the next time.
+async function signOut() {
+  await ask('DELETE', '/door/v1/session/');
+  delete store.leaves;
 }
 
 // bring takes a ticket to https, where the camera is, or asks here for the helper's name.
@@ -184,6 +201,7 @@ $('enter-key').addEventListener('submit', e => {
 function signedIn(session) {
   me = session;
   store.session = JSON.stringify(session);
+  delete store.leaves;
   $('secret').value = '';
   const before = session.events.find(e => String(e.id) === store.event);
   if (before && door) return work(before);
@@ -892,13 +910,14 @@ for (const [id, name, value] of [['set-language', 'language', e => e.value], ['s
   });
 }
 $('menu').addEventListener('click', () => $('settings').showModal());
-$('leave').addEventListener('click', async () => {
-  await ask('DELETE', '/door/v1/session/').catch(() => null);
+$('leave').addEventListener('click', () => {
+  store.leaves = 'yes';
   for (const name of ['session', 'event']) delete store[name];
   finding?.abort();
   closeCamera();
   $('settings').close();
   enter('');
+  resume();
 });
 for (const button of document.querySelectorAll('dialog .close')) button.addEventListener('click', () => button.closest('dialog').close());
 for (const dialog of document.querySelectorAll('dialog')) dialog.addEventListener('close', focusCode);
