@@ -372,3 +372,16 @@ func TestAPhoneSignsOutWhileTheLaptopIsAway(t *testing.T) {
 	p.until(`document.getElementById('enter-fault').textContent === ''`)
 	p.until(`fetch('/door/v1/session/', {headers: {'X-Requested-With': 'doorward'}}).then(answer => answer.status === 401)`)
 }
+
+// TestADoorShowsNoOtherEventsCounts: until the laptop tells of an event, its door shows no numbers.
+func TestADoorShowsNoOtherEventsCounts(t *testing.T) {
+	t.Parallel()
+	w := newFamilyTown(t)
+	p := browse(t)
+	p.servesTwo(w, "Retiro")
+	p.until(`document.getElementById('count-expected').textContent === '8'`)
+	w.down()
+	p.do(chromedp.Click("#where"), chromedp.WaitVisible("#pick-form"))
+	p.goes(2)
+	p.until(`document.getElementById('count-expected').textContent === '–' && document.getElementById('doors').children.length === 0`)
+}

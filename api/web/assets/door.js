@@ -254,6 +254,8 @@ function work(chosen) {
   label();
   show('work');
   board = null;
+  for (const id of ['count-in', 'count-expected', 'count-minute']) write(id, '–'); // another event's are none of this one's
+  $('doors').replaceChildren();
   showAway(); // what waits in the phone since before
   listenToDoors();
   drawLists();
