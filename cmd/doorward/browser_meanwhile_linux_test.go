@@ -424,3 +424,15 @@ func TestASecondTapIsNotForWhatLiesBelow(t *testing.T) {
 		t.Error("the second tap was taken for a button below the result")
 	}
 }
+
+// TestALateAnswerIsWaitedFor: the page says that it checks a code whose answer is late, and says so no longer when the answer has come.
+func TestALateAnswerIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	p := anaCameIn(t)
+	p.run(lateAnswers + `; late = '/scan/'`)
+	p.types("KID", kb.Enter)
+	p.do(chromedp.WaitVisible("#asking"))
+	p.run(`release()`)
+	p.sees("admitted", "Gil R.")
+	p.do(chromedp.WaitNotVisible("#asking"))
+}

@@ -301,10 +301,18 @@ async function decideNext(scan) {
   }
 }
 
-// scanNow asks about one ticket.
-function scanNow(scan) {
+const slow = 500; // milliseconds after which an answer is late
+
+// scanNow asks about one ticket. It says so while the answer is late: a helper who sees nothing scans again.
+async function scanNow(scan) {
   const of = 'code' in scan ? {code: scan.code} : {ticket_id: scan.ticket_id};
-  return ask('POST', path('scan'), {...of, door, nonce: scan.nonce, ...(event.reentry && {direction: way})});
+  const late = setTimeout(() => tell('asking', [say('asking')]), slow);
+  try {
+    return await ask('POST', path('scan'), {...of, door, nonce: scan.nonce, ...(event.reentry && {direction: way})});
+  } finally {
+    clearTimeout(late);
+    tell('asking', []);
+  }
 }
 
 async function decide(scan) {
