@@ -436,3 +436,15 @@ func TestALateAnswerIsWaitedFor(t *testing.T) {
 	p.sees("admitted", "Gil R.")
 	p.do(chromedp.WaitNotVisible("#asking"))
 }
+
+// TestAPhoneSaysThatItLetATicketInBefore: while the laptop is away, the phone knows the tickets that it has let in itself.
+func TestAPhoneSaysThatItLetATicketInBefore(t *testing.T) {
+	t.Parallel()
+	p := anaCameIn(t)
+	p.run(lateAnswers + `; lost = true`)
+	for _, said := range []string{"nothing is checked", "This phone has let this ticket in already, at"} {
+		p.types("KID", kb.Enter)
+		p.sees("unreachable", said)
+		p.next() // let in
+	}
+}

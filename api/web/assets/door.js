@@ -331,8 +331,14 @@ async function decide(scan) {
     const kept = {nonce: scan.nonce, event: here.id, name: here.name, code: scan.code, at: scan.at, door, direction: event.reentry ? way : undefined, let_in: false};
     const safe = await queue.keep(kept).then(() => true, () => false);
     if (safe) drawWaiting();
-    await settle({outcome: 'unreachable', ...(safe && {kept})});
+    await settle({outcome: 'unreachable', notice: await letInBefore(kept), ...(safe && {kept})});
   }
+}
+
+// letInBefore says when this phone let the same ticket in, if it did and the laptop does not know of it yet.
+async function letInBefore({event, code, direction}) {
+  const before = (await queue.all(event).catch(() => [])).find(one => one.let_in && one.code === code && one.direction === direction);
+  return before && direction !== 'out' ? say('say.letin_before', {time: clock(before.at)}) : '';
 }
 
 // settle presents a ruling and waits until it was tapped, if it must be.
