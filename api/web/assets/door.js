@@ -524,8 +524,8 @@ async function undo(ruling) {
   }
 }
 
-function remember(ruling, colour, sign) {
-  if (ruling.outcome !== 'undone') entries.unshift({ruling, colour, sign, at: Date.now(), undone: false});
+function remember(ruling, colour, sign, word = ruling.outcome) {
+  if (ruling.outcome !== 'undone') entries.unshift({ruling, colour, sign, word, at: Date.now(), undone: false});
   entries.length = Math.min(entries.length, 8);
   drawLists();
 }
@@ -545,10 +545,11 @@ function drawLast() {
   replace($('last'), entries.map(entry => {
     const row = make('li', '', 'scan ' + entry.colour);
     const text = make('span', '', 'scan-text');
-    text.append(make('strong', entry.ruling.label || say(entry.ruling.outcome)),
-      make('span', [clock(entry.at), entry.ruling.label && say(entry.ruling.outcome), entry.ruling.type, entry.undone && say('undone.short')].filter(Boolean).join(' · '), 'quiet'));
+    text.append(make('strong', entry.ruling.label || say(entry.word)),
+      make('span', [clock(entry.at), entry.ruling.label && say(entry.word), entry.ruling.type, entry.undone && say('undone.short')].filter(Boolean).join(' · '), 'quiet'));
     row.append(drawn(entry.sign, 'sign'), text);
-    if (!entry.undone && mayUndo(entry.ruling, entry.at)) row.append(about(entry.ruling.checkin_id, make('button', say('undo'), '', () => undo(entry.ruling))));
+    const {kept, checkin_id} = entry.ruling;
+    if (!entry.undone && !entry.offered && (kept || mayUndo(entry.ruling, entry.at))) row.append(about(checkin_id ?? kept.nonce, make('button', say('undo'), '', () => kept ? takeBack(entry) : undo(entry.ruling))));
     return row;
   }));
 }
@@ -659,8 +660,28 @@ function tell(id, sentences) {
 async function keepLetIn(scan) {
   await queue.keep({...scan, let_in: true});
   close();
+  remember({outcome: 'unreachable', label: scan.code, kept: scan}, 'ask', 'ask', scan.direction === 'out' ? 'letout' : 'letin');
   drawWaiting();
   showAway();
+}
+
+// takeBack forgets a guest that this phone let in by itself, while the laptop knows nothing of it.
+async function takeBack(entry) {
+  if (sending || entry.offered) return; // the laptop may have taken it: its word comes
+  sending = true;
+  const {nonce, code} = entry.ruling.kept;
+  entry.undone = await queue.drop(nonce).then(() => true, () => false).finally(() => sending = false);
+  if (!entry.undone) return;
+  present({outcome: 'undone', label: code});
+  showAway();
+}
+
+// told puts the laptop's word in the place of what this phone let in by itself.
+function told(nonce, result) {
+  const entry = entries.find(one => one.ruling.kept?.nonce === nonce);
+  if (!entry) return;
+  const ruling = {outcome: 'refused', label: entry.ruling.label, ...result}, [colour, sign] = looks[ruling.outcome] ?? ['bad', 'no'];
+  Object.assign(entry, {ruling, colour, sign, word: ruling.outcome, offered: false});
 }
 
 // deliver sends what waits, one event after the other, once at a time.
@@ -683,6 +704,7 @@ async function send(of) {
   for (let sent = 0; ;) {
     const scans = (await queue.all(of)).filter(s => s.let_in).slice(0, 50);
     if (scans.length === 0) return sent;
+    for (const entry of entries) if (scans.some(scan => scan.nonce === entry.ruling.kept?.nonce)) entry.offered = true;
     const {status, data} = await ask('POST', `/door/v1/event/${of}/scans/`, {scans: scans.map(({code, at, nonce, door, direction}) => ({code, at, nonce, door, direction, let_in: true}))});
     if (status === 401) { // they stay here, for the next session
       if (!$('work').hidden) ended();
@@ -693,9 +715,11 @@ async function send(of) {
     for (const [i, result] of data.results.entries()) {
       const {code, at, nonce} = scans[i], fine = ['admitted', 'left'].includes(result.outcome);
       await queue.settle(nonce, fine ? null : {nonce, event: of, label: result.label || code, at, outcome: result.outcome, why: result.error?.message});
+      told(nonce, result);
       sent++;
     }
     drawDiffers();
+    drawLists();
   }
 }
 
