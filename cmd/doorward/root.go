@@ -62,7 +62,7 @@ func (m *Main) root(c *console.Console) (root *cobra.Command, began *bool) {
 		Long:          "Doorward keeps a congregation's people, groups, finances and events, and checks tickets in at the door.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
+		Args:          named,
 		RunE:          showHelp,
 		Version:       versionText(),
 	}
@@ -132,9 +132,22 @@ func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
 // group is a command that only has others below it.
 func group(use, short string, below ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: showHelp}
+	cmd := &cobra.Command{Use: use, Short: short, Args: named, RunE: showHelp}
 	cmd.AddCommand(below...)
 	return cmd
+}
+
+// named refuses a word that is no command below cmd. Its error names the commands that are most like it.
+func named(cmd *cobra.Command, args []string) error {
+	err := cobra.NoArgs(cmd, args)
+	if err == nil {
+		return nil
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		return fmt.Errorf("%w (did you mean %s?)", err, strings.Join(near, " or "))
+	}
+	return err
 }
 
 // onlyTells reports whether a command only prints help, and needs no settings: a command with others below it, or one that the library adds.
