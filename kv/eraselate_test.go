@@ -33,7 +33,13 @@ func (k *known) pulls(t testing.TB) {
 
 func (k *known) pushes(t testing.TB) (refused []string) {
 	t.Helper()
-	for _, name := range ticketDBs {
+	return k.pushesOf(t, ticketDBs)
+}
+
+// pushesOf pushes some databases, in this order.
+func (k *known) pushesOf(t testing.TB, names []string) (refused []string) {
+	t.Helper()
+	for _, name := range names {
 		refused = append(refused, replicated(t, opens(t, k.pair.venue, auth.Operator(), name), k.pair.venue.Tables.Identity.Node(), opens(t, k.Store, k.pair.p, name))...)
 	}
 	return refused
@@ -322,6 +328,27 @@ func TestTheNameOfATicketGoesInWhateverOrderItsPartsCome(t *testing.T) {
 						k.tells(t)
 					}
 				}
+				k.lacksName(t)
+			})
+		}
+	}
+}
+
+// TestANameThatCameWithoutItsPersonGoesToo: the link broke between the parts of a ticket, and the centre erased the person before it knew
+// whose name it had. The laptop knows, erases the holding and brings its end.
+func TestANameThatCameWithoutItsPersonGoesToo(t *testing.T) {
+	for _, came := range [][]string{{"event-1-names"}, {"event-1", "event-1-names"}} {
+		for _, rest := range [][]string{{"event-1", "event-1-names", "event-1-holders"}, {"event-1-holders", "event-1-names", "event-1"}} {
+			t.Run(fmt.Sprint(came, rest), func(t *testing.T) {
+				t.Parallel()
+				k := late(t)
+				k.pair.sync(t)
+				k.ticket = kvtest.Create(t, k.pair.venue, record.Ticket, fmt.Sprintf(`{"event_id":1,"code":"FRESH","holder_name":"Zacarias Quintela","email":"zaca@example.org","person_id":%d}`, k.person))
+				k.pushesOf(t, came)
+				k.erase(t)
+				k.tells(t)
+				k.pushesOf(t, rest)
+				kv.AwaitErasures(t, k.Store)
 				k.lacksName(t)
 			})
 		}

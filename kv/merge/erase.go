@@ -62,7 +62,7 @@ func RemoveErased(o *table.Tx, a *Arrival) error {
 		return nil
 	}
 	if a.Doc == nil {
-		return removeErasedEdit(o, a)
+		return cmp.Or(eraseUnlinked(o, a), removeErasedEdit(o, a))
 	}
 	if err := RefuseErased(o, a); err != nil {
 		return err
@@ -78,6 +78,23 @@ func RemoveErased(o *table.Tx, a *Arrival) error {
 	a.Path = append([]rev.ID{rev.Next(a.Path[0], true, nil)}, a.Path...)
 	a.content, a.Node = content{}, rev.Node{Deleted: true, Held: true, At: o.Stamp}
 	return EraseHolding(o, a.ID, 0)
+}
+
+// eraseUnlinked queues the erasure of a holding of which the root has a name and does not know the person, once a laptop ends it. The laptop
+// knew the person and has erased the holding: its holder record had not come when the root erased the person.
+func eraseUnlinked(o *table.Tx, a *Arrival) error {
+	if o.Store.Identity.IsLeaf() || !a.Kind.OfHolding() {
+		return nil
+	}
+	name, err := o.Load(record.HolderName, a.ID)
+	if err != nil || name == nil {
+		return err
+	}
+	linked, err := o.LoadAny(record.Holder, a.ID)
+	if err == nil && linked == nil {
+		QueueErasure(o, record.Holder, o.Store.Identity.HashErased(a.Kind, a.ID))
+	}
+	return err
 }
 
 // removeErasedEdit drops the edit that a tombstone has brought, if the record or a person in it is erased.
