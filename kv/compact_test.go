@@ -169,6 +169,48 @@ func TestWhenAStoreWantsCompacting(t *testing.T) {
 	wants(true)
 }
 
+// TestAClockThatWasAheadHidesNoErasedBytes: the erasure or the compaction before it has a time that never came. The bytes are due until the
+// next compaction, and then no longer.
+func TestAClockThatWasAheadHidesNoErasedBytes(t *testing.T) {
+	const ahead = 6 * 24 * time.Hour
+	for _, wrong := range []string{"compaction", "erasure", "neither"} {
+		t.Run(wrong, func(t *testing.T) {
+			s, clock := opened(t)
+			at := func(what string, act func() error) {
+				t.Helper()
+				if what == wrong {
+					clock.Move(ahead)
+					defer clock.Move(-ahead)
+				}
+				if err := act(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			compact := func() error {
+				_, err := s.Files.Compact(t.Context(), auth.Operator())
+				return err
+			}
+			due := func(want int) {
+				t.Helper()
+				clock.Move(24 * time.Hour)
+				n, _, err := s.Erasures.Uncompacted()
+				if wants, failed := s.Erasures.WantsCompacting(); err != nil || failed != nil || n != want || wants != (want > 0) {
+					t.Errorf("Uncompacted = %d, %v, WantsCompacting = %t, %v, want %d", n, err, wants, failed, want)
+				}
+			}
+			at("compaction", compact)
+			due(0)
+			at("erasure", func() error {
+				_, err := s.Erasures.Erase(auth.Operator(), record.Person, record.Int(kvtest.Create(t, s, record.Person, `{"full_name":"Ana"}`)))
+				return err
+			})
+			due(1)
+			at("", compact)
+			due(0)
+		})
+	}
+}
+
 // TestDamageIsNotCompacted: a row that fails its checksum is no row to take along, and the file that has it stays.
 func TestDamageIsNotCompacted(t *testing.T) {
 	dir := folder(t)

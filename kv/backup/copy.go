@@ -3,7 +3,6 @@ package backup
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -198,11 +197,16 @@ func (kp *Keeper) Compact(ctx context.Context, p auth.Principal) (c Compacted, e
 	if err := p.CheckRule(); err != nil {
 		return c, err
 	}
-	start, began := time.Now(), kp.tables.Clock.Now()
+	start, upto := time.Now(), kp.tables.Clock.Now().UnixMicro()
 	c.Before = disk.Size(table.Path(kp.tables.Folder.Dir))
-	err = kp.tables.Engine.Rewrite(ctx, func(w *engine.Tx) {
-		w.Put(table.MetaBucket, table.CompactedKey, binary.BigEndian.AppendUint64(nil, uint64(began.UnixMicro())))
+	err = kp.tables.View(func(v *table.View) error {
+		latest, err := table.LatestRemoved(v)
+		upto = max(upto, latest)
+		return err
 	})
+	if err == nil {
+		err = kp.tables.Engine.Rewrite(ctx, func(w *engine.Tx) { w.Put(table.MetaBucket, table.CompactedKey, table.SeqKey(uint64(upto))) })
+	}
 	if err != nil {
 		return c, fmt.Errorf("compact: %w", kp.tables.Blamed(err))
 	}

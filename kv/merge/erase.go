@@ -23,6 +23,11 @@ func NoteErased(o *table.Tx, l ledger.LedgerLine, key, done int64) error {
 	if row == nil || done != 0 {
 		o.Put(table.ErasedBucket, l.Hash[:], (&table.Erased{Kind: l.Kind, Done: done}).Encode())
 	}
+	if done > table.NothingHeld {
+		if err := table.NoteUncompacted(o, done); err != nil {
+			return err
+		}
+	}
 	if o.Store.Identity.IsLeaf() {
 		return nil // only the centre tells of erasures
 	}

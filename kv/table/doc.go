@@ -20,7 +20,7 @@
 //	              restored                                       time 8, of the last restore
 //	              session, sessions/<node>                       n × 26, the latest first; n × (session 26, predecessor 26, outlived 1)
 //	              clock                                          each field of a standing, see set.go
-//	              compacted                                      when the last compaction began 8
+//	              compacted                                      up to when what was removed is compacted 8
 //	              backups                                        lines of a moment, a blank and a quoted path, oldest first
 //	              centre, upstream                               the centre's node, no row = this store is the root; an Upstream as JSON
 //	              contact/<id of a laptop>                       its last Contact as JSON

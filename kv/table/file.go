@@ -74,11 +74,39 @@ func ReadFormat(r *engine.View) (uint64, error) {
 	return format, nil
 }
 
-var CompactedKey = []byte("compacted") // in meta: when the last compaction began, microseconds 8
+var CompactedKey = []byte("compacted") // in meta: up to when what was removed is compacted, microseconds 8
 
-// CompactedAt is when the last compaction began, in microseconds; 0 = the file was never compacted.
-func CompactedAt(v *View) (int64, error) {
-	row, err := v.Get(MetaBucket, CompactedKey)
+// CompactedAt is up to when the file holds no bytes of what was removed, in microseconds: when the last compaction began, unless the clock was
+// put back before or since. 0 = the file was never compacted.
+func CompactedAt(v *View) (int64, error) { return metaTime(v, CompactedKey) }
+
+// NoteUncompacted notes that the file holds bytes of what is removed at a time. The last compaction lies after it if the clock was ahead then.
+func NoteUncompacted(o *Tx, at int64) error {
+	compacted, err := CompactedAt(o.View)
+	if err == nil && compacted >= at {
+		o.Put(MetaBucket, CompactedKey, SeqKey(uint64(at-1)))
+	}
+	return err
+}
+
+// LatestRemoved is the latest time at which something was erased or released, in microseconds. It may lie ahead of a clock that was put back.
+func LatestRemoved(v *View) (latest int64, err error) {
+	if latest, err = metaTime(v, releasedKey); err != nil {
+		return 0, err
+	}
+	err = v.Scan(ErasedBucket, nil, nil, func(_, row []byte) (bool, error) {
+		e, err := ParseErased(row)
+		if err == nil {
+			latest = max(latest, e.Done)
+		}
+		return err == nil, err
+	})
+	return latest, err
+}
+
+// metaTime reads a time in meta, in microseconds; 0 = there is none.
+func metaTime(v *View, key []byte) (int64, error) {
+	row, err := v.Get(MetaBucket, key)
 	if err != nil || len(row) != 8 {
 		return 0, err
 	}

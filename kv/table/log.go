@@ -205,20 +205,20 @@ var releasedKey = []byte("released") // in meta: when the file first held bytes 
 // NoteReleased notes that free pages of the file hold bytes of released records from now on.
 func NoteReleased(o *Tx) error {
 	since, err := ReleasedSince(o.View)
-	if err == nil && (since == 0 || o.Tx.Rewriting()) { // a file that a rewrite is writing holds them too
-		o.Put(MetaBucket, releasedKey, SeqKey(uint64(o.Stamp)))
+	if err != nil || since != 0 && !o.Tx.Rewriting() { // a file that a rewrite is writing holds them too
+		return err
 	}
-	return err
+	o.Put(MetaBucket, releasedKey, SeqKey(uint64(o.Stamp)))
+	return NoteUncompacted(o, o.Stamp)
 }
 
 // ReleasedSince returns the time since which the file holds bytes of released records, in microseconds. It returns 0 if the file holds
 // none, or if it was compacted since.
 func ReleasedSince(v *View) (int64, error) {
-	row, err := v.Get(MetaBucket, releasedKey)
-	if err != nil || len(row) != 8 {
+	since, err := metaTime(v, releasedKey)
+	if err != nil {
 		return 0, err
 	}
-	since := int64(binary.BigEndian.Uint64(row))
 	if compacted, err := CompactedAt(v); err != nil || since <= compacted {
 		return 0, err
 	}
