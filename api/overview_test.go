@@ -268,6 +268,16 @@ var troubles = map[string]struct {
 	}, "double_entries see /admin/v1/double_entries/?event_id=1"},
 	"a backup of yesterday": {func(w *watch) { w.clock.Move(40 * time.Hour) }, ""},
 	"a backup of last week": {func(w *watch) { w.clock.Move(49 * time.Hour) }, "backup_due backup /mnt/stick/doorward-2026-11-24.db"},
+	"a backup of a clock that was ahead": {func(w *watch) {
+		w.clock.Move(3650 * 24 * time.Hour)
+		w.must(w.store.Files.NoteBackup(auth.Operator(), "/mnt/stick/ahead.db"))
+		w.clock.Move(-3650*24*time.Hour + 49*time.Hour)
+	}, "backup_due backup /mnt/stick/doorward-2026-11-24.db"},
+	"one backup, of a clock that was ahead": {func(w *watch) {
+		w.clock.Move(3650 * 24 * time.Hour)
+		w.must(w.store.Files.NoteBackup(auth.Operator(), "/mnt/stick/friday.db")) // in the place of the right one
+		w.clock.Move(-3650 * 24 * time.Hour)
+	}, "backup_due backup /mnt/stick/doorward-2026-11-22.db"},
 	"a check that found something": {func(w *watch) {
 		w.must(upkeep.NoteVerify(w.store.Tables.Folder.Dir, upkeep.Verification{At: w.clock.Now(), Faults: 2}))
 	}, "verify_faults verify"},

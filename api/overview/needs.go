@@ -279,7 +279,7 @@ func (s needs) backupNeed() (n need, is bool) {
 		return n, false
 	case b == nil:
 		n = s.need("backup_due", "No backup was ever made of this store. Make one, on another disk.")
-	case s.now.Sub(b.of.At) > backupAfter:
+	case s.now.Sub(b.of.At).Abs() > backupAfter: // a clock that was ahead says nothing of its age
 		n = s.need("backup_due", "The last backup is %s old. Make one, on another disk.", s.ago(b.of.At))
 		name = filepath.Join(filepath.Dir(b.of.Path), name)
 	default:

@@ -74,7 +74,8 @@ func (fg *Figures) LastVerify(p auth.Principal) (Verification, error) {
 	return LastVerify(fg.tables.Folder.Dir)
 }
 
-// LastBackup returns the newest backup that the store or the file beside it names. It returns *Forbidden.
+// LastBackup returns the newest backup that the store or the file beside it names: the one nearest to now, since a clock that was ahead gives a
+// backup a time that is still to come. It returns *Forbidden.
 func (fg *Figures) LastBackup(p auth.Principal) (last table.Backup, err error) {
 	if err := p.CheckRule(); err != nil {
 		return last, err
@@ -88,8 +89,9 @@ func (fg *Figures) LastBackup(p auth.Principal) (last table.Backup, err error) {
 	if err != nil {
 		return last, err
 	}
+	now := fg.tables.Clock.Now()
 	for _, b := range known {
-		if b.At.After(last.At) {
+		if now.Sub(b.At).Abs() < now.Sub(last.At).Abs() {
 			last = b
 		}
 	}
