@@ -17,7 +17,6 @@ import (
 	"doorward/kv/ledger"
 	"doorward/kv/outcome"
 	"doorward/kv/record"
-	"doorward/kv/scopes"
 	"doorward/kv/table"
 )
 
@@ -371,14 +370,9 @@ func (dk *Desk) checkInSome(p auth.Principal, attempts []Attempt, judged []Judge
 // ErrNoCheckin is the error of an undo that has nothing to take back.
 var ErrNoCheckin = errors.New("no such check-in, or it is undone already")
 
-// mayDecide returns a *Forbidden if this store is a mirror and was not enrolled for the event: the centre takes no facts of it from the
-// mirror, so an admission here would stay unknown elsewhere.
+// mayDecide returns a *Forbidden if this store is a mirror and was not enrolled for the event.
 func mayDecide(o *table.Tx, event int64) error {
-	if !o.Store.Identity.IsLeaf() {
-		return nil
-	}
-	u := o.Store.Identity.Upstream()
-	if !slices.Contains(u.Pulls, table.Mirror) || slices.Contains(u.Pushes, scopes.Scope{Sort: scopes.Event, ID: event}.String()) {
+	if !o.Store.Identity.IsLeaf() || o.Store.Identity.Upstream().Admits(event) {
 		return nil
 	}
 	return table.Refused("this laptop is a mirror, which is only read: check in at the centre, or at a laptop that is enrolled for the event")

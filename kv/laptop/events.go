@@ -21,8 +21,9 @@ func (lp *Laptop) ReadyEvents(most int) (ids []int64, err error) {
 		return nil, err
 	}
 	ids = []int64{}
+	centre := lp.tables.Identity.Upstream()
 	err = lp.eachEvent(held, func(v *table.View, st *table.Stored) {
-		if len(ids) < most {
+		if len(ids) < most && centre.Admits(st.ID.Int()) {
 			ids = append(ids, st.ID.Int())
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"hash"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -297,6 +298,12 @@ type Upstream struct {
 	Erased   string              `json:"erased,omitempty"`  // its sequence up to which it has sent what was erased
 	Anew     bool                `json:"anew,omitempty"`    // enrolled there anew since it was last met
 	Unkeyed  bool                `json:"unkeyed,omitempty"` // the key that the realm hashes with is not known here
+}
+
+// Admits tells whether the laptop's doors may admit guests at an event. A mirror is only read, but for events that it was enrolled for besides: of
+// the others the centre takes no facts from it, so an admission would stay unknown elsewhere.
+func (u *Upstream) Admits(event int64) bool {
+	return !slices.Contains(u.Pulls, Mirror) || slices.Contains(u.Pushes, scopes.Scope{Sort: scopes.Event, ID: event}.String())
 }
 
 // ReadUpstream is the zero Upstream where the store has joined none.

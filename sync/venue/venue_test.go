@@ -103,6 +103,7 @@ func TestAMirrorLetsNobodyIn(t *testing.T) {
 	}
 	w.enrolFor(w.laptop, office.Enrolment{Level: auth.Level{Name: auth.Denomination}, Venue: auth.Venue{Mirror: true}})
 	w.visits(w.laptop)
+	w.ready()
 	refused := func(what string, err error) {
 		t.Helper()
 		var no *auth.Forbidden
