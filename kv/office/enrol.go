@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"slices"
@@ -25,7 +26,7 @@ import (
 	"doorward/kv/value"
 )
 
-// Staff enrol a laptop at the centre, and the centre gives a code. The laptop draws a secret, brings the code with the secret's hash, once,
+// Staff enrol a laptop at the centre, and the centre gives a code. The laptop makes a secret, brings the code with the secret's hash, once,
 // and gets a key of class node. From then on the centre knows the laptop by this key alone (sync.md §5).
 const (
 	codeLife  = 24 * time.Hour       // how long a laptop may bring the code
@@ -289,6 +290,13 @@ type Joiner struct {
 	Secret [sha256.Size]byte // the hash of the secret that it has drawn
 	Proof  []byte            // of Prove, if the laptop has a key of the centre already
 	Holds  []string          // of laptop.Holdings
+}
+
+// SecretFor derives the secret that a laptop brings with a code from one that it alone knows.
+func SecretFor(code string, own []byte) string {
+	mac := hmac.New(sha256.New, own)
+	mac.Write(codeHashText(code))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
 // Prove returns a proof that the caller knows the secret of a key. The proof holds for this code and this new secret alone. It

@@ -86,7 +86,10 @@ func Join(ctx context.Context, c JoinConfig) (table.Upstream, error) {
 		return table.Upstream{}, err
 	}
 	defer l.Close()
-	u := table.Upstream{URL: site, Insecure: c.Insecure, Secret: keys.DrawSecret()}
+	u := table.Upstream{URL: site, Insecure: c.Insecure}
+	if u.Secret, err = secretFor(c.Store, code); err != nil {
+		return table.Upstream{}, err
+	}
 	in, err := newEnrolRequest(c.Store, code, u.Secret)
 	if err != nil {
 		return table.Upstream{}, err
@@ -101,6 +104,21 @@ func Join(ctx context.Context, c JoinConfig) (table.Upstream, error) {
 	}
 	u.Node, u.ID, u.Name, u.Key, u.Ends = out.Node, out.ID, out.Name, out.Key, out.Ends
 	return u, c.Store.Laptop.Join(auth.Operator(), u, office.Credential{Realm: out.Realm, CodeKey: codes})
+}
+
+// secretFor returns the secret that a store brings with a code. It is the same each time, so a store that the centre has enrolled, and that the
+// answer never reached, joins by the same code still.
+func secretFor(store *kv.Store, code string) (string, error) {
+	u, joined, err := store.Laptop.Upstream()
+	switch {
+	case err != nil:
+		return "", err
+	case joined:
+		return office.SecretFor(code, []byte(u.Secret)), nil
+	case store.Laptop.MayJoin("") == nil && !store.Tables.Identity.IsUnkeyed(): // it is empty, and no other store knows its key
+		return office.SecretFor(code, store.Tables.Identity.Family().CodeKey), nil
+	}
+	return keys.DrawSecret(), nil
 }
 
 // newEnrolRequest makes the request of a store to be enrolled. A store that has joined before proves that it is the same.

@@ -1,8 +1,11 @@
 package venue_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -85,6 +88,34 @@ func TestALaptopJoinsAnew(t *testing.T) {
 	}
 	if _, err := venue.Join(t.Context(), venue.JoinConfig{Store: w.laptop, URL: w.url, Code: w.code("south")}); !errors.Is(err, office.ErrEnrolled) {
 		t.Errorf("Join of who has lost the key = %v, want ErrEnrolled", err)
+	}
+}
+
+// TestALaptopThatGotNoAnswerJoinsByTheSameCode: the centre has enrolled it, and has ended its earlier key.
+func TestALaptopThatGotNoAnswerJoinsByTheSameCode(t *testing.T) {
+	for _, enrolled := range []bool{false, true} {
+		w := newTown(t)
+		if enrolled {
+			w.enrol(w.laptop)
+		}
+		code := w.code("north")
+		ctx, cancel := context.WithCancel(t.Context())
+		mute := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			w.serving.Load().ServeHTTP(httptest.NewRecorder(), r)
+			cancel()
+			panic(http.ErrAbortHandler)
+		}))
+		t.Cleanup(mute.Close)
+		if _, err := venue.Join(ctx, venue.JoinConfig{Store: w.laptop, URL: mute.URL, Code: code}); err == nil {
+			t.Fatal("it has joined without an answer")
+		}
+		u, err := venue.Join(t.Context(), venue.JoinConfig{Store: w.laptop, URL: w.url, Code: strings.ToLower(code)})
+		if err != nil {
+			t.Errorf("Join by the same code = %v", err)
+		}
+		if _, err := w.centre.Keys.Login(u.Key, u.Secret); err != nil {
+			t.Errorf("the key that it has got = %v", err)
+		}
 	}
 }
 
