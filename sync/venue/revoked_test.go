@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -224,4 +227,35 @@ func (w *town) login(key, secret string, want error) {
 	}
 	_, is := w.laptop.Keys.Login(key, secret)
 	w.Fatalf("the key is judged %v, want %v", is, want)
+}
+
+// TestAWipeOutlastsABrokenLink: the laptop that has ended its doors for it does not keep its folder for one request that failed.
+func TestAWipeOutlastsABrokenLink(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	var broken atomic.Int64
+	link := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if broken.Add(-1) >= 0 {
+			panic(http.ErrAbortHandler)
+		}
+		w.serving.Load().ServeHTTP(rw, r)
+	}))
+	t.Cleanup(link.Close)
+	w.url = link.URL
+	w.enrol(w.laptop)
+	all, err := w.centre.Venues.Venues(auth.Operator())
+	if err == nil {
+		err = w.centre.Venues.WipeVenue(auth.Operator(), all[0].ID)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := venue.New(venue.Config{Store: w.laptop, Wipe: func() {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken.Store(1)
+	if err := v.Farewell(t.Context()); err != nil {
+		t.Errorf("Farewell = %v, want that it tries again", err)
+	}
 }

@@ -331,9 +331,18 @@ func (x *Venue) copyOnce(ctx context.Context, name string, to replicate.Peer) (r
 	return replicate.Run(ctx, replicate.Job{Source: from, Target: to, Tries: 1})
 }
 
-// Farewell pushes what was made until now and tells the centre that the folder is wiped next. No one may write to the store any more. The
-// folder may be wiped only if there is no error.
+// Farewell pushes what was made until now and tells the centre that the folder is wiped next. No one may write to the store any more. A centre
+// that is not reached is tried again while ctx lasts. The folder may be wiped only if there is no error.
 func (v *Venue) Farewell(ctx context.Context) error {
+	for failed := 0; ; failed++ {
+		err := v.farewell(ctx)
+		if !isDown(err) || dial.Rest(ctx, dial.Pause(firstPause, failed, err)) != nil {
+			return err
+		}
+	}
+}
+
+func (v *Venue) farewell(ctx context.Context) error {
 	u, _, err := v.config.Store.Laptop.Upstream()
 	if err != nil {
 		return err
