@@ -68,7 +68,7 @@ func Import(ctx context.Context, s *kv.Store, p auth.Principal, src Source, prog
 	}
 	// Within the store's folder: what a killed process leaves there is found and removed, and a wipe removes it too.
 	folder := &s.Tables.Folder
-	dir, done, err := disk.MakeWorkFolder(folder.Dir, "import")
+	dir, done, err := disk.MakeWorkFolder(folder.Dir, disk.ImportPurpose)
 	if err != nil {
 		return Report{}, fmt.Errorf("keep the file: %w", err)
 	}

@@ -73,6 +73,9 @@ func MakeWorkFolder(dir, purpose string) (path string, done func() error, err er
 	}, nil
 }
 
+// ImportPurpose is the purpose of an import's work folder. The process that has the store makes it.
+const ImportPurpose = "import"
+
 // IsWorkFolder tells a name that MakeWorkFolder gives.
 func IsWorkFolder(name, purpose string) bool {
 	number, found := strings.CutPrefix(name, OwnPrefix+purpose+"-")

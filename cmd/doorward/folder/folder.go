@@ -185,7 +185,16 @@ func Clear(dir string, but ...string) error {
 const abandoned = 24 * time.Hour
 
 // Tidy removes what a killed process left in a folder: copies of the store, and files under a temporary name.
-func Tidy(dir string, log *slog.Logger) {
+func Tidy(dir string, log *slog.Logger) { tidy(dir, log, isLeft) }
+
+// TidyImports removes the files of imports that a killed process left, however lately. Its caller has the store, so no other process imports.
+func TidyImports(dir string, log *slog.Logger) {
+	tidy(dir, log, func(_ string, e fs.DirEntry) bool {
+		return e.IsDir() && disk.IsWorkFolder(e.Name(), disk.ImportPurpose)
+	})
+}
+
+func tidy(dir string, log *slog.Logger, isLeft func(path string, e fs.DirEntry) bool) {
 	entries, _ := os.ReadDir(dir) // the command that uses the folder reports the error
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())

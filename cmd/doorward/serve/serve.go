@@ -126,6 +126,7 @@ func (s *server) serve(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	folder.Tidy(s.Dir, s.log)
+	folder.TidyImports(s.Dir, s.log)
 	s.apply(f.listeners[0].Addr().String(), store, registry)
 	defer control.JoinIndex(&s.API, index.Config{Store: store, Dir: s.Dir, Logger: s.log, Registerer: registry})()
 	site, err := api.New(s.API)
