@@ -321,6 +321,14 @@ func TestTheFirstRowOfAnOrderSpeaksForTheOthers(t *testing.T) {
 		"rows that lie apart":            {head("Cancelado") + "P1;x;KX7A1\nP2;;KX7A2\nP1;;KX7A3\nP2;;KX7A4\n", states(2, 0, 0, 1), 1},
 		"a first row that is refused":    {head("Cancelado") + "P1;x;KX7A1;over\nP1;;KX7A2\nP2;;KX7A3\nP3;x;KX7A4\n", states(1, 0, 0, 1), 2},
 		"a word that is not known":       {head("Cancelado") + "P1;parte;KX7A1\nP1;;KX7A2\nP2;x;KX7A3\nP3;;KX7A4\n", states(1, 0, 0, 1), 2},
+		"the only tick, in a torn row":   {head("Cancelado") + "P1;x;KX7A1;over\nP1;;KX7A2\n;;KX7A3\nP2;;KX7A4\n", states(1, 0, 0, 0), 3},
+		"a torn row, and its order":      {"Nome;" + head("Cancelado") + "Souza; Ana;P1;x;KX7A1\nBia;P2;;KX7A2\nCaio;P1;;KX7A3\n", states(1, 0, 0, 0), 2},
+		"a quote that tears a row":       {head("Cancelado") + "\"P\"1;x;KX7A1\nP2;;KX7A2\n\"P3;x;KX7A3\nP3;;KX7A4\n", states(1, 0, 0, 0), 3},
+		"bytes that are no text":         {head("Cancelado") + "P1;;KX7A1;\nPé;x;KX7A2\xff\nPé;;KX7A3\n", states(1, 0, 0, 0), 2},
+		"a row of more than a line":      {head("Cancelado") + "P1;x;" + strings.Repeat("K", 1<<20) + "\nP1;;KX7A2\nP2;;KX7A3\nP1;;KX7A4\n", states(1, 0, 0, 0), 3},
+		"a torn row of states in each":   {head("Status") + "P1;cancelado;KX7A1;over\nP1;pago;KX7A2\n", states(1, 0, 0, 0), 1},
+		"an order in other capitals":     {head("Cancelado") + "A-17;x;KX7A1\na-17;;KX7A2\n", states(0, 0, 0, 1), 1},
+		"a code of a torn row":           {"Código;Status\n" + "KX7A1;cancelado;over\nKX7A1;pago\nKX7A2;pago\n", states(1, 0, 0, 0), 2},
 	})
 	s := congregation(t)
 	src := load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(head("Cancelado") + "P1;x;KX7A1\nP1;;KX7A2\n")}

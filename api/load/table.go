@@ -36,6 +36,7 @@ type tableFile struct {
 	headings []columns.Heading
 	unread   []string // sheets with rows beside the one that is read
 	cells    cells.Reader
+	torn     tornRows
 	twice    contradictions
 	known    *churches                                    // nil = no column names churches
 	start    func(ly *columns.Layout) (sheet.Rows, error) // opens the rows below the header
@@ -45,7 +46,7 @@ type tableFile struct {
 // newTableFile reads a table through, chooses its columns by their titles and their values, and asks about what it does not
 // understand.
 func newTableFile(ctx context.Context, src *Source, ly *columns.Layout, start func(ly *columns.Layout) (sheet.Rows, error)) (*tableFile, error) {
-	t := &tableFile{ctx: ctx, ly: ly, src: src, headings: ly.Headings, start: start, end: func() error { return nil }}
+	t := &tableFile{ctx: ctx, ly: ly, src: src, headings: ly.Headings, torn: tornRows{seed: maphash.MakeSeed()}, start: start, end: func() error { return nil }}
 	if len(ly.Titles) > sheet.MaxColumns {
 		return nil, tooWide(ly.Line, len(ly.Titles))
 	}
@@ -53,9 +54,18 @@ func newTableFile(ctx context.Context, src *Source, ly *columns.Layout, start fu
 		return nil, fmt.Errorf("%w: line %d stands above the header in line %d and looks like a row of the list: move the header to the top, or take the line out", ErrSource, ly.Lost, ly.Line)
 	}
 	p := profile.NewTable(ly.Titles)
-	err := t.each(func(row sheet.Row) { p.Row(row.Texts) })
+	err := t.each(func(row sheet.Row) {
+		if row.Torn {
+			t.torn.add(row)
+			return
+		}
+		p.Row(row.Texts)
+	})
 	if err != nil {
 		return nil, err
+	}
+	if t.torn.over {
+		return nil, fmt.Errorf("%w: too many rows have other columns than the header in line %d: export the list again", ErrSource, ly.Line)
 	}
 	for i := range p.Columns {
 		t.rows = max(t.rows, p.Columns[i].Rows)
@@ -73,7 +83,7 @@ func newTableFile(ctx context.Context, src *Source, ly *columns.Layout, start fu
 	return t, nil
 }
 
-// each calls fn with every row that holds a record.
+// each calls fn with every row that holds a record, also one that is refused as it stands.
 func (t *tableFile) each(fn func(row sheet.Row)) (err error) {
 	rows, err := t.start(t.ly)
 	if err != nil {
@@ -97,13 +107,19 @@ func (t *tableFile) each(fn func(row sheet.Row)) (err error) {
 		if h, ok := t.ly.Section(row); ok && t.ly.Profiles == nil {
 			t.headings = append(t.headings, h)
 		}
-		if row.Fault != "" {
-			continue
-		}
-		if _, fault := t.ly.Stray(row.Texts); fault == "" {
+		if _, fault := t.ly.Stray(row.Texts); fault == "" || row.Fault != "" {
 			fn(row)
 		}
 	}
+}
+
+// sound calls fn with every row that holds a record and has no fault.
+func (t *tableFile) sound(fn func(row sheet.Row)) error {
+	return t.each(func(row sheet.Row) {
+		if row.Fault == "" {
+			fn(row)
+		}
+	})
 }
 
 func (t *tableFile) drafts() (drafts, error) {
@@ -244,19 +260,23 @@ func (t *tableFile) contradict() error {
 	t.twice = contradictions{maphash.MakeSeed(), map[uint64]bool{}}
 	said := map[uint64]int8{}
 	return t.each(func(row sheet.Row) {
+		if row.Torn {
+			return
+		}
 		code := t.twice.hash(t.ly, row.Texts)
 		state := int8(t.ly.Strictest(row.Texts, t.src.States))
-		if t.namedOut(row.Texts) {
+		if row.Fault != "" || t.namedOut(row.Texts) {
 			state = refusedRow
 		}
-		if before, ok := said[code]; ok && before != state {
+		before, ok := said[code]
+		if ok && before != state || t.torn.line(t.ly.Cell(kinds.Code, row.Texts)) > 0 {
 			t.twice.codes[code] = true
 		}
 		said[code] = state
 	})
 }
 
-// refusedRow stands in the place of the state of a row that its name refuses.
+// refusedRow stands in the place of the state of a row that is refused as it stands, or by its name.
 const refusedRow = int8(-2)
 
 // namedOut tells whether the name of a row's guest refuses admission.
@@ -271,7 +291,7 @@ func (t *tableFile) repeatsCodes() bool {
 		return false
 	}
 	p := &t.ly.Profiles[f.Parts[0][0]]
-	return len(f.Columns()) > 1 || p.Unique == nil || len(p.Unique) < p.Filled
+	return len(f.Columns()) > 1 || p.Unique == nil || len(p.Unique) < p.Filled || len(t.torn.lines) > 0
 }
 
 // hash returns a hash of a row's code, and of its event if a column names one. Codes that a scan does not tell apart are one.
@@ -308,7 +328,7 @@ func (t *tableFile) checkHeadings() error {
 // checkSections stops an import if the columns let a row in that stands below a heading of rows that do not get in.
 func (t *tableFile) checkSections() error {
 	var found error
-	err := t.each(func(row sheet.Row) {
+	err := t.sound(func(row sheet.Row) {
 		i := slices.IndexFunc(t.headings, func(h columns.Heading) bool { return h.Line > row.Line })
 		if i < 0 {
 			i = len(t.headings)
@@ -332,7 +352,7 @@ func (t *tableFile) checkCodes() error {
 	}
 	first := t.ly.Name(f.Parts[0][0])
 	var found error
-	err := t.each(func(row sheet.Row) {
+	err := t.sound(func(row sheet.Row) {
 		_, code, over := f.Read(row.Texts)
 		for _, c := range over {
 			if other := row.Texts[c]; found == nil && codes.Normal(other) != codes.Normal(code) {
@@ -352,67 +372,6 @@ type tableDrafts struct {
 	over   []int        // columns that said something else than one before them
 	left   int          // rows of other types
 	orders orderRows
-}
-
-// orderRows is what the first row of an order says. An export may say it in that row alone, for all tickets of the order.
-type orderRows struct {
-	order
-	further bool             // the row that was read last is a further one of the order
-	out     map[string]order // the orders with a first row that does not get in: their rows may lie apart
-}
-
-// order is one order of a list.
-type order struct {
-	name string
-	line int   // of the first row
-	out  []int // the columns that keep its ticket out
-}
-
-// read reads the order of a row, also of one that is refused or left out. A row is a further one of an order if it names the same as the row
-// before it, or none, or an order that does not get in.
-func (o *orderRows) read(t *tableFile, row sheet.Row) {
-	name := cells.Clean(t.ly.Cell(kinds.Order, row.Texts))
-	if name == "" || name == o.name {
-		o.further = o.name != ""
-		return
-	}
-	if o.order, o.further = o.out[name]; o.further {
-		return
-	}
-	o.order = order{name: name, line: row.Line}
-	for _, by := range t.ly.Deciders {
-		if by.Column >= len(row.Texts) {
-			continue
-		}
-		cell := cells.Clean(row.Texts[by.Column])
-		if means := by.Means(cell, t.src.States); means > 0 || means < 0 && words.Saying(cell) != "" { // a word that is not known keeps out too
-			o.order.out = append(o.order.out, by.Column)
-		}
-	}
-	if len(o.order.out) > 0 {
-		if o.out == nil {
-			o.out = map[string]order{}
-		}
-		o.out[name] = o.order
-	}
-}
-
-// inOrder refuses a row with a blank cell where the first row of its order keeps its ticket out. --states may say what a blank cell means.
-func (t *tableDrafts) inOrder(row sheet.Row) *Rejection {
-	if t.ly.Form.Kind != record.Ticket || !t.orders.further {
-		return nil
-	}
-	if _, said := t.src.States[""]; said {
-		return nil
-	}
-	first := t.orders.order
-	for _, c := range first.out {
-		if c >= len(row.Texts) || words.Saying(cells.Clean(row.Texts[c])) == "" {
-			return &Rejection{row.Line, t.ly.Title(c), fmt.Sprintf("blank, and line %d, the first of its order, says that it does not get in; "+
-				"say it in each row, or --states '=valid' if a blank cell means that its ticket gets in", first.line)}
-		}
-	}
-	return nil
 }
 
 // ignored lists the columns that were not read, in all rows or in some.

@@ -102,7 +102,7 @@ func typeNames(flags, known []string) (out []string) {
 
 func (t *tableFile) countTypes() error {
 	at := map[string]int{}
-	return t.each(func(row sheet.Row) {
+	return t.sound(func(row sheet.Row) {
 		name := t.ly.Cell(kinds.Type, row.Texts)
 		i, ok := at[name]
 		if !ok {

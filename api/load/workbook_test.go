@@ -204,6 +204,23 @@ func TestARowThatIsCrossedOutOrHiddenIsRefused(t *testing.T) {
 	}
 }
 
+// TestAHiddenRowSpeaksForItsOrderAndItsCode: it is refused, and what it says keeps other rows out.
+func TestAHiddenRowSpeaksForItsOrderAndItsCode(t *testing.T) {
+	f, err := excelize.OpenReader(book(t, false, [][]any{{"Pedido", "Cancelado", "Código"}, {"P1", "x", "KX7A1"}, {"P1", "", "KX7A2"}, {"P2", "", "KX7A3"}, {"P3", "", "KX7A1"}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := errors.Join(f.SetRowVisible("Sheet1", 2, false), f.Write(&b), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s := congregation(t)
+	rep := mustImport(t, s, load.Source{Reader: &b, Kind: "ticket", Event: 7})
+	if got := tickets(t, s); len(got) != 1 || got[0]["code"] != "KX7A3" || len(rep.Rejected) != 3 {
+		t.Errorf("tickets = %v and %+v, want KX7A3 alone", got, rep)
+	}
+}
+
 // TestLettersThatAreCrossedOutRefuseTheirRow: a part of a text may have a font of its own, in the texts that cells share and within a cell.
 func TestLettersThatAreCrossedOutRefuseTheirRow(t *testing.T) {
 	f, err := excelize.OpenReader(book(t, false, [][]any{{"Código", "Nome"}, {"KX7A1", "Ana"}, {"KX7A2", "Bia"}, {"KX7A3", "Caio"}, {"KX7A4", "Bia"}}))

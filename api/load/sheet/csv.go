@@ -25,6 +25,7 @@ type Row struct {
 	Texts []string
 	At    int    // the column of the fault
 	Fault string // "" = none
+	Torn  bool   // its cells may not stand under their titles, or are not all there
 }
 
 // CSV reads the rows of a delimited file that people made: one broken row is answered with its line and a fault, and the
@@ -51,7 +52,9 @@ func (c *CSV) Next() (Row, error) {
 		if ln.Fault == "" && c.blank(ln.Text) {
 			continue
 		}
-		return c.read(ln), nil
+		row := c.read(ln)
+		row.Torn = row.Fault != ""
+		return row, nil
 	}
 }
 
@@ -66,14 +69,16 @@ func (c *CSV) blank(text string) bool {
 }
 
 func (c *CSV) read(ln Line) Row {
-	if ln.Fault != "" {
-		return Row{Line: ln.N, At: c.columnAt(ln.Text, strings.IndexRune(ln.Text, '\ufffd')), Fault: ln.Fault}
-	}
-	if i := strings.IndexByte(ln.Text, 0); i >= 0 {
-		return Row{Line: ln.N, At: c.columnAt(ln.Text, i), Fault: "a NUL character"}
-	}
 	row, open := split(ln.Text, c.Comma)
 	row.Line = ln.N
+	switch nul := strings.IndexByte(ln.Text, 0); {
+	case ln.Fault != "":
+		row.At, row.Fault = c.columnAt(ln.Text, strings.IndexRune(ln.Text, '\ufffd')), ln.Fault
+		return row
+	case nul >= 0:
+		row.At, row.Fault = c.columnAt(ln.Text, nul), "a NUL character"
+		return row
+	}
 	if row.Fault != "" && !open {
 		if texts := c.splitLoose(ln.Text); texts != nil {
 			return Row{Line: ln.N, Texts: texts}
@@ -162,20 +167,20 @@ func (c *CSV) strayPair(first, last string) bool {
 	return c.Width > 1 && stray(first) && stray(last)
 }
 
-// split cuts one row into cells. open tells that its last cell's quote is not closed.
+// split cuts one row into cells, at every separator behind a quote that is at fault. open tells that its last cell's quote is not closed.
 func split(text string, comma byte) (row Row, open bool) {
 	row.Texts = make([]string, 0, 1+strings.Count(text, string(comma)))
 	for {
 		cell, rest, state := cut(text, comma)
 		if state == cutStray || state == cutOpen {
 			row.At, row.Fault = len(row.Texts), "a quote that neither opens nor closes its cell"
+			row.Texts = append(row.Texts, strings.Split(strings.ReplaceAll(text, `"`, ""), string(comma))...)
 		}
-		if state == cutOpen {
-			return row, true
+		if row.Fault == "" {
+			row.Texts = append(row.Texts, cell)
 		}
-		row.Texts = append(row.Texts, cell)
 		if state != cutMore {
-			return row, false
+			return row, state == cutOpen
 		}
 		text = rest
 	}

@@ -245,11 +245,11 @@ func (s *Sheet) Next() (Row, error) {
 		s.line++
 		texts, err := s.rows.Columns(excelize.Options{RawCellValue: true})
 		if err != nil {
-			return Row{Line: s.line, Fault: "the workbook is damaged here"}, nil
+			return Row{Line: s.line, Fault: "the workbook is damaged here", Torn: true}, nil
 		}
 		at, fault, err := s.display(texts)
 		if err != nil {
-			return Row{Line: s.line, Fault: "the workbook is damaged here"}, nil
+			return Row{Line: s.line, Fault: "the workbook is damaged here", Torn: true}, nil
 		}
 		blank, size := true, 0
 		for i, t := range texts {
@@ -258,16 +258,18 @@ func (s *Sheet) Next() (Row, error) {
 			blank = blank && strings.TrimSpace(t) == ""
 		}
 		if size > maxRow {
-			return Row{Line: s.line, Fault: faultLong}, nil
+			return Row{Line: s.line, Fault: faultLong, Torn: true}, nil
 		}
 		if s.shown != nil && !blank && fault == "" {
 			at, fault = s.marks.fault(s.line, texts, s.rows.GetRowOpts().Hidden)
 		}
+		torn := false
 		if s.shown != nil && fault == "" {
 			at, fault = s.marks.blankFormula(s.line, texts)
+			torn = fault != ""
 		}
 		if !blank || fault != "" {
-			return Row{Line: s.line, Texts: texts, At: at, Fault: fault}, nil
+			return Row{Line: s.line, Texts: texts, At: at, Fault: fault, Torn: torn}, nil
 		}
 	}
 	if err := s.rows.Error(); err != nil {

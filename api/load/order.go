@@ -1,0 +1,156 @@
+package load
+
+import (
+	"fmt"
+	"hash/maphash"
+	"strings"
+
+	"doorward/api/load/cells"
+	"doorward/api/load/kinds"
+	"doorward/api/load/sheet"
+	"doorward/api/load/words"
+	"doorward/kv/codes"
+	"doorward/kv/record"
+)
+
+// orderRows is what the first row of an order says. An export may say it in that row alone, for all tickets of the order.
+type orderRows struct {
+	order
+	further bool             // the row that was read last is a further one of the order
+	out     map[string]order // the orders of which not all tickets get in: their rows may lie apart
+}
+
+// order is one order of a list.
+type order struct {
+	name   string
+	line   int   // of the first row; 0 = no row was read
+	out    []int // the columns that keep its ticket out
+	unsure bool  // that row is refused, and the columns are all that may keep its ticket out
+	lost   bool  // nothing of that row is known, so the next one may be of its order
+}
+
+// read reads the order of a row, also of one that is refused or left out. A row is a further one of an order if it names the same as the row
+// before it, or none, or an order that does not get in.
+func (o *orderRows) read(t *tableFile, row sheet.Row) {
+	if row.Torn {
+		o.order, o.further = t.unsure("", row.Line), false
+		o.lost = strings.Join(row.Texts, "") == ""
+		return
+	}
+	name := strings.ToLower(cells.Clean(t.ly.Cell(kinds.Order, row.Texts)))
+	if name == "" || name == o.name {
+		o.further = o.line > 0
+		return
+	}
+	line := t.torn.line(name)
+	if o.lost {
+		line = o.line
+	}
+	if o.order, o.further = o.out[name]; o.further {
+		return
+	}
+	switch {
+	case line > 0:
+		o.order, o.further = t.unsure(name, line), true
+	case row.Fault != "":
+		o.order = t.unsure(name, row.Line)
+	default:
+		o.order = order{name: name, line: row.Line, out: t.keptOut(row)}
+	}
+	if len(o.order.out) > 0 {
+		if o.out == nil {
+			o.out = map[string]order{}
+		}
+		o.out[name] = o.order
+	}
+}
+
+// keptOut lists the columns by which a row does not get in. A word that is not known keeps out too.
+func (t *tableFile) keptOut(row sheet.Row) (out []int) {
+	for _, by := range t.ly.Deciders {
+		if by.Column >= len(row.Texts) {
+			continue
+		}
+		cell := cells.Clean(row.Texts[by.Column])
+		if means := by.Means(cell, t.src.States); means > 0 || means < 0 && words.Saying(cell) != "" {
+			out = append(out, by.Column)
+		}
+	}
+	return out
+}
+
+// unsure is an order with a row that is refused. Every column that decides may say in that row that the order does not get in, and every column
+// that is blank in all other rows.
+func (t *tableFile) unsure(name string, line int) order {
+	o := order{name: name, line: line, unsure: true}
+	for _, by := range t.ly.Deciders {
+		o.out = append(o.out, by.Column)
+	}
+	for i := range t.ly.Profiles {
+		if t.ly.Profiles[i].Filled == 0 && t.ly.Titles[i] != "" {
+			o.out = append(o.out, i)
+		}
+	}
+	return o
+}
+
+// inOrder refuses a row with a blank cell where the first row of its order keeps its ticket out. --states may say what a blank cell means.
+func (t *tableDrafts) inOrder(row sheet.Row) *Rejection {
+	if t.ly.Form.Kind != record.Ticket || t.ly.Feed(kinds.Order) == nil || !t.orders.further {
+		return nil
+	}
+	if _, said := t.src.States[""]; said {
+		return nil
+	}
+	first := t.orders.order
+	why := "the first of its order, says that it does not get in"
+	if first.unsure {
+		why = "which may be of its order, is refused and may say that it does not get in"
+	}
+	for _, c := range first.out {
+		if c >= len(row.Texts) || words.Saying(cells.Clean(row.Texts[c])) == "" {
+			return &Rejection{row.Line, t.ly.Title(c), fmt.Sprintf("blank, and line %d, %s; "+
+				"say it in each row, or --states '=valid' if a blank cell means that its ticket gets in", first.line, why)}
+		}
+	}
+	return nil
+}
+
+// maxTorn is how many cells of torn rows are kept.
+const maxTorn = 1 << 20
+
+// tornRows are the rows with cells that may not stand under their titles, so each of a row's cells may be its code, or the name of its order.
+type tornRows struct {
+	seed  maphash.Seed
+	lines map[uint64]int32 // hash of a cell → its line
+	over  bool             // there are more cells than are kept
+}
+
+func (t *tornRows) add(row sheet.Row) {
+	if t.lines == nil {
+		t.lines = map[uint64]int32{}
+	}
+	for _, cell := range row.Texts {
+		if sum, ok := t.hash(cell); ok {
+			t.lines[sum] = int32(row.Line)
+		}
+	}
+	t.over = t.over || len(t.lines) > maxTorn
+	if t.over {
+		clear(t.lines)
+	}
+}
+
+// line is the line of a torn row with a cell; 0 = there is none.
+func (t *tornRows) line(cell string) int {
+	if len(t.lines) == 0 {
+		return 0
+	}
+	sum, _ := t.hash(cell)
+	return int(t.lines[sum])
+}
+
+func (t *tornRows) hash(cell string) (sum uint64, ok bool) {
+	cell = codes.Normal(cells.WithoutFormat(cells.Clean(cell)))
+	return maphash.String(t.seed, cell), cell != ""
+}
