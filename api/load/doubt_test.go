@@ -166,11 +166,15 @@ func TestAStateThatDoesNotSpeakOfPaymentAnswersForNone(t *testing.T) {
 	for _, word := range []string{"Ativo", "Confirmado", "Emitido", "Valid", "OK"} {
 		wantAsked(t, word, "Código;Status;Data de pagamento\n"+rowsOf(word+paid, word+unpaid, "Cancelado"+unpaid, word+paid), "Data de pagamento")
 	}
+	for title, cell := range map[string][2]string{"Opłacone": {"tak", "nie"}, "Оплата": {"да", "нет"}, "Pag": {"50", ""}} {
+		wantAsked(t, title, "Code;Status;"+title+"\n"+rowsOf("active;"+cell[0], "active;"+cell[1], "cancelled;"+cell[1]), title)
+	}
 	importsStates(t, map[string]stateCase{
 		"a state that does": {"Código;Status;Data de pagamento\n" + rowsOf("Confirmado"+paid, "Confirmado"+unpaid, "Pendente"+unpaid), states(2, 1, 0, 0), 0},
 		"a title that does": {"Código;Status do pagamento;Data de pagamento\n" + rowsOf("ok"+paid, "ok"+unpaid), states(2, 0, 0, 0), 0},
 		"a free ticket":     {"Código;Status;Total Paid\n" + rowsOf("free;0.00", "completed;50.00"), states(2, 0, 0, 0), 0},
 		"the same of all":   {"Código;Status;Forma de pagamento\n" + rowsOf("Ativo;Pix", "Ativo;Pix"), states(2, 0, 0, 0), 0},
+		"what guests want":  {"Code;Status;VIP;Sorteado\n" + rowsOf("active;ja;sim", "active;nein;não"), states(2, 0, 0, 0), 0},
 	})
 }
 

@@ -60,11 +60,16 @@ func (c admission) decide() {
 	}
 	if c.profiles != nil && !slices.ContainsFunc(c.ly.Deciders, c.saysPayment) {
 		c.askForPayments()
-	}
-	if !slices.ContainsFunc(c.ly.Deciders, func(d Decider) bool { return d.State == "" || d.State == "unpaid" }) {
 		c.askForTicks()
+	}
+	if !c.isStated() {
 		c.keepBlank()
 	}
+}
+
+// isStated tells whether a column says states, or who has not paid.
+func (c admission) isStated() bool {
+	return slices.ContainsFunc(c.ly.Deciders, func(d Decider) bool { return d.State == "" || d.State == "unpaid" })
 }
 
 // saysPayment tells a column that says what is paid: by its title or one of its words. The operator may say that a column does, and a known
@@ -306,15 +311,16 @@ func lacksPayment(title string, p *profile.Column) bool {
 }
 
 // askForTicks asks about columns of yes and no that differ from row to row, where no column says a state and --states does not say it of all
-// rows. A question to the guest, and what is asked of guests as a rule, is left out. Of a title in another script no word is known: any column of
-// few values may say it.
+// rows. A question to the guest, and what is asked of guests as a rule, is left out. In another language or script no title is known: such a
+// column of yes and no, or of few values, may say who has paid, also beside a state that does not.
 func (c admission) askForTicks() {
 	if _, all := c.said.States[""]; all || c.profiles == nil || c.origin != Unknown {
 		return
 	}
+	stated := c.isStated()
 	for i := range c.plains {
 		p := &c.profiles[i]
-		ticks := p.IsYesOrNo() && !words.IsAboutGuests(c.ly.Titles[i])
+		ticks := p.IsYesOrNo() && !words.IsAboutGuests(c.ly.Titles[i]) && (!stated || p.Share(words.IsForeignTruth) > 0)
 		if !c.taken[i] && (ticks || words.IsForeign(c.plains[i]) && p.IsChoice()) {
 			c.ask(c.question(i), i)
 		}

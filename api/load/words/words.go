@@ -129,6 +129,9 @@ var otherTruths = strings.Fields("ja nein oui non nee tak nie nei nej ano ne da 
 // IsYesOrNo tells a text in plain form that says yes or no, in any of the languages.
 func IsYesOrNo(text string) bool { return Truths[text] != "" || slices.Contains(otherTruths, text) }
 
+// IsForeignTruth tells a cell that says yes or no in one of the languages of which no titles are known.
+func IsForeignTruth(cell string) bool { return slices.Contains(otherTruths, Plain(cell)) }
+
 // IsForeign tells a title with letters of another script than that of the words here, which no word here can read.
 func IsForeign(title string) bool {
 	return strings.ContainsFunc(title, func(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) })
