@@ -365,6 +365,27 @@ func TestACodeWithAndWithoutANoteIsRefused(t *testing.T) {
 	})
 }
 
+// TestALineWithoutAStateIsRefused among lines that say valid: no blank cell gets in either. A line that names its record leaves the state as it is.
+func TestALineWithoutAStateIsRefused(t *testing.T) {
+	line := func(members string) string { return `{"kind":"ticket","event_id":7,` + members + "}\n" }
+	file := line(`"code":"KX7A1"`) + line(`"code":"KX7A2","state":"Pago"`) + line(`"code":"KX7A3","state":null`)
+	importsStates(t, map[string]stateCase{
+		"one says it":     {file, states(1, 0, 0, 0), 2},
+		"an empty word":   {line(`"code":"KX7A1","state":""`) + line(`"code":"KX7A2","state":"paid"`), states(1, 0, 0, 0), 1},
+		"out by one line": {line(`"code":"KX7A1"`) + line(`"code":"KX7A2","state":"cancelled"`), states(1, 0, 0, 1), 0},
+		"none says it":    {line(`"code":"KX7A1"`) + line(`"code":"KX7A2"`), states(2, 0, 0, 0), 0},
+	})
+	s := congregation(t)
+	rep := mustImport(t, s, load.Source{Kind: "ticket", States: map[string]string{"": "blocked"}, Reader: strings.NewReader(file)})
+	if rep.Created != 2 || tickets(t, s)[0]["state"] != "blocked" {
+		t.Errorf("with --states: %+v and %v, want the first one blocked", rep, tickets(t, s))
+	}
+	rep = mustImport(t, s, load.Source{Kind: "ticket", Reader: strings.NewReader(line(`"id":1,"holder_name":"Ana"`) + line(`"code":"KX7A2","state":"valid"`))})
+	if rep.Updated != 1 || rep.Unchanged != 1 || tickets(t, s)[0]["state"] != "blocked" {
+		t.Errorf("with an id: %+v and %v, want the first one as it was", rep, tickets(t, s))
+	}
+}
+
 // TestACodeInTwoFormsIsOneCode: capitals, spaces and hyphens make no other code, so a code of two states is refused in each of its forms.
 func TestACodeInTwoFormsIsOneCode(t *testing.T) {
 	for _, other := range []string{"kx7a1", "KX7-A1", "KX7 A1", "ＫＸ７Ａ１"} {

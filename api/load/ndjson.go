@@ -29,6 +29,7 @@ const maxUnknown = 100
 type ndjsonFile struct {
 	spool *sheet.Spool
 	src   *Source
+	valid bool // a line says that its ticket is valid
 }
 
 // ndjson reads drafts from one.
@@ -40,6 +41,7 @@ type ndjson struct {
 	event   int64                 // the event of all tickets; 0 = each line names its own
 	names   map[string]string     // name in the file → field
 	states  map[string]string     // what --states says
+	valid   bool                  // a line says that its ticket is valid
 	unknown []string              // members that no table has, once each
 	asked   map[string]*profile.Column
 	seed    maphash.Seed
@@ -48,7 +50,7 @@ type ndjson struct {
 
 // openNDJSON reads the whole file for unknown members of tickets that may decide on admission, and asks about them.
 func openNDJSON(ctx context.Context, sp *sheet.Spool, src *Source) (file, error) {
-	f := &ndjsonFile{sp, src}
+	f := &ndjsonFile{spool: sp, src: src}
 	n, err := f.open()
 	if err != nil {
 		return nil, err
@@ -63,6 +65,7 @@ func openNDJSON(ctx context.Context, sp *sheet.Spool, src *Source) (file, error)
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
+	f.valid = n.valid
 	var asked columns.Questions
 	for _, name := range slices.Sorted(maps.Keys(n.asked)) {
 		if q, ask := columns.AskMember(name, n.asked[name], &src.answers); ask {
@@ -86,7 +89,7 @@ func (f *ndjsonFile) open() (*ndjson, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &ndjson{in: sheet.NewLines(r), closer: closer, forms: map[string]kinds.Form{}, want: f.src.Kind, event: f.src.Event, names: map[string]string{}, states: f.src.States}
+	n := &ndjson{in: sheet.NewLines(r), closer: closer, forms: map[string]kinds.Form{}, want: f.src.Kind, event: f.src.Event, names: map[string]string{}, states: f.src.States, valid: f.valid}
 	for _, f := range kinds.All() {
 		n.forms[f.Kind.Name] = f
 	}
@@ -156,18 +159,38 @@ func (n *ndjson) read(ln sheet.Line) (draft, *Rejection) {
 				m.Value = value.Quote(s)
 			}
 		}
-		stated = stated || m.Name == kinds.State
+		if m.Name == kinds.State {
+			stated = true
+			n.valid = n.valid || d.form.Kind == record.Ticket && string(m.Value) == `"valid"`
+		}
 		if m.Name == kinds.HolderName && m.Value.Kind() == '"' {
 			holder = value.Unquote(m.Value)
 		}
 		d.event = d.event || m.Name == kinds.Event && m.Value.Kind() != 'n'
 		d.body = value.AppendMember(d.body, m.Name, m.Value)
 	}
-	if d.form.Kind == record.Ticket && !stated && words.NameKeepsOut(holder) {
-		return d, &Rejection{ln.N, kinds.HolderName, faultName}
+	if d.form.Kind == record.Ticket && !stated {
+		if words.NameKeepsOut(holder) {
+			return d, &Rejection{ln.N, kinds.HolderName, faultName}
+		}
+		if r := n.blankState(&d); r != nil {
+			return d, r
+		}
 	}
 	d.body = append(d.body, '}')
 	return d, nil
+}
+
+// blankState puts the state that --states gives a blank cell into a draft. Without it a line is refused if other lines say a state, unless it names
+// a record that has one.
+func (n *ndjson) blankState(d *draft) *Rejection {
+	switch said, ok := n.states[""]; {
+	case ok:
+		d.body = value.AppendMember(d.body, kinds.State, value.Quote(said))
+	case n.valid && d.id == "" && n.asked == nil:
+		return &Rejection{d.line, kinds.State, faultBlankState}
+	}
+	return nil
 }
 
 func (n *ndjson) ignored() []string { return n.unknown }
