@@ -52,7 +52,7 @@ func open(ctx context.Context, sp *sheet.Spool, src *Source) (file, error) {
 		return nil, fmt.Errorf("%w: it is no text; a list is wanted, as CSV, XLSX or NDJSON", ErrSource)
 	case bytes.HasPrefix(head, []byte("\xd0\xcf\x11\xe0")):
 		return nil, fmt.Errorf("%w: it is a workbook of the old kind (.xls), or one with a password; save it as .xlsx or CSV, without one", ErrSource)
-	case bytes.HasPrefix(head, []byte("%PDF")), bytes.HasPrefix(head, []byte("\x89PNG")), bytes.HasPrefix(head, []byte("\xff\xd8\xff")):
+	case bytes.HasPrefix(head, []byte("%PDF")), bytes.HasPrefix(head, []byte(`{\rtf`)), bytes.HasPrefix(head, []byte("\x89PNG")), bytes.HasPrefix(head, []byte("\xff\xd8\xff")):
 		return nil, fmt.Errorf("%w: it is a document or a picture; a list is wanted, as CSV, XLSX or NDJSON", ErrSource)
 	}
 	in := sheet.NewLines(r)

@@ -220,6 +220,7 @@ func hostile(t *testing.T) map[string]struct {
 		"blank":                    {[]byte(" \n\t\r\n"), "it is empty"},
 		"a web page":               {[]byte("<html><table><tr><td>Código</td></tr></table></html>"), "it is a web page or XML"},
 		"a document":               {[]byte("%PDF-1.7\n"), "it is a document or a picture"},
+		"a text with fonts":        {[]byte("{\\rtf1\\ansi Ana}\n"), "it is a document or a picture"},
 		"an old workbook":          {[]byte("\xd0\xcf\x11\xe0\xa1\xb1"), "of the old kind (.xls), or one with a password"},
 		"merged cells":             {merged, "the cells B2 to B3 of sheet “Sheet1” are merged; each row needs cells of its own"},
 		"two sheets":               {sheets, "the workbook has 2 sheets with such a list, “Sheet1”, “Sheet2”: say which with --sheet 'Sheet1'"},

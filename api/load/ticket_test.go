@@ -200,11 +200,13 @@ func TestImportRefusesTicketsThatNothingNames(t *testing.T) {
 
 func TestImportOfCodesAsCellsShowThem(t *testing.T) {
 	f := excelize.NewFile()
-	format := "000000"
+	format, groups := "000000", "#,##0"
 	style, err := f.NewStyle(&excelize.Style{CustomNumFmt: &format})
-	for _, e := range []error{err,
+	grouped, other := f.NewStyle(&excelize.Style{CustomNumFmt: &groups})
+	for _, e := range []error{err, other,
 		f.SetSheetRow("Sheet1", "A1", &[]any{"Código", "Telefone", "Pedido"}),
 		f.SetSheetRow("Sheet1", "A2", &[]any{42, 5511999990000, 12}), f.SetSheetRow("Sheet1", "A4", &[]any{"K-1", "11 9", 13}),
+		f.SetSheetRow("Sheet1", "A5", &[]any{100200300, "11 8", 14}), f.SetCellStyle("Sheet1", "A5", "A5", grouped),
 		f.SetCellStyle("Sheet1", "A2", "A4", style), f.SetCellStyle("Sheet1", "C2", "C4", style)} {
 		if e != nil {
 			t.Fatal(e)
@@ -217,7 +219,8 @@ func TestImportOfCodesAsCellsShowThem(t *testing.T) {
 	s := congregation(t)
 	mustImport(t, s, load.Source{Reader: &b, Kind: "ticket", Event: 7})
 	want := []m{{"code": "000042", "phone": "5511999990000", "order": "000012", "state": "valid", "event_id": 7.0},
-		{"code": "K-1", "phone": "119", "order": "000013", "state": "valid", "event_id": 7.0}}
+		{"code": "K-1", "phone": "119", "order": "000013", "state": "valid", "event_id": 7.0},
+		{"code": "100200300", "phone": "118", "order": "14", "state": "valid", "event_id": 7.0}}
 	if diff := cmp.Diff(want, tickets(t, s)); diff != "" {
 		t.Errorf("tickets differ (-want +got):\n%s", diff)
 	}

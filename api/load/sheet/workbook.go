@@ -278,8 +278,11 @@ func (s *Sheet) Next() (Row, error) {
 	return Row{}, io.EOF
 }
 
-// display puts codes as their cells show them, 000042 for 42. A number that is shown in scientific notation merely lacks a
-// format: it stays as it is stored, if all its digits are.
+// grouping takes out what groups the digits of a number.
+var grouping = strings.NewReplacer(",", "", ".", "", "'", "", "’", "", " ", "", "\u00a0", "", "\u202f", "")
+
+// display puts codes as their cells show them, 000042 for 42, but without what groups their digits. A number that is shown in scientific
+// notation merely lacks a format: it stays as it is stored, if all its digits are.
 func (s *Sheet) display(texts []string) (at int, fault string, err error) {
 	if s.shown == nil || !s.shown.Next() {
 		return 0, "", nil
@@ -295,6 +298,8 @@ func (s *Sheet) display(texts []string) (at int, fault string, err error) {
 		switch {
 		case (texts[c] == "0" || texts[c] == "1") && (shown[c] == "TRUE" || shown[c] == "FALSE"):
 			at, fault = c, "yes or no, where a code is wanted"
+		case grouping.Replace(shown[c]) == texts[c]:
+			// 123,456 stays 123456, as a ticket has it
 		case !cells.Scientific.MatchString(shown[c]) || len(strings.TrimLeft(texts[c], "-0")) > 15 && !strings.ContainsAny(texts[c], ".E"):
 			texts[c] = shown[c]
 		}
