@@ -186,6 +186,9 @@ func TestRemarksThatKeepOut(t *testing.T) {
 		"not allowed in", "entry denied", "cancellation requested", "requested cancellation",
 		"no ha pagado", "todavía no pagó", "pago parcial", "pagó la mitad", "falta la mitad", "pagará en la puerta", "se dio de baja", "canceló", "anuló", "ya no viene", "solicitó cancelación",
 		"não quitou", "boleto não quitado", "pagamento não confirmado", "pix não recebido", "sem pgto", "s/ pagamento", "aguarda pagamento", "pagou metade", "metade paga",
+		"estornar", "devolver o dinheiro", "não virá", "cheque voltou", "falta", "no viene", "devolución", "will pay", "cxl", "pays cash at the door",
+		"storniert", "noch nicht bezahlt", "hat abgesagt", "kommt nicht", "Geld zurück", "offen", "Warteliste", "zahlt an der Abendkasse",
+		"anulowane", "nie zapłacił", "rezygnacja", "odwołane", "nieopłacone", "do zapłaty 50", "zapłaci na miejscu", "lista rezerwowa",
 		"pago parcialmente", "falta metade", "pagou só o sinal", "paga na hora", "o resto no dia", "cheque sem fundo", "cancelamento solicitado", "pediu cancelamento",
 	} {
 		wantAsked(t, remark, "Code;Name;Notes\n"+rowsOf("Ana;vegetarian", "Bia;"+remark, "Caio;chega tarde"), "Notes")
@@ -208,6 +211,7 @@ func TestColumnsOfOtherLanguages(t *testing.T) {
 		"a state beside it":     {"Code;Status;城市\n" + rowsOf("paid;上海", "paid;北京"), states(2, 0, 0, 0), 0},
 		"each of its own":       {"Code;姓名\n" + numbered(30, func(i int) string { return "王" + strings.Repeat("芳", i) }), states(30, 0, 0, 0), 0},
 		"the same of all":       {"Code;城市\n" + rowsOf("上海", "上海"), states(2, 0, 0, 0), 0},
+		"who has paid":          {"Code;Bezahlt am;Data wpłaty\n" + rowsOf("1.10.2026;1.10.2026", "2.10.2026;2.10.2026"), states(2, 0, 0, 0), 0},
 		"a Latin name of a day": {"Code;Tag\n" + rowsOf("Sa", "So"), states(2, 0, 0, 0), 0},
 	})
 }
@@ -231,6 +235,9 @@ func TestTitlesThatSpeakOfAdmission(t *testing.T) {
 		"Remboursé": {"non", "oui"}, "Liste d'attente": {"non", "oui"}, "Lista d'attesa": {"no", "sì"}, "Zahlungseingang": {"01.10.2026", ""},
 		"Sit.": {"P", "C"}, "St": {"P", "C"}, "Réglé": {"oui", "non"}, "NF": {"12", ""}, "Nota fiscal": {"12", ""}, "Reserva": {"Não", "Sim"}, "Inscrito": {"Sim", "Não"},
 		"Fila": {"", "1"}, "Transferido para": {"", "Beto"}, "Trocado por": {"", "X1"}, "Substituído por": {"", "X1"}, "Replaced by": {"", "X1"}, "Duplicado": {"", "sim"},
+		"Sinal": {"50", ""}, "Comprov.": {"ok", ""}, "Check #": {"101", ""}, "Seña": {"100", ""}, "Transferencia": {"ok", ""},
+		"Betrag": {"50,00", ""}, "Eingang": {"1.10.2026", ""}, "Überweisung": {"ok", ""}, "Anmeldung": {"bestätigt", "abgesagt"}, "Stand": {"fest", "Warteliste"},
+		"Wpłata": {"50", ""}, "Opłata": {"50", ""}, "Data wpłaty": {"1.10.2026", ""}, "Przelew": {"tak", "brak"}, "Płatność": {"gotówka", "brak"}, "Lista": {"główna", "rezerwowa"},
 		"Observação": {"", "não deixar entrar"}, "Notes": {"", "do not admit"}, "Obs.": {"", "pix não caiu"}, "Alerta": {"", "Não liberar"},
 	} {
 		s := congregation(t)

@@ -50,11 +50,11 @@ var (
 		"conferid valid vencid vencim vencto vigen caduc expir aprov approv aprob confirm liberad inadimpl autoriz suspen desist recus "+
 		"rejeit rechaz reject revog revok negad eliminad removid removed banid penden pendient efetivad compensad recebid abonad cobrad disput storn annul bezahl "+
 		"payed pagou admit credenciad vetad blacklist fraud suspeit contestac apagad atras overdue replac substitu transferid transferred trocad duplic voided deposit cobr "+
-		"invalid inactiv inativ impag moros adimpl exceden "+
+		"invalid inactiv inativ impag moros adimpl exceden comprov anulow rezygn potwierdz odwoł płatno "+
 		"betaal gesperr wartelist wachtlijst ungultig attente attesa zahlung paiement"))
 	tellingWords = strings.Fields("ativo ativa ativado ativada active activo activa enabled habilitado habilitada inativo inativa inactive disabled " +
 		"waitlist waitlisted deleted excluido excluida void permitido permitida proibido proibida allowed denied barrado banned comprovante archived arquivado arquivada " +
-		"baixa baixado baixada tesouraria financeiro comprovou pix entra statut stato zustand bezahlt storniert paye annule pagato annullato regle reglee pag pg pgt sit situ stat sts st ok conf rsvp settled cleared received baja")
+		"baixa baixado baixada tesouraria financeiro comprovou pix entra statut stato zustand bezahlt storniert paye annule pagato annullato regle reglee pag pg pgt sit situ stat sts st ok conf rsvp settled cleared received baja transferencia uberweisung przelew")
 	debtWords = strings.Fields("aberto devedor debito debitos divida dividas due owed owes owing balance outstanding saldo saldos pendente pendentes adeudado " +
 		"deuda deudas faltante falta resta restante restam remaining devendo deve devem devido devida cobrar offen")
 	debtPhrases    = []string{"a pagar", "a receber", "por pagar", "por cobrar", "to pay", "em atraso", "open amount", "unpaid amount"}
@@ -69,7 +69,7 @@ var (
 	DateTitles   = strings.Fields("data date fecha em at")
 	AmountTitles = strings.Fields("valor total amount monto importe preco price precio")
 	CountTitles  = strings.Fields("quantidade quantity qtd qtde qty cantidad")
-	PayTitles    = strings.Fields("pagament pagad payment pago paga paid")
+	PayTitles    = strings.Fields("pagament pagad payment pago paga paid bezahl opłac zapłac wpłat")
 )
 
 // tellingValues are the beginnings of words in cells that speak of admission.
@@ -142,8 +142,11 @@ var (
 	notAdmitted = strings.Fields("cancelado cancelada cancelados canceladas cancelled canceled anulado anulada anulados anuladas estornado estornada estornados " +
 		"reembolsado reembolsada reembolsados refunded unpaid bloqueado bloqueada bloqueados blocked pendente pendentes pending pendiente pendientes waitlist waitlisted " +
 		"inadimplente inadimplentes suspenso suspensa banido banida cancelou cancelar desistiu desistente desistentes reembolso estorno fiado canc cancel pend bloq reemb desist aguardando awaiting expirado expirada recusado recusada vencido vencida " +
-		"desistencia devendo unconfirmed declined expired refused chargeback estornou devolvido devolvida bounced withdrew anulo")
-	waitingAlone       = []string{"espera", "na espera", "na fila", "suplente", "suplentes", "standby", "stand by", "waiting", "cancelo", "a confirmar", "por confirmar", "to be confirmed"} // a whole text; João Cancelo is a name
+		"desistencia devendo unconfirmed declined expired refused chargeback estornou devolvido devolvida bounced withdrew anulo estornar reembolsar calote devolucion cxl withdrawn revoked iou " +
+		"storniert stornierte stornierung abgesagt abgemeldet unbezahlt erstattet ruckerstattung warteliste " +
+		"anulowane anulowany anulowana anulowano odwołane odwołany odwołana nieopłacone nieopłacony nieopłacona rezygnacja zrezygnował zrezygnowała")
+	waitingAlone = []string{"espera", "na espera", "na fila", "suplente", "suplentes", "standby", "stand by", "waiting", "cancelo", "a confirmar", "por confirmar", "to be confirmed",
+		"falta", "offen", "brak", "zwrot", "rezerwowa", "rezerwowy"} // a whole text; João Cancelo is a name
 	notAdmittedPhrases = slices.Concat(waitingPhrases, []string{"lista espera", "nao pago", "nao paga", "nao pagou", "nao pagos", "nao pagas", "nao pagaram", "faltam pagar",
 		"not paid", "no pago", "no pagado", "sin pagar", "a pagar", "por pagar", "falta pagar", "faltou pagar", "falta receber", "em analise", "em aberto",
 		"vai pagar", "vou pagar", "pagar na porta", "pagar na portaria", "pagar na entrada", "pagar na hora", "pagar no dia", "pagar no local", "pay at the door", "nao deixar entrar", "nao pode entrar", "nao entra", "nao liberar",
@@ -156,7 +159,10 @@ var (
 		"partly paid", "partially paid", "part paid", "partial payment", "deposit only", "only deposit", "balance due", "still owes", "still owe", "money returned", "pay on arrival", "pay at door",
 		"pay on site", "pay on the day", "pay later", "not coming", "no longer coming", "dropped out", "not allowed in", "entry denied", "cancellation requested", "requested cancellation",
 		"no ha pagado", "no han pagado", "sin pago", "pago la mitad", "mitad pagada", "falta la mitad", "pagara en la puerta", "paga en la puerta", "pagar en la puerta", "pagara en la entrada",
-		"paga en la entrada", "pagar en la entrada", "de baja", "ya no viene", "ya no va", "cancelacion solicitada", "solicito cancelacion", "pidio cancelacion"})
+		"paga en la entrada", "pagar en la entrada", "de baja", "ya no viene", "ya no va", "cancelacion solicitada", "solicito cancelacion", "pidio cancelacion",
+		"nao vira", "nao comparecera", "pg nao", "cheque voltou", "devolver dinheiro", "devolver o dinheiro", "devolver valor", "devolver o valor", "no viene", "no vendra", "no asistira",
+		"will pay", "pays cash", "pays at", "no show", "nicht bezahlt", "kommt nicht", "geld zuruck", "abendkasse", "zahlt vor ort", "lista rezerwowa", "nie zapłacił", "nie zapłaciła",
+		"nie zapłacono", "nie zapłacone", "nie opłacone", "do zapłaty", "zapłaci na miejscu", "nie przyjdzie"})
 	outs       = lexiconOf(slices.Concat(notAdmitted, notAdmittedPhrases), nil)
 	owingWords = strings.Fields("deve devem devendo debe owes owing")
 	owing      = lexiconOf(owingWords, nil)
@@ -249,19 +255,20 @@ func HasPhrase(text string, phrases []string) bool {
 
 // Titles of columns that are filled for what is paid, and ways to pay that are still to come, and titles of queues.
 var (
-	proofTitles      = strings.Fields("recibo receipt transac transaction txid nsu autenticac")
+	proofTitles      = strings.Fields("cheque recibo receipt transac transaction txid nsu autenticac")
 	invoiceWords     = strings.Fields("nf nfe nfs nfse factura fattura rechnung")
-	invoicePhrases   = []string{"nota fiscal", "n da nota", "numero da nota"}
+	invoicePhrases   = []string{"nota fiscal", "n da nota", "numero da nota", "check number"}
 	queueTitles      = strings.Fields("fila queue cola")
 	instalmentTitles = strings.Fields("parcela prestac mensalidad cuota installment instalment")
-	receivedTitles   = strings.Fields("recebid receiv")
+	receivedTitles   = strings.Fields("recebid receiv eingang")
 	wishes           = strings.Fields("precisa deseja quer gostaria want wants need needs necesita quiere")
 	laterWays        = []string{"na portaria", "na porta", "no dia", "na hora", "na entrada", "na chegada", "no local", "no evento", "no credenciamento", "depois", "mais tarde",
 		"fiado", "at the door", "on arrival", "on site", "on the day", "pay later", "en la puerta", "en la entrada", "a la entrada", "el dia"}
 )
 
 // moneyTitles are the titles of columns for what each guest has given.
-var moneyTitles = append(strings.Fields("r dinheiro especie efectivo cash cartao tarjeta card contribuicao contribucion contribution"), AmountTitles...)
+var moneyTitles = append(strings.Fields("r dinheiro especie efectivo cash cartao tarjeta card contribuicao contribucion contribution "+
+	"sinal entrada ingreso sena anticipo betrag beitrag anzahlung kwota opłata"), AmountTitles...)
 
 // IsMoney tells a title in plain form of a column of amounts; sure where it is all of the title.
 func IsMoney(title string) (is, sure bool) {
