@@ -152,6 +152,7 @@ func TestImportUnderstandsStates(t *testing.T) {
 		"the state of an address beside it": {"Código;Estado;Cidade;Status\n" + rowsOf("RJ;Rio;pago", "SP;Santos;pendente", ";;cancelado"), states(1, 1, 0, 1), 0},
 		"an address abroad":                 {"Code;City;State;Country;Status\n" + rowsOf("Austin;Texas;US;paid", "Reno;Nevada;US;expired"), states(1, 1, 0, 0), 0},
 		"paid and blocked":                  {"Código;Status;Bloqueado;Pago\n" + rowsOf("ok;não;sim", "ok;sim;sim", "ok;não;não", "ok;;sim"), states(2, 1, 1, 0), 0},
+		"a free event of Eventbrite":        {"Order #;Attendee #;Ticket Type;Total Paid;Fees Paid;Attendee Status;Barcode #\n1;11;GA;0;0;Attending;KX7A1\n2;12;GA;0;0;Deleted;KX7A2\n", states(1, 0, 0, 1), 0},
 		"one word that is not known":        {"Código;Status\n" + rowsOf("pago", "pago", "levitando", "pago"), states(3, 0, 0, 0), 1},
 		"one blank state":                   {"Código;Status\n" + rowsOf("pago", "", "pago"), states(2, 0, 0, 0), 1},
 		"marks in Pago":                     {"Código;Pago\n" + rowsOf("x", "", "x"), states(2, 0, 0, 0), 1},

@@ -381,7 +381,7 @@ var origins = []*Origin{
 	{Name: "pretix-json", kind: record.Ticket},
 	{Name: "sympla", kind: record.Ticket, dates: cells.DayFirst,
 		signs: []string{"n ingresso|numero do ingresso|numero ingresso", "n pedido|numero do pedido", "tipo de ingresso", "ordem de inscricao|cupom de desconto|estado de pagamento"}},
-	{Name: "eventbrite", kind: record.Ticket, dates: cells.MonthFirst, others: []string{"order type", "eventbrite payment processing"},
+	{Name: "eventbrite", kind: record.Ticket, dates: cells.MonthFirst, others: []string{"order type", "eventbrite payment processing", "fees paid", "total paid"},
 		signs:  []string{"order number|order id", "attendee number|attendee status", "ticket type"},
 		noCode: "what the QR code holds is Eventbrite's column “Barcode #”: export the list again with it"},
 	{Name: "planning-center", kind: record.Person, dates: cells.MonthFirst, IDs: "person id",
