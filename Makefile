@@ -2,7 +2,7 @@
 # make lint   gofmt, vet and staticcheck
 # make test   a quick check, on a fresh machine too; under 5 minutes on two cores
 # make race   the race detector over every test; ROOMS='./kv/... ./index/...': over those of some packages
-# make proof  what make test leaves out: full counts of kills, power cuts, simulation and all that is drawn; 32-bit builds
+# make proof  what make test leaves out: full counts of kills, power cuts, simulation and all that is drawn; 32 bits, other systems
 # make bench  the benchmarks; MINUTES=10: a mixed load for so long, too
 # make torture HOURS=n  what breaks things, for so long; prints the table of doorward help proofs
 # make build  the program: ./doorward

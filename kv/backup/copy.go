@@ -79,8 +79,7 @@ func ReplaceStore(dir, file string, now time.Time, log *slog.Logger) (kept strin
 	return ReplaceSeen(dir, file, seen, now, log)
 }
 
-// openStays tells that a file which is open cannot be replaced on this system. It has no locks of disk.Lock, and needs none: another process that uses the
-// store has its file open.
+// openStays tells that a file which is open cannot be replaced on this system.
 const openStays = runtime.GOOS == "windows"
 
 // lockPatience is how long a replacement waits for the lock of the old store. A process that another one starts has its open files, and so its locks, for a
@@ -108,7 +107,7 @@ func ReplaceSeen(dir, file string, seen fs.FileInfo, now time.Time, log *slog.Lo
 	if err := merge.CarryMarks(path, file, now, log); err != nil {
 		return "", err
 	}
-	if err := disk.LockWithin(old, lockPatience); (err != nil || !disk.Locks) && !openStays {
+	if err := disk.LockWithin(old, lockPatience); err != nil || !disk.Locks {
 		return "", cmp.Or(err, errors.ErrUnsupported)
 	}
 	mine, err := old.Stat()

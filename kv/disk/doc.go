@@ -1,6 +1,7 @@
 // Package disk has what a store needs of a file system, and what differs between systems.
 //
 //	Lock                  one process uses a file; another gets ErrInUse                       folder.go, lock_*.go
+//	OpenFile, Replace     a file gets another one's name while it is open                      folder_*.go
 //	MakeFolder, SyncDir   folders, and names in them, that no power cut takes away             folder.go
 //	MakeWorkFolder        a folder for temporary files, locked while its process works         folder.go
 //	Remove, Leave         a large file loses its name, and commits do not wait for it          remove*.go

@@ -47,9 +47,12 @@ func Size(path string) int64 {
 	return info.Size()
 }
 
-// SyncDir makes the names in a folder durable.
+// SyncDir makes the names in a folder durable. A folder that the system lets nobody sync is left to it.
 func SyncDir(dir string) error {
-	d, err := os.Open(filepath.Clean(dir))
+	d, err := OpenFolder(filepath.Clean(dir))
+	if cannotSync(err) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -80,18 +83,6 @@ const ImportPurpose = "import"
 func IsWorkFolder(name, purpose string) bool {
 	number, found := strings.CutPrefix(name, OwnPrefix+purpose+"-")
 	return found && number != "" && strings.Trim(number, "0123456789") == ""
-}
-
-// lockFolder takes the lock of a folder until free is called or the process ends: as Lock.
-func lockFolder(dir string) (free func(), err error) {
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	if err := Lock(f); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return func() { _ = f.Close() }, nil // it was only locked
 }
 
 // How old an abandoned work folder is: it is locked as soon as it is made, or there are no locks.

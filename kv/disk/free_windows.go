@@ -1,19 +1,14 @@
 package disk
 
-import (
-	"syscall"
-	"unsafe"
-)
+import "golang.org/x/sys/windows"
 
 // freeBytes is what the volume of a folder has left for this user.
-func freeBytes(dir string) (free int64, err error) {
-	name, err := syscall.UTF16PtrFromString(dir)
+func freeBytes(dir string) (int64, error) {
+	name, err := windows.UTF16PtrFromString(dir)
 	if err != nil {
 		return 0, err
 	}
-	ask := syscall.NewLazyDLL("kernel32.dll").NewProc("GetDiskFreeSpaceExW")
-	if ok, _, err := ask.Call(uintptr(unsafe.Pointer(name)), uintptr(unsafe.Pointer(&free)), 0, 0); ok == 0 {
-		return 0, err
-	}
-	return free, nil
+	var free uint64
+	err = windows.GetDiskFreeSpaceEx(name, &free, nil, nil)
+	return int64(free), err
 }

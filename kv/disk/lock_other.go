@@ -1,4 +1,4 @@
-//go:build !unix || solaris || aix
+//go:build (!unix && !windows) || solaris || aix
 
 package disk
 
@@ -7,5 +7,5 @@ import "os"
 // locks tells whether lockFile keeps others out.
 const locks = false
 
-// lockFile: a file that is open cannot be replaced here anyway, or it cannot be told.
+// lockFile: whether another process has a file open cannot be told here.
 func lockFile(*os.File) error { return nil }

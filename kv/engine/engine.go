@@ -97,7 +97,8 @@ func Open(c Config) (*DB, error) {
 	if c.ReadOnly {
 		db.stopped.Store(&stopCause{fmt.Errorf("%w: %w", ErrStopped, ErrReadOnly)})
 	} else {
-		_ = os.Remove(db.rewritten()) // of a rewriting that did not end: the lock says that no other process is at it
+		// A rewriting that did not end may have left these. The lock says that no other process is at it.
+		_ = errors.Join(os.Remove(db.rewritten()), disk.Replaced(c.Path))
 	}
 	db.metrics = newMetrics(db, c.Registerer)
 	return db, nil
@@ -389,6 +390,12 @@ func (c *current) stopErr() error {
 func (c *current) set(s *state) {
 	c.state.Store(s)
 	c.room.Reserve(s.reserved())
+}
+
+// used is how many bytes of the file hold pages.
+func (f *file) used() (n int64) {
+	_ = f.View(func(tx *bbolt.Tx) error { n = tx.Size(); return nil }) // the error of a file that is closed comes back at its next use
+	return n
 }
 
 // stands returns an error where the file that was opened lies at its path no more.

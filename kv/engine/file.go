@@ -23,33 +23,31 @@ import (
 // lockPatience is how long opening waits for another process to let go of the file.
 const lockPatience = 2 * time.Second
 
-// options are how a file of some size is opened to be written.
-func options(size int64) *bbolt.Options {
+// options are how a file that uses so many bytes is opened to be written.
+func options(used int64) *bbolt.Options {
 	return &bbolt.Options{
 		Timeout: lockPatience, FreelistType: bbolt.FreelistMapType, PageSize: pages.Size,
-		InitialMmapSize: mapped(size),
+		InitialMmapSize: mapped(used), OpenFile: disk.OpenFile,
 	}
 }
 
-// mapped is how much of the address space a file of some size takes: while it grows beyond that, neither reads nor folds go on. Where
+// mapped is how much of the address space a file that uses so many bytes takes: while it grows beyond that, neither reads nor folds go on. Where
 // addresses are many that never happens. Windows makes the file as large as what is mapped.
-func mapped(size int64) int {
-	if math.MaxInt == math.MaxInt32 || runtime.GOOS == "windows" {
-		return int(min(max(1<<30, 2*size), math.MaxInt32))
+func mapped(used int64) int {
+	switch {
+	case runtime.GOOS == "windows":
+		return int(min(used+windowsRoom, math.MaxInt))
+	case math.MaxInt == math.MaxInt32:
+		return int(min(max(1<<30, 2*used), math.MaxInt32))
 	}
-	return int(max(plenty, 4*size))
+	return int(max(plenty, 4*used))
 }
+
+// windowsRoom is by how much a file can grow on Windows until it is mapped again.
+const windowsRoom = 64 << 20
 
 // plenty is what is mapped where there are 64 bits for an address.
 const plenty int64 = 64 << 30
-
-// access is how a file of some size is opened, to be written or only to be read.
-func access(readOnly bool, size int64) (flag int, o *bbolt.Options) {
-	if !readOnly {
-		return os.O_RDWR, options(size)
-	}
-	return os.O_RDONLY, &bbolt.Options{ReadOnly: true, Timeout: lockPatience, PageSize: pages.Size}
-}
 
 // openFile opens the file, and makes it if it is not there and can be.
 func openFile(c Config) (*file, error) {
@@ -69,10 +67,17 @@ func openFile(c Config) (*file, error) {
 	if info.Mode().Perm()&0o077 != 0 && info.Mode().IsRegular() && !c.ReadOnly {
 		_ = os.Chmod(c.Path, 0o600) // where it cannot be, the folder keeps others out
 	}
-	flag, o := access(c.ReadOnly, info.Size())
+	flag := os.O_RDWR
+	if c.ReadOnly {
+		flag = os.O_RDONLY
+	}
 	w, err := guard(c.Path, flag)
 	if err != nil {
 		return nil, err
+	}
+	o := options(w.Size())
+	if o.ReadOnly = c.ReadOnly; o.ReadOnly {
+		o.InitialMmapSize = 0
 	}
 	o.NoFreelistSync = !w.HasFreelist() // otherwise bbolt writes a list at once
 	db, err := bbolt.Open(c.Path, 0o600, o)
@@ -260,7 +265,7 @@ func readFile(path string, fn func(*bbolt.Tx) error) (err error) {
 	if err != nil {
 		return err
 	}
-	f, err := os.Open(path)
+	f, err := disk.OpenFile(path, os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
@@ -337,7 +342,7 @@ func guard(path string, flag int) (w *pages.Walk, err error) {
 	if !info.Mode().IsRegular() {
 		return bad("is no file")
 	}
-	f, err := os.OpenFile(path, flag, 0)
+	f, err := disk.OpenFile(path, flag, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -408,7 +413,7 @@ func lookAtLeaves(path string, w *pages.Walk) error {
 // pages lead to it. It trusts nothing that it reads, never maps the file, and takes no lock. reason is what is wrong with the file as a whole;
 // "" = nothing. A *BadFile is a file that holds no pages of a store.
 func Walk(path string, s *Schema, bad func(page uint64, reason string), met func(Bucket, Row)) (reason string, err error) {
-	f, err := os.Open(path)
+	f, err := disk.OpenFile(path, os.O_RDONLY, 0)
 	if err != nil {
 		return "", err
 	}

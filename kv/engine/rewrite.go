@@ -81,7 +81,7 @@ func (db *DB) Rewrite(ctx context.Context, first func(*Tx)) (err error) {
 		for old.Stats().OpenTxN > 0 { // bbolt's Close keeps readers that want to end from it while it waits for another, such as a backup
 			time.Sleep(closePause)
 		}
-		err = errors.Join(err, old.Close()) // which waits for its readers
+		err = errors.Join(err, old.Close(), disk.Replaced(r.path)) // Close waits for its readers
 	}
 	return err
 }
@@ -118,7 +118,7 @@ func (r *rewriting) rewrite(ctx context.Context, old *file, first func(*Tx)) (er
 	if err := disk.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	next, err := bbolt.Open(path, 0o600, options(disk.Size(r.path)))
+	next, err := bbolt.Open(path, 0o600, options(old.used()))
 	if err != nil {
 		return err
 	}
@@ -275,7 +275,7 @@ func (r *rewriting) rename(next *bbolt.DB, itself os.FileInfo, carried mark) err
 		}
 	}
 	crash.At(crash.BeforeCompacted)
-	if err := os.Rename(r.rewritten(), r.path); err != nil {
+	if err := disk.Replace(r.rewritten(), r.path); err != nil {
 		return err
 	}
 	crash.At(crash.AfterCompacted)
@@ -294,10 +294,15 @@ func (r *rewriting) placeOf(old *file) (folder *os.File, next os.FileInfo, err e
 	if err = old.stands(r.path); err != nil {
 		return nil, nil, err
 	}
-	if next, err = os.Stat(r.rewritten()); err != nil {
+	f, err := disk.OpenFile(r.rewritten(), os.O_RDONLY, 0)
+	if err != nil {
 		return nil, nil, err
 	}
-	folder, err = os.Open(filepath.Dir(r.path))
+	next, err = f.Stat() // of the file, whatever its name is
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, nil, err
+	}
+	folder, err = disk.OpenFolder(filepath.Dir(r.path))
 	return folder, next, err
 }
 

@@ -225,6 +225,7 @@ var Beside = [...]string{markerName, newestName, ledger.LedgerName}
 // the folder had never held data. Gone returns nil if the store is there, or if the folder has had none.
 func Gone(dir string, zone *time.Location) error {
 	path := Path(dir)
+	_ = disk.Replaced(path) // a crash may have left it without its name
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return nil // if it is damaged, opening it reports that
 	}

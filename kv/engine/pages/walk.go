@@ -112,6 +112,9 @@ func New(h Head) *Walk {
 	return &Walk{head: h, met: make([]bool, h.pages), todo: []pageDue{{id: h.root, buckets: true}}}
 }
 
+// Size is how many bytes of the file hold pages.
+func (w *Walk) Size() int64 { return w.head.Size() }
+
 // HasFreelist tells whether the file has a list of free pages. Without it bbolt looks at all pages.
 func (w *Walk) HasFreelist() bool { return w.head.hasFreelist() }
 
@@ -133,7 +136,7 @@ func (w *Walk) Leaves(path string) (reason string, err error) {
 	if len(w.twigs) == 0 {
 		return "", nil
 	}
-	f, err := os.Open(path)
+	f, err := disk.OpenFile(path, os.O_RDONLY, 0)
 	if err != nil {
 		return "", err
 	}
