@@ -212,6 +212,7 @@ func TestColumnsOfOtherLanguages(t *testing.T) {
 		"each of its own":       {"Code;姓名\n" + numbered(30, func(i int) string { return "王" + strings.Repeat("芳", i) }), states(30, 0, 0, 0), 0},
 		"the same of all":       {"Code;城市\n" + rowsOf("上海", "上海"), states(2, 0, 0, 0), 0},
 		"who has paid":          {"Code;Bezahlt am;Data wpłaty\n" + rowsOf("1.10.2026;1.10.2026", "2.10.2026;2.10.2026"), states(2, 0, 0, 0), 0},
+		"no remark":             {"Code;Uwagi\n" + rowsOf("brak", "wegetarianin"), states(2, 0, 0, 0), 0},
 		"a Latin name of a day": {"Code;Tag\n" + rowsOf("Sa", "So"), states(2, 0, 0, 0), 0},
 	})
 }
@@ -340,6 +341,8 @@ func TestTheFirstRowOfAnOrderSpeaksForTheOthers(t *testing.T) {
 		"a torn row of states in each":   {head("Status") + "P1;cancelado;KX7A1;over\nP1;pago;KX7A2\n", states(1, 0, 0, 0), 1},
 		"an order in other capitals":     {head("Cancelado") + "A-17;x;KX7A1\na-17;;KX7A2\n", states(0, 0, 0, 1), 1},
 		"a code of a torn row":           {"Código;Status\n" + "KX7A1;cancelado;over\nKX7A1;pago\nKX7A2;pago\n", states(1, 0, 0, 0), 2},
+		"a torn line of totals":          {"Pedido;Código;Status;Obs.\n1;KX7A1;pago;\n2;KX7A2;pago;\nTotal;2\n", states(2, 0, 0, 0), 1},
+		"a code like a torn total":       {"Código;Nome;Mesa\n1;Ana;1\n2;Bia;1\nTotal;2\n", states(2, 0, 0, 0), 1},
 	})
 	s := congregation(t)
 	src := load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(head("Cancelado") + "P1;x;KX7A1\nP1;;KX7A2\n")}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"doorward/api/load/cells"
+	"doorward/api/load/columns"
 	"doorward/api/load/kinds"
 	"doorward/api/load/sheet"
 	"doorward/api/load/words"
@@ -32,8 +33,8 @@ type order struct {
 // read reads the order of a row, also of one that is refused or left out. A row is a further one of an order if it names the same as the row
 // before it, or none, or an order that does not get in.
 func (o *orderRows) read(t *tableFile, row sheet.Row) {
-	if row.Torn {
-		o.order, o.further = t.unsure("", row.Line), false
+	if isTorn(t.ly, row) {
+		o.order, o.further = tornOrder(t.ly, "", row.Line), false
 		o.lost = strings.Join(row.Texts, "") == ""
 		return
 	}
@@ -51,11 +52,11 @@ func (o *orderRows) read(t *tableFile, row sheet.Row) {
 	}
 	switch {
 	case line > 0:
-		o.order, o.further = t.unsure(name, line), true
+		o.order, o.further = tornOrder(t.ly, name, line), true
 	case row.Fault != "":
-		o.order = t.unsure(name, row.Line)
+		o.order = refusedOrder(t.ly, name, row.Line)
 	default:
-		o.order = order{name: name, line: row.Line, out: t.keptOut(row)}
+		o.order = order{name: name, line: row.Line, out: keptOut(t, row)}
 	}
 	if len(o.order.out) > 0 {
 		if o.out == nil {
@@ -66,7 +67,7 @@ func (o *orderRows) read(t *tableFile, row sheet.Row) {
 }
 
 // keptOut lists the columns by which a row does not get in. A word that is not known keeps out too.
-func (t *tableFile) keptOut(row sheet.Row) (out []int) {
+func keptOut(t *tableFile, row sheet.Row) (out []int) {
 	for _, by := range t.ly.Deciders {
 		if by.Column >= len(row.Texts) {
 			continue
@@ -79,15 +80,20 @@ func (t *tableFile) keptOut(row sheet.Row) (out []int) {
 	return out
 }
 
-// unsure is an order with a row that is refused. Every column that decides may say in that row that the order does not get in, and every column
-// that is blank in all other rows.
-func (t *tableFile) unsure(name string, line int) order {
+// refusedOrder is an order with a row that is refused. Every column that decides may say in that row that the order does not get in.
+func refusedOrder(ly *columns.Layout, name string, line int) order {
 	o := order{name: name, line: line, unsure: true}
-	for _, by := range t.ly.Deciders {
+	for _, by := range ly.Deciders {
 		o.out = append(o.out, by.Column)
 	}
-	for i := range t.ly.Profiles {
-		if t.ly.Profiles[i].Filled == 0 && t.ly.Titles[i] != "" {
+	return o
+}
+
+// tornOrder is an order with a row that is torn. A column that is blank in all other rows may say it there too.
+func tornOrder(ly *columns.Layout, name string, line int) order {
+	o := refusedOrder(ly, name, line)
+	for i := range ly.Profiles {
+		if ly.Profiles[i].Filled == 0 && ly.Titles[i] != "" {
 			o.out = append(o.out, i)
 		}
 	}
@@ -114,6 +120,20 @@ func (t *tableDrafts) inOrder(row sheet.Row) *Rejection {
 		}
 	}
 	return nil
+}
+
+// isTorn tells a row that may hold a ticket, and with cells that may not stand under their titles.
+func isTorn(ly *columns.Layout, row sheet.Row) bool {
+	return row.Torn && !columns.IsTotal(row.Texts, len(ly.Titles))
+}
+
+// inTorn refuses a row with a code that may be the code of a torn row: that row may say another state.
+func (t *tableDrafts) inTorn(row sheet.Row) *Rejection {
+	line := t.torn.line(t.ly.Cell(kinds.Code, row.Texts))
+	if line == 0 {
+		return nil
+	}
+	return &Rejection{row.Line, t.ly.Column(kinds.Code), fmt.Sprintf("line %d, which is refused, may have the same code and another state", line)}
 }
 
 // maxTorn is how many cells of torn rows are kept.

@@ -107,7 +107,7 @@ func (t *tableFile) each(fn func(row sheet.Row)) (err error) {
 		if h, ok := t.ly.Section(row); ok && t.ly.Profiles == nil {
 			t.headings = append(t.headings, h)
 		}
-		if _, fault := t.ly.Stray(row.Texts); fault == "" || row.Fault != "" {
+		if _, fault := t.ly.Stray(row.Texts); fault == "" || isTorn(t.ly, row) {
 			fn(row)
 		}
 	}
@@ -268,8 +268,7 @@ func (t *tableFile) contradict() error {
 		if row.Fault != "" || t.namedOut(row.Texts) {
 			state = refusedRow
 		}
-		before, ok := said[code]
-		if ok && before != state || t.torn.line(t.ly.Cell(kinds.Code, row.Texts)) > 0 {
+		if before, ok := said[code]; ok && before != state {
 			t.twice.codes[code] = true
 		}
 		said[code] = state
@@ -291,7 +290,7 @@ func (t *tableFile) repeatsCodes() bool {
 		return false
 	}
 	p := &t.ly.Profiles[f.Parts[0][0]]
-	return len(f.Columns()) > 1 || p.Unique == nil || len(p.Unique) < p.Filled || len(t.torn.lines) > 0
+	return len(f.Columns()) > 1 || p.Unique == nil || len(p.Unique) < p.Filled
 }
 
 // hash returns a hash of a row's code, and of its event if a column names one. Codes that a scan does not tell apart are one.
@@ -445,6 +444,9 @@ func (t *tableDrafts) read(row sheet.Row) (draft, *Rejection) {
 	}
 	if t.twice.has(t.ly, row.Texts) {
 		return d, &Rejection{row.Line, t.ly.Column(kinds.Code), faultTwoStates}
+	}
+	if r := t.inTorn(row); r != nil {
+		return d, r
 	}
 	d.entered, d.at = t.checkin(row.Texts)
 	d.body = append(d.body, '}')

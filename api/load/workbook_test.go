@@ -204,20 +204,25 @@ func TestARowThatIsCrossedOutOrHiddenIsRefused(t *testing.T) {
 	}
 }
 
-// TestAHiddenRowSpeaksForItsOrderAndItsCode: it is refused, and what it says keeps other rows out.
+// TestAHiddenRowSpeaksForItsOrderAndItsCode: it is refused, and what it says keeps other rows out. A column that is blank in it says nothing.
 func TestAHiddenRowSpeaksForItsOrderAndItsCode(t *testing.T) {
-	f, err := excelize.OpenReader(book(t, false, [][]any{{"Pedido", "Cancelado", "Código"}, {"P1", "x", "KX7A1"}, {"P1", "", "KX7A2"}, {"P2", "", "KX7A3"}, {"P3", "", "KX7A1"}}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b bytes.Buffer
-	if err := errors.Join(f.SetRowVisible("Sheet1", 2, false), f.Write(&b), f.Close()); err != nil {
-		t.Fatal(err)
-	}
-	s := congregation(t)
-	rep := mustImport(t, s, load.Source{Reader: &b, Kind: "ticket", Event: 7})
-	if got := tickets(t, s); len(got) != 1 || got[0]["code"] != "KX7A3" || len(rep.Rejected) != 3 {
-		t.Errorf("tickets = %v and %+v, want KX7A3 alone", got, rep)
+	for _, rows := range [][][]any{
+		{{"Pedido", "Cancelado", "Código"}, {"P1", "x", "KX7A1"}, {"P1", "", "KX7A2"}, {"P2", "", "KX7A3"}, {"P3", "", "KX7A1"}},
+		{{"Pedido", "Status", "Código", "Cupom"}, {"P1", "pago", "KX7A1"}, {"P1", "pago", "KX7A3"}},
+	} {
+		f, err := excelize.OpenReader(book(t, false, rows))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := errors.Join(f.SetRowVisible("Sheet1", 2, false), f.Write(&b), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		s := congregation(t)
+		rep := mustImport(t, s, load.Source{Reader: &b, Kind: "ticket", Event: 7})
+		if got := tickets(t, s); len(got) != 1 || got[0]["code"] != "KX7A3" || len(rep.Rejected) != len(rows)-2 {
+			t.Errorf("tickets = %v and %+v, want KX7A3 alone", got, rep)
+		}
 	}
 }
 

@@ -67,7 +67,7 @@ func (c admission) decide() {
 	}
 }
 
-// isStated tells whether a column says states, or who has not paid.
+// isStated tells whether a column says states, or which tickets are not paid.
 func (c admission) isStated() bool {
 	return slices.ContainsFunc(c.ly.Deciders, func(d Decider) bool { return d.State == "" || d.State == "unpaid" })
 }
@@ -311,8 +311,8 @@ func lacksPayment(title string, p *profile.Column) bool {
 }
 
 // askForTicks asks about columns of yes and no that differ from row to row, where no column says a state and --states does not say it of all
-// rows. A question to the guest, and what is asked of guests as a rule, is left out. In another language or script no title is known: such a
-// column of yes and no, or of few values, may say who has paid, also beside a state that does not.
+// rows. A question to the guest, and what is asked of guests as a rule, is left out. In another language or script no title is known: a
+// column of yes and no, or of few values, may say there what is paid, also beside a state that does not.
 func (c admission) askForTicks() {
 	if _, all := c.said.States[""]; all || c.profiles == nil || c.origin != Unknown {
 		return

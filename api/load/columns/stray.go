@@ -31,13 +31,25 @@ func (ly *Layout) Stray(texts []string) (at int, fault string) {
 	if _, ok := ly.Section(sheet.Row{Texts: texts}); ok || worded {
 		return ly.firstColumn(), faultHeading
 	}
-	if filled > 2 || len(ly.Titles) <= filled {
-		return 0, ""
-	}
-	if at := slices.IndexFunc(texts, isTotal); at >= 0 && !slices.ContainsFunc(slices.Delete(slices.Clone(texts), at, at+1), isWord) {
-		return at, "a line of totals"
+	if IsTotal(texts, len(ly.Titles)) {
+		return slices.IndexFunc(texts, isTotal), "a line of totals"
 	}
 	return 0, ""
+}
+
+// IsTotal tells a line of totals: the word for it, and at most one number in the other columns.
+func IsTotal(texts []string, columns int) bool {
+	filled := 0
+	for _, cell := range texts {
+		if strings.TrimSpace(cell) != "" {
+			filled++
+		}
+	}
+	if filled > 2 || columns <= filled {
+		return false
+	}
+	at := slices.IndexFunc(texts, isTotal)
+	return at >= 0 && !slices.ContainsFunc(slices.Delete(slices.Clone(texts), at, at+1), isWord)
 }
 
 // isWords tells words in the place of a ticket's code: Mesa 4. One of several has three letters and no digit.
