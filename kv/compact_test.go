@@ -211,6 +211,22 @@ func TestAClockThatWasAheadHidesNoErasedBytes(t *testing.T) {
 	}
 }
 
+// TestWhatIsErasedDuringACompactionIsDue: the file that is written may hold it, and the clock was ahead when something was erased before.
+func TestWhatIsErasedDuringACompactionIsDue(t *testing.T) {
+	s, clock := opened(t)
+	id := kvtest.Create(t, s, record.Person, `{"full_name":"Ana"}`)
+	ahead := clock.Now().Add(6 * 24 * time.Hour)
+	err := s.Tables.Engine.Rewrite(t.Context(), func(w *engine.Tx) {
+		w.Put(table.MetaBucket, table.CompactedKey, table.SeqKey(uint64(ahead.UnixMicro())))
+		if _, err := s.Erasures.Erase(auth.Operator(), record.Person, record.Int(id)); err != nil {
+			t.Error(err)
+		}
+	})
+	if n, _, failed := s.Erasures.Uncompacted(); err != nil || failed != nil || n != 1 {
+		t.Errorf("Rewrite = %v, and then %d are due, %v, want 1", err, n, failed)
+	}
+}
+
 // TestDamageIsNotCompacted: a row that fails its checksum is no row to take along, and the file that has it stays.
 func TestDamageIsNotCompacted(t *testing.T) {
 	dir := folder(t)

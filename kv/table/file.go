@@ -80,11 +80,12 @@ var CompactedKey = []byte("compacted") // in meta: up to when what was removed i
 // put back before or since. 0 = the file was never compacted.
 func CompactedAt(v *View) (int64, error) { return metaTime(v, CompactedKey) }
 
-// NoteUncompacted notes that the file holds bytes of what is removed at a time. The last compaction lies after it if the clock was ahead then.
+// NoteUncompacted notes that the file holds bytes of what is removed at a time. The last compaction lies after it if the clock was ahead then. A
+// file that a rewrite is writing may hold these bytes and a later time, so it gets the time of the file before it.
 func NoteUncompacted(o *Tx, at int64) error {
 	compacted, err := CompactedAt(o.View)
-	if err == nil && compacted >= at {
-		o.Put(MetaBucket, CompactedKey, SeqKey(uint64(at-1)))
+	if err == nil && (compacted >= at || o.Tx.Rewriting()) {
+		o.Put(MetaBucket, CompactedKey, SeqKey(uint64(min(compacted, at-1))))
 	}
 	return err
 }
