@@ -150,8 +150,8 @@ func isOut(k *record.Kind, st *table.Stored) bool {
 
 func stateOf(st *table.Stored) string { return value.Unquote(st.Body.Member("state")) }
 
-// existing finds the record that a row means; nil for a new one. One that p does not see counts as none: creating it fails, with the
-// same words as where it is not there if p does not see its event or its group either.
+// existing finds the record that a row means; nil for a new one. One that p does not see counts as none: creating it fails. A row of an event or
+// a group that p does not see fails with the same words, whether its record is there or not.
 func existing(o *table.Tx, p auth.Principal, row entry.Row, in *entry.Input) (*table.Stored, error) {
 	id, err := existingID(o, p, row, in)
 	if err != nil || id.IsZero() {

@@ -335,10 +335,10 @@ async function decide(scan) {
   }
 }
 
-// letInBefore says when this phone let the same ticket in, if it did and the laptop does not know of it yet.
+// letInBefore says when this phone let the same ticket in, if it did, has not let it out since, and the laptop does not know of it yet.
 async function letInBefore({event, code, direction}) {
-  const before = (await queue.all(event).catch(() => [])).find(one => one.let_in && one.code === code && one.direction === direction);
-  return before && direction !== 'out' ? say('say.letin_before', {time: clock(before.at)}) : '';
+  const before = (await queue.all(event).catch(() => [])).filter(one => one.let_in && one.code === code).pop();
+  return before && before.direction === direction && direction !== 'out' ? say('say.letin_before', {time: clock(before.at)}) : '';
 }
 
 // settle presents a ruling and waits until it was tapped, if it must be.
@@ -705,6 +705,7 @@ async function send(of) {
     const scans = (await queue.all(of)).filter(s => s.let_in).slice(0, 50);
     if (scans.length === 0) return sent;
     for (const entry of entries) if (scans.some(scan => scan.nonce === entry.ruling.kept?.nonce)) entry.offered = true;
+    drawLists(); // without their Undo
     const {status, data} = await ask('POST', `/door/v1/event/${of}/scans/`, {scans: scans.map(({code, at, nonce, door, direction}) => ({code, at, nonce, door, direction, let_in: true}))});
     if (status === 401) { // they stay here, for the next session
       if (!$('work').hidden) ended();
