@@ -287,7 +287,7 @@ func credential(o *table.Tx, id int64, k auth.Key) Credential {
 // Joiner is a laptop that brings a code.
 type Joiner struct {
 	Node   string            // its ULID
-	Secret [sha256.Size]byte // the hash of the secret that it has drawn
+	Secret [sha256.Size]byte // the hash of the secret that it has made
 	Proof  []byte            // of Prove, if the laptop has a key of the centre already
 	Holds  []string          // of laptop.Holdings
 }
