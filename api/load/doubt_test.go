@@ -342,6 +342,7 @@ func TestTheFirstRowOfAnOrderSpeaksForTheOthers(t *testing.T) {
 		"an order in other capitals":     {head("Cancelado") + "A-17;x;KX7A1\na-17;;KX7A2\n", states(0, 0, 0, 1), 1},
 		"a code of a torn row":           {"Código;Status\n" + "KX7A1;cancelado;over\nKX7A1;pago\nKX7A2;pago\n", states(1, 0, 0, 0), 2},
 		"a torn line of totals":          {"Pedido;Código;Status;Obs.\n1;KX7A1;pago;\n2;KX7A2;pago;\nTotal;2\n", states(2, 0, 0, 0), 1},
+		"a torn subtotal":                {head("Cancelado") + "P1;;KX7A1\nSubtotal;1\n;;KX7A2\nP2;x;KX7A3\n", states(2, 0, 0, 1), 1},
 		"a code like a torn total":       {"Código;Nome;Mesa\n1;Ana;1\n2;Bia;1\nTotal;2\n", states(2, 0, 0, 0), 1},
 	})
 	s := congregation(t)

@@ -33,10 +33,13 @@ type order struct {
 // read reads the order of a row, also of one that is refused or left out. A row is a further one of an order if it names the same as the row
 // before it, or none, or an order that does not get in.
 func (o *orderRows) read(t *tableFile, row sheet.Row) {
-	if isTorn(t.ly, row) {
+	switch {
+	case isTorn(t.ly, row):
 		o.order, o.further = tornOrder(t.ly, "", row.Line), false
 		o.lost = strings.Join(row.Texts, "") == ""
 		return
+	case row.Torn:
+		return // a line of totals is of no order
 	}
 	name := strings.ToLower(cells.Clean(t.ly.Cell(kinds.Order, row.Texts)))
 	if name == "" || name == o.name {
