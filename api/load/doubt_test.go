@@ -108,6 +108,10 @@ func TestImportLetsNoDoubtfulRowIn(t *testing.T) {
 		"a reason to stay away":             {"Motivo", names + "Motivo\n" + rowsOf("Ana;", "Bia;desistência", "Caio;")},
 		"who owes, in the place of a price": {"Total", names + "Total\n" + rowsOf("Ana;50", "Bia;devendo", "Caio;50")},
 		"a booking for a time":              {"Reserved until", "Code;Name;Reserved until\n" + rowsOf("Ana;", "Bia;2026-10-01", "Caio;")},
+		"what was paid in advance":          {"Anticipo", "Código;Nombre;Anticipo\n" + rowsOf("Ana;50", "Bea;25", "Caro;50")},
+		"a part of the price in advance":    {"Sinal", names + "Preço;Sinal\n" + rowsOf("Ana;80;40", "Bia;80;40", "Caio;80;40")},
+		"who does not come":                 {"Vem?", names + "Vem?\n" + rowsOf("Ana;sim", "Bia;não", "Caio;sim")},
+		"who is not coming":                 {"Are you coming?", "Code;Name;Are you coming?\n" + rowsOf("Ann;yes", "Bob;no", "Cy;yes")},
 		"sentences, each of its own": {"Situação pagto", names + "Situação pagto\n" + rowsOf(func() (all []string) {
 			for i := range 300 {
 				all = append(all, "Ana;Pendente desde "+strings.Repeat("I", i))
@@ -189,13 +193,18 @@ func TestRemarksThatKeepOut(t *testing.T) {
 		"estornar", "devolver o dinheiro", "não virá", "cheque voltou", "falta", "no viene", "devolución", "will pay", "cxl", "pays cash at the door",
 		"storniert", "noch nicht bezahlt", "hat abgesagt", "kommt nicht", "Geld zurück", "offen", "Warteliste", "zahlt an der Abendkasse",
 		"anulowane", "nie zapłacił", "rezygnacja", "odwołane", "nieopłacone", "do zapłaty 50", "zapłaci na miejscu", "lista rezerwowa",
+		"transferida para Maria", "substituído por João", "vendeu pro João", "sold to Bob", "gave ticket to Bob", "gave her ticket away", "repassou pra Bia", "vendió a Juan", "cedió su entrada a Juan",
+		"sem ingresso", "sin entrada", "without ticket", "a receber", "a receber R$ 50", "renunció", "renunció a su plaza", "did not register", "não se inscreveu", "removed", "removed from list", "cancld", "canceld",
 		"pago parcialmente", "falta metade", "pagou só o sinal", "paga na hora", "o resto no dia", "cheque sem fundo", "cancelamento solicitado", "pediu cancelamento",
 	} {
 		wantAsked(t, remark, "Code;Name;Notes\n"+rowsOf("Ana;vegetarian", "Bia;"+remark, "Caio;chega tarde"), "Notes")
 	}
 	importsStates(t, map[string]stateCase{
 		"remarks of another matter": {"Code;Name;Notes\n" + rowsOf("João Cancelo;vegetariano", "Bia;half vegetarian", "Caio;pago em dinheiro", "Davi;li a política de cancelamento",
-			"Eva;chega depois", "Gil;vem no dia 12"), states(6, 0, 0, 0), 0},
+			"Eva;chega depois", "Gil;vem no dia 12", "Hugo;vai receber os convidados", "Iara;sin entrada de sopa", "Joel;gave a talk", "Eva Renuncio;"), states(10, 0, 0, 0), 0},
+		"questions beside a state": {"Code;Status;Vem?\n" + rowsOf("paid;sim", "paid;não"), states(2, 0, 0, 0), 0},
+		"what guests are asked":    {"Code;Vem de ônibus?;Vai ao almoço?\n" + rowsOf("sim;não", "não;sim"), states(2, 0, 0, 0), 0},
+		"the price in advance":     {"Code;Preço;Sinal\n" + rowsOf("50;50", "80;80"), states(2, 0, 0, 0), 0},
 	})
 }
 
@@ -646,6 +655,7 @@ func TestALineBetweenTheRowsMayDecide(t *testing.T) {
 	importsStates(t, map[string]stateCase{
 		"a state beside each row": {state + "CONFIRMADOS;;\n" + paid + "PENDENTES;;\nKX9A;Caio;pendente\nPAGOS;;\nKX9B;Davi;pago\n", states(3, 1, 0, 0), 3},
 		"a number at the end":     {state + paid + "Cancelados: 0;;\n", states(2, 0, 0, 0), 1},
+		"an event on another day": {"Evento transferido para 12/12;;\n" + head + two, states(2, 0, 0, 0), 0},
 		"those that get in":       {head + "CONFIRMADOS;;\n" + two, states(2, 0, 0, 0), 1},
 		"a table":                 {head + "Mesa de honra;Eva;1\n" + two, states(3, 0, 0, 0), 0},
 		"words for a code":        {head + two + "CANCELADO;Eva;3\n" + last, states(3, 0, 0, 0), 1},

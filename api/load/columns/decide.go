@@ -288,7 +288,8 @@ func (c admission) askForPayments() {
 		isMoney, sure := words.IsMoney(title)
 		switch {
 		case words.IsPaid(title) && (lacksPayment(title, p) || p.NotPrice > 0),
-			(sure && p.IsSums() || isMoney && p.IsAmounts()) && blank > 0, // nothing, and not an amount of nothing
+			words.IsAdvance(title) && p.IsSums() && len(p.Counts) != 1 && !slices.ContainsFunc(c.plains, words.IsPrice), // parts of what price
+			(sure && p.IsSums() || isMoney && p.IsAmounts()) && blank > 0,                                               // nothing, and not an amount of nothing
 			words.IsQueue(title) && blank > 0,
 			words.IsProof(title) && (none > 0 && none < p.Rows || words.IsInstalment(title) && p.DiffersInParts()),
 			words.HasWord(title, words.AmountTitles) && p.All(profile.Numbers) && p.Has[profile.Below] > 0: // money that was given back

@@ -14,7 +14,7 @@ var StateWords = alias(
 		"aprovado|aprovada|approved|aprobado|aprobada|emitido|emitida|issued|ok|complete|completed|completo|concluido|concluida|completado|"+
 		"cortesia|gratuito|gratuita|gratis|free|attending|checked in|liberado|liberada|pagamento aprovado|pagamento confirmado|pago aprobado",
 	"cancelled", "cancelado|cancelada|canceled|cancelled|cancelacion|anulado|anulada|void|voided|not attending|deleted|transferred|transferido|"+
-		"transferida|excluido|excluida|removido|removida|eliminado|eliminada|canceled paid fee|pedido cancelado|inscricao cancelada",
+		"transferida|excluido|excluida|removido|removida|removed|eliminado|eliminada|canceled paid fee|pedido cancelado|inscricao cancelada",
 	"refunded", "reembolsado|reembolsada|reembolso|estornado|estornada|estorno|devolvido|devolvida|devuelto|devuelta|refund|refunded|chargeback|charged back|"+
 		"pagamento devolvido|pagamento estornado|pagamento reembolsado",
 	"unpaid", "pendente|pending|pendiente|aguardando|aguardando pagamento|aguardando aprovacao|nao pago|nao paga|em aberto|awaiting payment|awaiting|"+
@@ -142,11 +142,12 @@ var (
 	notAdmitted = strings.Fields("cancelado cancelada cancelados canceladas cancelled canceled anulado anulada anulados anuladas estornado estornada estornados " +
 		"reembolsado reembolsada reembolsados refunded unpaid bloqueado bloqueada bloqueados blocked pendente pendentes pending pendiente pendientes waitlist waitlisted " +
 		"inadimplente inadimplentes suspenso suspensa banido banida cancelou cancelar desistiu desistente desistentes reembolso estorno fiado canc cancel pend bloq reemb desist aguardando awaiting expirado expirada recusado recusada vencido vencida " +
+		"cancld canceld cancled cancl cancelld cncld cancelda canselado canselada renunciou " +
 		"desistencia devendo unconfirmed declined expired refused chargeback estornou devolvido devolvida bounced withdrew anulo estornar reembolsar calote devolucion cxl withdrawn revoked iou " +
 		"storniert stornierte stornierung abgesagt abgemeldet unbezahlt erstattet ruckerstattung warteliste " +
 		"anulowane anulowany anulowana anulowano odwołane odwołany odwołana nieopłacone nieopłacony nieopłacona rezygnacja zrezygnował zrezygnowała")
 	waitingAlone = []string{"espera", "na espera", "na fila", "suplente", "suplentes", "standby", "stand by", "waiting", "cancelo", "a confirmar", "por confirmar", "to be confirmed",
-		"falta", "offen", "zwrot", "rezerwowa", "rezerwowy"} // a whole text; João Cancelo is a name
+		"falta", "offen", "zwrot", "rezerwowa", "rezerwowy", "a receber", "sin entrada", "renuncio"} // a whole text; João Cancelo is a name
 	notAdmittedPhrases = slices.Concat(waitingPhrases, []string{"lista espera", "nao pago", "nao paga", "nao pagou", "nao pagos", "nao pagas", "nao pagaram", "faltam pagar",
 		"not paid", "no pago", "no pagado", "sin pagar", "a pagar", "por pagar", "falta pagar", "faltou pagar", "falta receber", "em analise", "em aberto",
 		"vai pagar", "vou pagar", "pagar na porta", "pagar na portaria", "pagar na entrada", "pagar na hora", "pagar no dia", "pagar no local", "pay at the door", "nao deixar entrar", "nao pode entrar", "nao entra", "nao liberar",
@@ -162,16 +163,26 @@ var (
 		"paga en la entrada", "pagar en la entrada", "de baja", "ya no viene", "ya no va", "cancelacion solicitada", "solicito cancelacion", "pidio cancelacion",
 		"nao vira", "nao comparecera", "pg nao", "cheque voltou", "devolver dinheiro", "devolver o dinheiro", "devolver valor", "devolver o valor", "no viene", "no vendra", "no asistira",
 		"will pay", "pays cash", "pays at", "no show", "nicht bezahlt", "kommt nicht", "geld zuruck", "abendkasse", "zahlt vor ort", "lista rezerwowa", "nie zapłacił", "nie zapłaciła",
-		"nie zapłacono", "nie zapłacone", "nie opłacone", "do zapłaty", "zapłaci na miejscu", "nie przyjdzie"})
-	outs       = lexiconOf(slices.Concat(notAdmitted, notAdmittedPhrases), nil)
+		"nie zapłacono", "nie zapłacone", "nie opłacone", "do zapłaty", "zapłaci na miejscu", "nie przyjdzie",
+		"sem ingresso", "no ticket", "without ticket", "a receber r", // R$
+		"did not register", "didn t register", "not registered", "nao se inscreveu", "nao inscrito", "nao inscrita", "nao inscritos", "no se inscribio", "renuncio a", "no inscrito", "no inscrita",
+		"removed from", "removido da lista", "removida da lista", "retirado da lista", "retirada da lista", "removidos da lista", "retirados da lista"})
+	outs     = lexiconOf(slices.Concat(notAdmitted, notAdmittedPhrases), nil)
+	passedOn = lexiconOf([]string{"transferido para", "transferida para", "transferido a", "transferida a", "transferred to", "transferiu para", "substituido por", "substituida por",
+		"sustituido por", "sustituida por", "replaced by", "vendeu pro", "vendeu pra", "vendeu para", "vendido para", "vendida para", "vendeu o ingresso", "vendio a", "vendio su entrada",
+		"sold to", "sold ticket", "sold his ticket", "sold her ticket", "gave ticket", "gave the ticket", "gave his ticket", "gave her ticket", "gave their ticket", "deu o ingresso",
+		"cedeu o ingresso", "passou o ingresso", "repassou o ingresso", "repassou para", "repassou pra", "repassou pro", "repassado para", "cedio su entrada", "dio su entrada"}, nil)
 	owingWords = strings.Fields("deve devem devendo debe owes owing")
 	owing      = lexiconOf(owingWords, nil)
 	goods      = strings.Fields("camiseta camisetas camisa camisas shirt shirts tshirt tshirts playera remera almoco jantar lanche refeicao refeicoes marmita meal meals lunch dinner " +
 		"breakfast almuerzo cena estacionamento parking estacionamiento livro livros caneca brinde brindes doacao donation donacion")
 )
 
-// KeepsOut tells a text in plain form that refuses admission.
-func KeepsOut(text string) bool {
+// KeepsOut tells a text in plain form that refuses admission, or says that a ticket has passed to another guest.
+func KeepsOut(text string) bool { return admitsNone(text) || passedOn.in(text) }
+
+// admitsNone tells one that refuses admission, also to the rows below it. An event may be transferred, as a ticket is.
+func admitsNone(text string) bool {
 	return outs.in(text) || slices.Contains(waitingAlone, text) || owes(text)
 }
 
@@ -219,7 +230,7 @@ var (
 // Heading tells what a heading in plain form says of the rows below it: out, that they do not get in; in, that they do. It is a word for a
 // state, of one or of many, “Expirados (3)”, or refuses admission anyhow. Of any other text it tells neither.
 func Heading(text string) (out, in bool) {
-	if KeepsOut(text) {
+	if admitsNone(text) {
 		return true, false
 	}
 	var all, bare []string
@@ -268,7 +279,10 @@ var (
 
 // moneyTitles are the titles of columns for what each guest has given.
 var moneyTitles = append(strings.Fields("r dinheiro especie efectivo cash cartao tarjeta card contribuicao contribucion contribution "+
-	"sinal entrada ingreso sena anticipo betrag beitrag anzahlung kwota opłata"), AmountTitles...)
+	"entrada ingreso betrag beitrag kwota opłata"), slices.Concat(advanceTitles, AmountTitles)...)
+
+// advanceTitles are the titles of columns for what each guest has paid in advance.
+var advanceTitles = strings.Fields("sinal sena anticipo adiantamento adelanto anzahlung zaliczka zadatek")
 
 // IsMoney tells a title in plain form of a column of amounts; sure where it is all of the title.
 func IsMoney(title string) (is, sure bool) {
@@ -279,7 +293,12 @@ func IsMoney(title string) (is, sure bool) {
 func IsPrice(title string) bool { return HasWord(title, AmountTitles) && !IsPaid(title) }
 
 // IsPaid tells a title in plain form that speaks of what was paid, or how.
-func IsPaid(title string) bool { return Begins(title, PayTitles) || Begins(title, receivedTitles) }
+func IsPaid(title string) bool {
+	return Begins(title, PayTitles) || Begins(title, receivedTitles) || IsAdvance(title)
+}
+
+// IsAdvance tells a title in plain form of a column of amounts that were paid in advance, as parts of a price.
+func IsAdvance(title string) bool { return slices.Contains(advanceTitles, title) }
 
 // IsProof tells a title in plain form of a column that is filled where a payment, or a part of it, has come: a receipt, the second instalment.
 func IsProof(title string) bool {
@@ -297,10 +316,15 @@ var guestTitles = strings.Fields("vip alerg allerg restric vegetar vegan gluten 
 	"bautiz lider leader pastor visit volunt convert primeir first novidad newsletter whats telegram termo term lgpd gdpr consent imag foto photo transp onibus bus hosped " +
 	"aloj lodging quarto room camis shirt almoc jant lunch dinner meal lanch cadeir wheel acessib accessib pcd defici disab gestant pregnan estaciona parking estud student casad married")
 
-// IsAboutGuests tells a title, as it stands, of a column of yes and no that speaks of the guest and not of the ticket: a question, or a usual matter.
+// comingTitles are the questions by which a guest says no to the event itself, in plain form.
+var comingTitles = strings.Split("vem|voce vem|vai|voce vai|vai vir|vai comparecer|comparecera|vai participar|participa|participara|coming|are you coming|will you come|attending|will attend|"+
+	"will you attend|are you attending|viene|vienes|vendra|vendras|asiste|asistira|asistiras|kommt|kommst du|kommen sie|nimmt teil|przyjdzie|przyjdziesz", "|")
+
+// IsAboutGuests tells a title, as it stands, of a column of yes and no that speaks of the guest and not of the ticket: a question, but whether the
+// guest comes, or a usual matter.
 func IsAboutGuests(title string) bool {
 	plain := Plain(title)
-	return asks(title) || HasWord(plain, wishes) || Begins(plain, guestTitles)
+	return asks(title) && !slices.Contains(comingTitles, plain) || HasWord(plain, wishes) || Begins(plain, guestTitles)
 }
 
 // SpeaksOfPayment tells a word for a state, in plain form, that says what is paid. Confirmed, or active, says it not.
