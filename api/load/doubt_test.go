@@ -394,6 +394,8 @@ func TestALineWithoutAStateIsRefused(t *testing.T) {
 		"an empty word":   {line(`"code":"KX7A1","state":""`) + line(`"code":"KX7A2","state":"paid"`), states(1, 0, 0, 0), 1},
 		"out by one line": {line(`"code":"KX7A1"`) + line(`"code":"KX7A2","state":"cancelled"`), states(1, 0, 0, 1), 0},
 		"none says it":    {line(`"code":"KX7A1"`) + line(`"code":"KX7A2"`), states(2, 0, 0, 0), 0},
+		"one is unpaid":   {line(`"code":"KX7A1"`) + line(`"code":"KX7A2","state":"unpaid"`), states(0, 1, 0, 0), 1},
+		"one is refunded": {line(`"code":"KX7A1"`) + line(`"code":"KX7A2","state":"estornado"`) + line(`"code":"KX7A3","state":"cancelled"`), map[string]int{"refunded": 1, "cancelled": 1}, 1},
 	})
 	s := congregation(t)
 	rep := mustImport(t, s, load.Source{Kind: "ticket", States: map[string]string{"": "blocked"}, Reader: strings.NewReader(file)})
@@ -403,6 +405,39 @@ func TestALineWithoutAStateIsRefused(t *testing.T) {
 	rep = mustImport(t, s, load.Source{Kind: "ticket", Reader: strings.NewReader(line(`"id":1,"holder_name":"Ana"`) + line(`"code":"KX7A2","state":"valid"`))})
 	if rep.Updated != 1 || rep.Unchanged != 1 || tickets(t, s)[0]["state"] != "blocked" {
 		t.Errorf("with an id: %+v and %v, want the first one as it was", rep, tickets(t, s))
+	}
+}
+
+// TestALineWithoutAStateIsTold: a file that names states for cancelled tickets alone lets the others in, and a note tells how many.
+func TestALineWithoutAStateIsTold(t *testing.T) {
+	const file = `{"kind":"ticket","event_id":7,"code":"KX7A1"}` + "\n" + `{"kind":"ticket","event_id":7,"code":"KX7A2","state":"cancelled"}` + "\n"
+	for states, want := range map[string]string{"": "1 line says no state and may be taken as valid", "valid": ""} {
+		src := load.Source{Kind: "ticket", Reader: strings.NewReader(file)}
+		if states != "" {
+			src.States = map[string]string{"": states}
+		}
+		said := strings.Join(mustImport(t, congregation(t), src).Warnings, "\n")
+		if strings.Contains(said, "says no state") != (want != "") || !strings.Contains(said, want) {
+			t.Errorf("--states '=%s': notes are %q, want %q", states, said, want)
+		}
+	}
+}
+
+// TestTwoLinesOfACodeAreCompared: of a code that one line sells and another one keeps out neither line comes in, whichever is the first.
+func TestTwoLinesOfACodeAreCompared(t *testing.T) {
+	const sold, other = `"code":"KX7A1","state":"valid"`, `"code":"KX7A2","state":"valid"`
+	for name, second := range map[string]string{
+		"cancelled": `"code":"KX7A1","state":"cancelado"`, "another form": `"code":"kx7-a1","state":"refunded"`, "no known word": `"code":"KX7A1","state":"levitando"`,
+		"no state": `"code":"KX7A1"`, "a note": `"code":"KX7A1","holder_name":"Ana (cancelada)"`,
+	} {
+		for _, lines := range [][]string{{sold, second, other}, {second, other, sold}} {
+			s := congregation(t)
+			file := `{"kind":"ticket","event_id":7,` + strings.Join(lines, "}\n"+`{"kind":"ticket","event_id":7,`) + "}\n"
+			rep := mustImport(t, s, load.Source{Kind: "ticket", Reader: strings.NewReader(file)})
+			if got := tickets(t, s); len(got) != 1 || got[0]["code"] != "KX7A2" || len(rep.Rejected) != 2 {
+				t.Errorf("%s: tickets = %v and %+v, want KX7A2 alone", name, got, rep.Rejected)
+			}
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package load
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,9 +28,18 @@ const maxUnknown = 100
 
 // ndjsonFile is a file of one JSON object a line.
 type ndjsonFile struct {
-	spool *sheet.Spool
-	src   *Source
-	valid bool // a line says that its ticket is valid
+	spool  *sheet.Spool
+	src    *Source
+	stated lineStates
+}
+
+// lineStates is what the lines of tickets say of states, all of them together.
+type lineStates struct {
+	known bool            // a line says another state than cancelled, so those that say none may be of any
+	out   bool            // a line says cancelled
+	blank int             // lines that say none, and name no record that has one
+	said  map[uint64]int8 // by code, while the file is read for the first time
+	twice contradictions
 }
 
 // ndjson reads drafts from one.
@@ -41,8 +51,8 @@ type ndjson struct {
 	event   int64                 // the event of all tickets; 0 = each line names its own
 	names   map[string]string     // name in the file → field
 	states  map[string]string     // what --states says
-	valid   bool                  // a line says that its ticket is valid
-	unknown []string              // members that no table has, once each
+	stated  lineStates
+	unknown []string // members that no table has, once each
 	asked   map[string]*profile.Column
 	seed    maphash.Seed
 	dec     jsontext.Decoder
@@ -57,15 +67,18 @@ func openNDJSON(ctx context.Context, sp *sheet.Spool, src *Source) (file, error)
 	}
 	defer func() { _ = n.close() }() // it was only read
 	n.asked, n.seed = map[string]*profile.Column{}, maphash.MakeSeed()
-	for ctx.Err() == nil {
-		if _, _, err := n.next(); err != nil {
-			break
-		}
+	n.stated = lineStates{said: map[uint64]int8{}, twice: contradictions{n.seed, map[uint64]bool{}}}
+	for err == nil && ctx.Err() == nil {
+		_, _, err = n.next()
 	}
-	if err := context.Cause(ctx); err != nil {
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case !errors.Is(err, io.EOF):
 		return nil, err
 	}
-	f.valid = n.valid
+	f.stated = n.stated
+	f.stated.said = nil
 	var asked columns.Questions
 	for _, name := range slices.Sorted(maps.Keys(n.asked)) {
 		if q, ask := columns.AskMember(name, n.asked[name], &src.answers); ask {
@@ -80,7 +93,13 @@ func openNDJSON(ctx context.Context, sp *sheet.Spool, src *Source) (file, error)
 
 func (f *ndjsonFile) drafts() (drafts, error) { return f.open() }
 
-func (f *ndjsonFile) plan(*Report) {}
+// plan adds a note if tickets are taken as valid beside others that are cancelled.
+func (f *ndjsonFile) plan(rep *Report) {
+	if _, all := f.src.States[""]; f.stated.out && !f.stated.known && f.stated.blank > 0 && !all {
+		rep.Warnings = append(rep.Warnings, counted(f.stated.blank, "line says", "lines say")+
+			" no state and may be taken as valid, beside lines that say cancelled; --states '=…' says what they are")
+	}
+}
 
 func (f *ndjsonFile) close() error { return nil }
 
@@ -89,7 +108,7 @@ func (f *ndjsonFile) open() (*ndjson, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &ndjson{in: sheet.NewLines(r), closer: closer, forms: map[string]kinds.Form{}, want: f.src.Kind, event: f.src.Event, names: map[string]string{}, states: f.src.States, valid: f.valid}
+	n := &ndjson{in: sheet.NewLines(r), closer: closer, forms: map[string]kinds.Form{}, want: f.src.Kind, event: f.src.Event, names: map[string]string{}, states: f.src.States, stated: f.stated}
 	for _, f := range kinds.All() {
 		n.forms[f.Kind.Name] = f
 	}
@@ -139,7 +158,7 @@ func (n *ndjson) read(ln sheet.Line) (draft, *Rejection) {
 		return d, r
 	}
 	d.body = append(make([]byte, 0, len(ln.Text)), '{')
-	holder, stated := "", false
+	var t ticketLine
 	for _, m := range members {
 		switch {
 		case strings.HasPrefix(m.Name, "_"):
@@ -159,21 +178,12 @@ func (n *ndjson) read(ln sheet.Line) (draft, *Rejection) {
 				m.Value = value.Quote(s)
 			}
 		}
-		if m.Name == kinds.State {
-			stated = true
-			n.valid = n.valid || d.form.Kind == record.Ticket && string(m.Value) == `"valid"`
-		}
-		if m.Name == kinds.HolderName && m.Value.Kind() == '"' {
-			holder = value.Unquote(m.Value)
-		}
+		t.note(m)
 		d.event = d.event || m.Name == kinds.Event && m.Value.Kind() != 'n'
 		d.body = value.AppendMember(d.body, m.Name, m.Value)
 	}
-	if d.form.Kind == record.Ticket && !stated {
-		if words.NameKeepsOut(holder) {
-			return d, &Rejection{ln.N, kinds.HolderName, faultName}
-		}
-		if r := n.blankState(&d); r != nil {
+	if d.form.Kind == record.Ticket {
+		if r := n.admits(&d, &t); r != nil {
 			return d, r
 		}
 	}
@@ -181,16 +191,78 @@ func (n *ndjson) read(ln sheet.Line) (draft, *Rejection) {
 	return d, nil
 }
 
-// blankState puts the state that --states gives a blank cell into a draft. Without it a line is refused if other lines say a state, unless it names
-// a record that has one.
-func (n *ndjson) blankState(d *draft) *Rejection {
-	switch said, ok := n.states[""]; {
-	case ok:
-		d.body = value.AppendMember(d.body, kinds.State, value.Quote(said))
-	case n.valid && d.id == "" && n.asked == nil:
+// ticketLine is what one line says of its ticket. An empty state is one that it does not say.
+type ticketLine struct{ event, code, holder, state string }
+
+// note takes a member that tells of admission, or of the code.
+func (t *ticketLine) note(m value.Member) {
+	switch m.Name {
+	case kinds.Event:
+		t.event = idText(m.Value)
+	case kinds.Code:
+		t.code = textOf(m.Value)
+	case kinds.HolderName:
+		t.holder = textOf(m.Value)
+	case kinds.State:
+		t.state = cmp.Or(textOf(m.Value), "null")
+	}
+}
+
+// textOf is a text; "" of any other value.
+func textOf(v jsontext.Value) string {
+	if v.Kind() != '"' {
+		return ""
+	}
+	return value.Unquote(v)
+}
+
+// admits refuses a line without a state that keeps its ticket out by its name, a line of a code with different states, and a line without a state
+// beside lines that say one, unless --states says it or the line names a record that has one. It gives the draft the state that --states says.
+func (n *ndjson) admits(d *draft, t *ticketLine) *Rejection {
+	blank, named := t.state == "", t.state == "" && words.NameKeepsOut(t.holder)
+	all, decided := n.states[""]
+	switch {
+	case named:
+		t.state = faultName
+	case blank && decided:
+		t.state = all
+		d.body = value.AppendMember(d.body, kinds.State, value.Quote(all))
+	}
+	if n.stated.said != nil {
+		n.stated.add(d, t)
+	}
+	switch {
+	case named:
+		return &Rejection{d.line, kinds.HolderName, faultName}
+	case t.code != "" && n.stated.twice.codes[n.stated.twice.hash(t.event, t.code)] && n.stated.said == nil:
+		return &Rejection{d.line, kinds.Code, faultTwoStates}
+	case blank && !decided && n.stated.known && d.id == "" && n.stated.said == nil:
 		return &Rejection{d.line, kinds.State, faultBlankState}
 	}
 	return nil
+}
+
+// add notes what a line says.
+func (s *lineStates) add(d *draft, t *ticketLine) {
+	state := int8(slices.Index(words.Severity, t.state))
+	switch {
+	case t.state == "" && d.id == "":
+		s.blank++
+	case t.state == "cancelled":
+		s.out = true
+	case state >= 0:
+		s.known = true
+	case t.state != "":
+		state = refusedRow
+	}
+	if t.code == "" {
+		return
+	}
+	code := s.twice.hash(t.event, t.code)
+	if before, ok := s.said[code]; ok && before != state {
+		s.twice.codes[code] = true
+	}
+	s.said[code] = state
 }
 
 func (n *ndjson) ignored() []string { return n.unknown }

@@ -263,7 +263,7 @@ func (t *tableFile) contradict() error {
 		if row.Torn {
 			return
 		}
-		code := t.twice.hash(t.ly, row.Texts)
+		code := t.twice.ofRow(t.ly, row.Texts)
 		state := int8(t.ly.Strictest(row.Texts, t.src.States))
 		if row.Fault != "" || t.namedOut(row.Texts) {
 			state = refusedRow
@@ -293,14 +293,19 @@ func (t *tableFile) repeatsCodes() bool {
 	return len(f.Columns()) > 1 || p.Unique == nil || len(p.Unique) < p.Filled
 }
 
-// hash returns a hash of a row's code, and of its event if a column names one. Codes that a scan does not tell apart are one.
-func (c *contradictions) hash(ly *columns.Layout, texts []string) uint64 {
-	return maphash.String(c.seed, ly.Cell(kinds.Event, texts)+"\x00"+codes.Normal(cells.WithoutFormat(cells.Clean(ly.Cell(kinds.Code, texts)))))
+// hash returns a hash of a code and its event. Codes that a scan does not tell apart are one.
+func (c *contradictions) hash(event, code string) uint64 {
+	return maphash.String(c.seed, event+"\x00"+codes.Normal(cells.WithoutFormat(cells.Clean(code))))
+}
+
+// ofRow returns the hash of a row's code, and of its event if a column names one.
+func (c *contradictions) ofRow(ly *columns.Layout, texts []string) uint64 {
+	return c.hash(ly.Cell(kinds.Event, texts), ly.Cell(kinds.Code, texts))
 }
 
 // has tells whether a row has one of these codes.
 func (c *contradictions) has(ly *columns.Layout, texts []string) bool {
-	return len(c.codes) > 0 && c.codes[c.hash(ly, texts)]
+	return len(c.codes) > 0 && c.codes[c.ofRow(ly, texts)]
 }
 
 // checkHeadings stops an import if a heading refuses admission to the rows below it, and the columns do not.
