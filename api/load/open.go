@@ -101,6 +101,9 @@ func openCSV(ctx context.Context, sp *sheet.Spool, in *sheet.Lines, src *Source)
 	if err != nil {
 		return nil, err
 	}
+	if err := in.Check(); err != nil {
+		return nil, err
+	}
 	var best *columns.Layout
 	var comma byte
 	var tops [][]sheet.Row

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -263,7 +264,22 @@ type Lines struct {
 	utf8   bool // a character beyond ASCII stood in valid UTF-8: the file is UTF-8
 	legacy bool // bytes beyond ASCII stood in invalid UTF-8 first: the file is Windows-1252
 	unread []Line
+	err    error // of a line that is garbled: no further one is read
 }
+
+// garbled matches what no text in Windows-1252 has, and what comes of other encodings that are read so: a control character; a sign inside a
+// word, at the end of one or before one, as of DOS, old Macs and Poland; a capital behind a small letter; two accents of Czech in a word; and four
+// letters with accents in a row, as of other scripts.
+var garbled = regexp.MustCompile(`[\x{80}-\x{9f}\x{fffd}]|\pL[‚„†‡ˆ‰‹›˜“”™¡¢£¤¥§¨©¬®¯±²³¶¸¹¼½¾¿×÷ƒµ]+\pL|\pL{3}[³‚]|(?:^|\PL)[£¯¶]\pL|\p{Ll}[ŠŽŒŸÆ]|Ÿ\p{Ll}|` +
+	`[øØìÌùÙèÈ]\pL*[áíýšž]|[áíýšžÁÍÝ]\pL*[øìùè]|ì\pL|[À-ÖØ-öø-ÿ]{4}`)
+
+// isGarbled tells a text that garbled matches. Most texts have the usual letters alone, and are not looked at more closely.
+func isGarbled(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf && !strings.ContainsRune(usualLetters, r) }) && garbled.MatchString(text)
+}
+
+// usualLetters are those of Portuguese, Spanish and German: none of them alone shows another encoding.
+const usualLetters = "áàâãçéêíóôõúüñäößÁÀÂÃÇÉÊÍÓÔÕÚÜÑÄÖ"
 
 // NewLines decides the encoding from the head of r. A UTF-8 file may show its first accent, and a Windows-1252 file its
 // first byte beyond ASCII, anywhere: lines decide as they come.
@@ -356,6 +372,9 @@ func (l *Lines) Next() (Line, error) {
 		l.unread = l.unread[:n-1]
 		return ln, nil
 	}
+	if l.err != nil {
+		return Line{}, l.err
+	}
 	raw, long, err := l.raw()
 	if err != nil {
 		return Line{}, err
@@ -364,7 +383,13 @@ func (l *Lines) Next() (Line, error) {
 	if long {
 		return Line{N: l.n, Fault: faultLong}, nil
 	}
-	return l.decode(bytes.TrimSuffix(raw, []byte("\r"))), nil
+	ln := l.decode(bytes.TrimSuffix(raw, []byte("\r")))
+	if l.legacy && isGarbled(ln.Text) {
+		l.err = fmt.Errorf("%w: line %d is neither UTF-8 nor Windows-1252, as files of DOS, of old Macs and of other regions are: open the list in the program that made it, "+
+			"and save it as .xlsx or as CSV in UTF-8 (“CSV UTF-8” in Excel)", ErrFile, l.n)
+		return Line{}, l.err
+	}
+	return ln, nil
 }
 
 // putBack makes next answer these lines again.

@@ -93,6 +93,19 @@ func (l *Lines) Probe() *Lines {
 	return &Lines{r: bufio.NewReader(bytes.NewReader(head)), end: l.end, utf8: l.utf8, legacy: l.legacy}
 }
 
+// Check reads the head of the text, and returns its fault if it cannot be read.
+func (l *Lines) Check() error {
+	head := l.Probe()
+	for {
+		switch _, err := head.Next(); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
 // MaxColumns is how many columns a list may have.
 const MaxColumns = 1000
 

@@ -19,8 +19,11 @@ func readAll(text string, comma byte, width int) (out []string) {
 	c := &CSV{In: NewLines(bufio.NewReaderSize(strings.NewReader(text), HeadSize)), Comma: comma, Width: width, Full: width}
 	for {
 		row, err := c.Next()
-		if errors.Is(err, io.EOF) {
+		switch {
+		case errors.Is(err, io.EOF):
 			return out
+		case err != nil:
+			return append(out, err.Error())
 		}
 		s := strconv.Itoa(row.Line) + ":" + strings.Join(row.Texts, "|")
 		if row.Fault != "" {
@@ -86,6 +89,52 @@ func TestEncodings(t *testing.T) {
 		want := []string{"1:código|nome", "2:A-1|José Conceição"}
 		if diff := cmp.Diff(want, readAll(file, ';', 2)); diff != "" {
 			t.Errorf("%s: rows differ (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestTextOfAnotherEncodingIsRefused: read as Windows-1252, its names would be others. Titles in ASCII do not show it.
+func TestTextOfAnotherEncodingIsRefused(t *testing.T) {
+	polish, czech := []string{"Paweł Nowak", "Łukasz", "Żaneta", "Jan Wąsik", "Małgorzata", "Kaźmierz"}, []string{"Dvořák", "Jiří", "Zdeněk", "Růžena"}
+	portuguese := []string{"João", "José", "Antônio", "Conceição"}
+	for name, c := range map[string]struct {
+		from  *charmap.Charmap
+		names []string
+	}{
+		"Windows-1250, Polish": {charmap.Windows1250, polish}, "Windows-1250, Czech": {charmap.Windows1250, czech}, "ISO 8859-2": {charmap.ISO8859_2, []string{"Małgorzata", "Jan Wąsik"}},
+		"DOS": {charmap.CodePage850, append(portuguese, "Lúcia", "Luís", "Nuñez", "Jürgen", "Ângela")}, "DOS of the US": {charmap.CodePage437, []string{"José", "Antônio", "Jürgen"}},
+		"DOS of Portugal": {charmap.CodePage860, portuguese}, "an old Mac": {charmap.Macintosh, append(portuguese, "Márcia", "Jürgen")},
+		"Windows-1251": {charmap.Windows1251, []string{"Иван Петров"}}, "Windows-1253": {charmap.Windows1253, []string{"Γιώργος"}},
+	} {
+		for _, guest := range c.names {
+			text, err := c.from.NewEncoder().String("code;name\nA-1;Ana\nA-2;" + guest + "\nA-3;Bia\n")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, file := range []string{text, strings.Replace(text, "Ana\nA-2;", "\"Ana\n", 1)} { // within quotes too
+				rows := readAll(file, ';', 2)
+				if last := rows[len(rows)-1]; !strings.Contains(last, "line 3 is neither UTF-8 nor Windows-1252") {
+					t.Errorf("%s: %s is read as %q", name, guest, last)
+				}
+			}
+		}
+	}
+}
+
+// TestWindows1252IsRead: names and remarks of its languages, and signs that people write.
+func TestWindows1252IsRead(t *testing.T) {
+	for _, cell := range []string{
+		"João da Conceição", "Antônio D’Ávila", "Mª José", "Nº 3, 1º andar", "Íñigo Núñez", "¿viene? ¡sí!", "Jürgen Groß", "Änne Öztürk", "„vorne“ links", "François Lœuillet", "Œuvre", "L’Haÿ",
+		"Ève", "perché è così", "Niccolò", "Forlì", "Søren Kjær", "Åse", "Guðný Þórsdóttir", "Žiga Šimunic–Kos", "Ana—Bia", "Ana\u00a0Souza", "R$ 50 · 25€", "£50", "50 m³", "2 m²", "5°", "½ porção",
+		"“Bia”", "«Bia»", "Brand™", "Café®", "l·l", "chega às 9…", "Simões", "Õ", "não", "ÁÉÍ",
+	} {
+		text, err := charmap.Windows1252.NewEncoder().String("code;name\nA-1;" + cell + "\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"1:code|name", "2:A-1|" + cell}
+		if diff := cmp.Diff(want, readAll(text, ';', 2)); diff != "" {
+			t.Errorf("rows differ (-want +got):\n%s", diff)
 		}
 	}
 }
