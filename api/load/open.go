@@ -54,6 +54,8 @@ func open(ctx context.Context, sp *sheet.Spool, src *Source) (file, error) {
 		return nil, fmt.Errorf("%w: it is a workbook of the old kind (.xls), or one with a password; save it as .xlsx or CSV, without one", ErrSource)
 	case bytes.HasPrefix(head, []byte("%PDF")), bytes.HasPrefix(head, []byte(`{\rtf`)), bytes.HasPrefix(head, []byte("\x89PNG")), bytes.HasPrefix(head, []byte("\xff\xd8\xff")):
 		return nil, fmt.Errorf("%w: it is a document or a picture; a list is wanted, as CSV, XLSX or NDJSON", ErrSource)
+	case bytes.HasPrefix(head, []byte("TABLE\n0,1")), bytes.HasPrefix(head, []byte("TABLE\r\n0,1")), bytes.HasPrefix(head, []byte("ID;PWXL")):
+		return nil, fmt.Errorf("%w: it is a spreadsheet of an old kind (DIF or SYLK); open it in a spreadsheet program and save it as .xlsx or CSV", ErrSource)
 	}
 	in := sheet.NewLines(r)
 	switch in.FirstByte() {

@@ -47,6 +47,8 @@ func (c *Reader) Value(name string, f *record.Field, cell string) (v jsontext.Va
 		return nil, "a formula, where its value is wanted"
 	case (slices.Contains(CodeNames, name) || slices.Contains(PersonNames, name)) && Scientific.MatchString(cell):
 		return nil, "a number in scientific notation: a spreadsheet has cut its digits off"
+	case slices.Contains(CodeNames, name) && strings.HasSuffix(cell, "'"), slices.Contains(PersonNames, name) && cell[0] == '\'' && strings.HasSuffix(cell, "'"):
+		return nil, "a text in apostrophes: export the list with double quotes around its texts, or with none"
 	}
 	if slices.Contains(CodeNames, name) {
 		cell = WithoutFormat(cell)

@@ -116,7 +116,7 @@ func Separators(in *Lines) []byte {
 			return []byte(sep)
 		}
 	}
-	return []byte{',', ';', '\t'}
+	return []byte{',', ';', '\t', '|'}
 }
 
 // Top reads the rows that the header is looked for in.
