@@ -66,11 +66,11 @@ func importCommand(t *tool) *cobra.Command {
 		}
 		defer file.Close()
 		q := queryOf(asked)
-		answer, err := runImport(cmd.Context(), t, q, file)
+		answer, notes, err := runImport(cmd.Context(), t, q, file)
 		if err != nil || answer == nil {
 			return err
 		}
-		return reportImport(t, answer, q)
+		return reportImport(t, answer, q, notes)
 	}
 	return cmd
 }
@@ -116,38 +116,43 @@ func dry(q url.Values) url.Values {
 	return q
 }
 
-// runImport shows how the file is read, asks, and writes. The answer is nil if the operator does not say yes.
-func runImport(ctx context.Context, t *tool, q url.Values, f *importer.Source) (json.RawMessage, error) {
+// runImport shows how the file is read, asks, and writes. The answer is nil if the operator does not say yes. The notes are those of planImport.
+func runImport(ctx context.Context, t *tool, q url.Values, f *importer.Source) (answer json.RawMessage, notes []string, err error) {
 	if q.Has("dry_run") || !f.Lines {
-		answer, err := planImport(ctx, t, q, f)
+		answer, notes, err = planImport(ctx, t, q, f)
 		if err != nil || q.Has("dry_run") {
-			return answer, err
+			return answer, notes, err
 		}
 		if agreed, err := agreed(ctx, t, q, f); err != nil || !agreed {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return sendImport(ctx, t.open(control.Need{Creates: true}), q, f)
+	answer, err = sendImport(ctx, t.open(control.Need{Creates: true}), q, f)
+	return answer, notes, err
 }
 
-// planImport decides everything and writes nothing, and shows it.
-func planImport(ctx context.Context, t *tool, q url.Values, f *importer.Source) (json.RawMessage, error) {
+// planImport decides everything and writes nothing, and shows it. It returns the notes that it has shown in the place of the result, which need
+// not repeat them.
+func planImport(ctx context.Context, t *tool, q url.Values, f *importer.Source) (answer json.RawMessage, notes []string, err error) {
 	o := t.open(control.Need{Creates: true})
 	tidy, err := o.Spare()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer tidy()
-	answer, err := sendImport(ctx, o, dry(q), f)
+	answer, err = sendImport(ctx, o, dry(q), f)
 	if err != nil || t.asJSON {
-		return answer, err
+		return answer, nil, err
 	}
 	var rep importer.Report
 	err = control.Read(answer, &rep)
 	if err == nil && len(rep.Columns) > 0 {
 		rep.PrintPlan(t.Err, f.Name)
+		if console.AreOne(t.Out, t.Err) {
+			notes = rep.Warnings
+		}
 	}
-	return answer, err
+	return answer, notes, err
 }
 
 // agreed asks on a terminal whether to write the import. Elsewhere it does not ask, and the server refuses an import that a person must look at
@@ -185,8 +190,8 @@ func importRequest(q url.Values, body io.Reader, size int64) control.Request {
 	return control.Request{Method: http.MethodPost, Path: "/control/import", Query: q, Body: body, Size: size}
 }
 
-// reportImport prints the result of a file's rows. Refused rows make the command fail.
-func reportImport(t *tool, answer json.RawMessage, q url.Values) error {
+// reportImport prints the result of a file's rows, without notes that stand above it. Refused rows make the command fail.
+func reportImport(t *tool, answer json.RawMessage, q url.Values, notes []string) error {
 	var rep importer.Report
 	if err := control.Read(answer, &rep); err != nil {
 		return err
@@ -199,7 +204,7 @@ func reportImport(t *tool, answer json.RawMessage, q url.Values) error {
 		if q.Has("dry_run") {
 			fmt.Fprint(t.Out, "a dry run, nothing is written: ")
 		}
-		rep.Print(t.Out)
+		rep.Print(t.Out, notes)
 	}
 	if len(rep.Rejected) > 0 {
 		return console.ErrSaid

@@ -124,6 +124,26 @@ func TestServeShowsACodeForEachPhone(t *testing.T) {
 	s.sees("No code for a phone", 2)
 }
 
+// TestImportTellsANoteBeforeItAsks, and not once more when the rows are written.
+func TestImportTellsANoteBeforeItAsks(t *testing.T) {
+	t.Parallel()
+	w := &program{t, compiled(t), filepath.Join(t.TempDir(), "data")}
+	w.give(`{"kind":"event","id":1,"name":"Festa","start_datetime":"2026-12-05T19:30:00Z"}`)
+	list := filepath.Join(t.TempDir(), "list.csv")
+	if err := os.WriteFile(list, []byte("Code;Name\nKX7A;Ana\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := inTerminal(t, w.path, "import", "--data", w.dir, "--kind", "ticket", "--event", "1", list)
+	const note = "note: 1 code is short enough to be guessed"
+	if shown := s.sees("Write this?", 1); strings.Count(shown, note) != 1 {
+		t.Errorf("before the question the terminal shows\n%s", shown)
+	}
+	s.types("yes")
+	if shown := s.sees("created 1, updated", 1); strings.Count(shown, note) != 1 {
+		t.Errorf("after it the terminal shows\n%s", shown)
+	}
+}
+
 // give imports records.
 func (p *program) give(lines string) {
 	p.Helper()

@@ -108,11 +108,28 @@ func (c *Console) Ask(ctx context.Context, question string) (string, error) {
 
 // IsTerminal reports whether a stream of the console is a terminal.
 func IsTerminal(stream any) bool {
+	f := fileOf(stream)
+	return f != nil && term.IsTerminal(int(f.Fd()))
+}
+
+// AreOne reports whether two streams of the console are shown in one place: a terminal, or one file.
+func AreOne(a, b any) bool {
+	f, g := fileOf(a), fileOf(b)
+	if f == nil || g == nil {
+		return false
+	}
+	one, err := f.Stat()
+	other, err2 := g.Stat()
+	return err == nil && err2 == nil && os.SameFile(one, other)
+}
+
+// fileOf returns the file of a stream; nil if it has none.
+func fileOf(stream any) *os.File {
 	if o, ok := stream.(*Output); ok {
 		stream = o.w
 	}
-	f, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+	f, _ := stream.(*os.File)
+	return f
 }
 
 // Output is the standard output. It remembers the first error of a write, so that a command that lost its output fails.

@@ -19,8 +19,8 @@ type Report load.Report
 
 func (r *Report) refused() int { return len(r.Rejected) + r.More }
 
-// Print prints what became of the rows.
-func (r *Report) Print(w io.Writer) {
+// Print prints what became of the rows. It leaves out the notes that were shown before.
+func (r *Report) Print(w io.Writer, shown []string) {
 	fmt.Fprintf(w, "created %s, updated %s, unchanged %s, rejected %s\n",
 		console.Number(r.Created), console.Number(r.Updated), console.Number(r.Unchanged), console.Number(r.refused()))
 	if r.LeftOut > 0 {
@@ -43,7 +43,9 @@ func (r *Report) Print(w io.Writer) {
 		fmt.Fprintf(w, "columns that were not read: %s\n", fault.Listed(r.Ignored))
 	}
 	for _, note := range r.Warnings {
-		fmt.Fprintf(w, "note: %s\n", note)
+		if !slices.Contains(shown, note) {
+			fmt.Fprintf(w, "note: %s\n", note)
+		}
 	}
 }
 
