@@ -267,11 +267,14 @@ type Lines struct {
 	err    error // of a line that is garbled: no further one is read
 }
 
-// garbled matches what no text in Windows-1252 has, and what comes of other encodings that are read so: a control character; a sign inside a
-// word, at the end of one or before one, as of DOS, old Macs and Poland; a capital behind a small letter; two accents of Czech in a word; and four
-// letters with accents in a row, as of other scripts.
-var garbled = regexp.MustCompile(`[\x{80}-\x{9f}\x{fffd}]|\pL[‚„†‡ˆ‰‹›˜“”™¡¢£¤¥§¨©¬®¯±²³¶¸¹¼½¾¿×÷ƒµ]+\pL|\pL{3}[³‚]|(?:^|\PL)[£¯¶]\pL|\p{Ll}[ŠŽŒŸÆ]|Ÿ\p{Ll}|` +
-	`[øØìÌùÙèÈ]\pL*[áíýšž]|[áíýšžÁÍÝ]\pL*[øìùè]|ì\pL|[À-ÖØ-öø-ÿ]{4}`)
+// garbled matches what no text in Windows-1252 has, and what comes of other encodings that are read so.
+var garbled = regexp.MustCompile(strings.Join([]string{
+	`[\x{80}-\x{9f}\x{fffd}]`, // control characters
+	`\pL[‚„†‡ˆ‰‹›˜“”™¡¢£¤¥§¨©¬®¯±²³¶¸¹¼½¾¿×÷ƒµ]+\pL`, `\pL{3}[³‚]`, `(?:^|\PL)[£¯¶]\pL`, // signs within a word, at its end and at its start: DOS, old Macs, Poland
+	`\p{Ll}[ŠŽŒŸÆ]`, `Ÿ\p{Ll}`, // capitals behind small letters: Poland
+	`[øØìÌùÙèÈ]\pL*[áíýšž]`, `[áíýšžÁÍÝ]\pL*[øìùè]`, `ì\pL`, // two accents in a word: the Czech lands
+	`[À-ÖØ-öø-ÿ]{4}`, // letters with accents in a row: other scripts
+}, "|"))
 
 // isGarbled tells a text that garbled matches. Most texts have the usual letters alone, and are not looked at more closely.
 func isGarbled(text string) bool {
