@@ -35,8 +35,8 @@ type ndjsonFile struct {
 
 // lineStates is what the lines of tickets say of states, all of them together.
 type lineStates struct {
-	known bool            // a line says another state than cancelled, so those that say none may be of any
-	out   bool            // a line says cancelled
+	known bool            // a line says valid, so those that say none may be of any state
+	out   bool            // a line says another state
 	blank int             // lines that say none, and name no record that has one
 	said  map[uint64]int8 // by code, while the file is read for the first time
 	twice contradictions
@@ -93,11 +93,11 @@ func openNDJSON(ctx context.Context, sp *sheet.Spool, src *Source) (file, error)
 
 func (f *ndjsonFile) drafts() (drafts, error) { return f.open() }
 
-// plan adds a note if tickets are taken as valid beside others that are cancelled.
+// plan adds a note if tickets are taken as valid beside others that do not get in.
 func (f *ndjsonFile) plan(rep *Report) {
 	if _, all := f.src.States[""]; f.stated.out && !f.stated.known && f.stated.blank > 0 && !all {
 		rep.Warnings = append(rep.Warnings, counted(f.stated.blank, "line says", "lines say")+
-			" no state and may be taken as valid, beside lines that say cancelled; --states '=…' says what they are")
+			" no state and may be taken as valid, beside lines that do not get in; --states '=…' says what they are")
 	}
 }
 
@@ -248,10 +248,10 @@ func (s *lineStates) add(d *draft, t *ticketLine) {
 	switch {
 	case t.state == "" && d.id == "":
 		s.blank++
-	case t.state == "cancelled":
-		s.out = true
-	case state >= 0:
+	case state == 0:
 		s.known = true
+	case state > 0:
+		s.out = true
 	case t.state != "":
 		state = refusedRow
 	}
