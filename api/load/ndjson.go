@@ -228,15 +228,14 @@ func (n *ndjson) admits(d *draft, t *ticketLine) *Rejection {
 		t.state = all
 		d.body = value.AppendMember(d.body, kinds.State, value.Quote(all))
 	}
-	if n.stated.said != nil {
-		n.stated.add(d, t)
-	}
 	switch {
+	case n.stated.said != nil: // the file is read for the first time
+		n.stated.add(d, t)
 	case named:
 		return &Rejection{d.line, kinds.HolderName, faultName}
-	case t.code != "" && n.stated.twice.codes[n.stated.twice.hash(t.event, t.code)] && n.stated.said == nil:
+	case t.code != "" && n.stated.twice.codes[n.stated.twice.hash(t.event, t.code)]:
 		return &Rejection{d.line, kinds.Code, faultTwoStates}
-	case blank && !decided && n.stated.known && d.id == "" && n.stated.said == nil:
+	case blank && !decided && n.stated.known && d.id == "":
 		return &Rejection{d.line, kinds.State, faultBlankState}
 	}
 	return nil

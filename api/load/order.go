@@ -139,30 +139,29 @@ func (t *tableDrafts) inTorn(row sheet.Row) *Rejection {
 	return &Rejection{row.Line, t.ly.Column(kinds.Code), fmt.Sprintf("line %d, which is refused, may have the same code and another state", line)}
 }
 
-// maxTorn is how many cells of torn rows are kept.
+// maxTorn is how many different cells of torn rows are kept. A file with more is refused.
 const maxTorn = 1 << 20
 
 // tornRows are the rows with cells that may not stand under their titles, so each of a row's cells may be its code, or the name of its order.
 type tornRows struct {
 	seed  maphash.Seed
 	lines map[uint64]int32 // hash of a cell → its line
-	over  bool             // there are more cells than are kept
 }
 
+func newTornRows() tornRows { return tornRows{maphash.MakeSeed(), map[uint64]int32{}} }
+
 func (t *tornRows) add(row sheet.Row) {
-	if t.lines == nil {
-		t.lines = map[uint64]int32{}
+	if t.tooMany() {
+		return
 	}
 	for _, cell := range row.Texts {
 		if sum, ok := t.hash(cell); ok {
 			t.lines[sum] = int32(row.Line)
 		}
 	}
-	t.over = t.over || len(t.lines) > maxTorn
-	if t.over {
-		clear(t.lines)
-	}
 }
+
+func (t *tornRows) tooMany() bool { return len(t.lines) > maxTorn }
 
 // line is the line of a torn row with a cell; 0 = there is none.
 func (t *tornRows) line(cell string) int {

@@ -46,7 +46,7 @@ type tableFile struct {
 // newTableFile reads a table through, chooses its columns by their titles and their values, and asks about what it does not
 // understand.
 func newTableFile(ctx context.Context, src *Source, ly *columns.Layout, start func(ly *columns.Layout) (sheet.Rows, error)) (*tableFile, error) {
-	t := &tableFile{ctx: ctx, ly: ly, src: src, headings: ly.Headings, torn: tornRows{seed: maphash.MakeSeed()}, start: start, end: func() error { return nil }}
+	t := &tableFile{ctx: ctx, ly: ly, src: src, headings: ly.Headings, torn: newTornRows(), start: start, end: func() error { return nil }}
 	if len(ly.Titles) > sheet.MaxColumns {
 		return nil, tooWide(ly.Line, len(ly.Titles))
 	}
@@ -64,7 +64,7 @@ func newTableFile(ctx context.Context, src *Source, ly *columns.Layout, start fu
 	if err != nil {
 		return nil, err
 	}
-	if t.torn.over {
+	if t.torn.tooMany() {
 		return nil, fmt.Errorf("%w: too many rows have other columns than the header in line %d: export the list again", ErrSource, ly.Line)
 	}
 	for i := range p.Columns {
