@@ -196,17 +196,9 @@ func (kp *Keeper) Compact(ctx context.Context, p auth.Principal) (c Compacted, e
 	if err := p.CheckRule(); err != nil {
 		return c, err
 	}
-	start, upto := time.Now(), kp.tables.Clock.Now().UnixMicro()
+	start := time.Now()
 	c.Before = disk.Size(table.Path(kp.tables.Folder.Dir))
-	err = kp.tables.View(func(v *table.View) error {
-		latest, err := table.LatestRemoved(v)
-		upto = max(upto, latest)
-		return err
-	})
-	if err == nil {
-		err = kp.tables.Engine.Rewrite(ctx, func(w *engine.Tx) { w.Put(table.MetaBucket, table.CompactedKey, table.SeqKey(uint64(upto))) })
-	}
-	if err != nil {
+	if err = kp.tables.Engine.Rewrite(ctx, table.NoteCompacted); err != nil {
 		return c, fmt.Errorf("compact: %w", kp.tables.Blamed(err))
 	}
 	c.Bytes = disk.Size(table.Path(kp.tables.Folder.Dir))

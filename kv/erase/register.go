@@ -52,7 +52,7 @@ func (rg *Register) Uncompacted() (n int, since time.Time, err error) {
 		return 0, since, nil
 	}
 	err = rg.tables.View(func(v *table.View) error {
-		compacted, err := table.CompactedAt(v)
+		passed, err := table.Compactions(v)
 		if err != nil {
 			return err
 		}
@@ -61,7 +61,7 @@ func (rg *Register) Uncompacted() (n int, since time.Time, err error) {
 			if err != nil {
 				return false, err
 			}
-			if e.Done == table.NothingHeld || e.Done != 0 && e.Done <= compacted {
+			if e.IsCompacted(passed) {
 				return true, nil
 			}
 			n++

@@ -21,12 +21,11 @@ func NoteErased(o *table.Tx, l ledger.LedgerLine, key, done int64) error {
 		return err
 	}
 	if row == nil || done != 0 {
-		o.Put(table.ErasedBucket, l.Hash[:], (&table.Erased{Kind: l.Kind, Done: done}).Encode())
-	}
-	if done > table.NothingHeld {
-		if err := table.NoteUncompacted(o, done); err != nil {
+		e, err := table.NewErased(o, l.Kind, done)
+		if err != nil {
 			return err
 		}
+		o.Put(table.ErasedBucket, l.Hash[:], e.Encode())
 	}
 	if o.Store.Identity.IsLeaf() {
 		return nil // only the centre tells of erasures

@@ -20,13 +20,13 @@
 //	              restored                                       time 8, of the last restore
 //	              session, sessions/<node>                       n × 26, the latest first; n × (session 26, predecessor 26, outlived 1)
 //	              clock                                          each field of a standing, see set.go
-//	              compacted                                      up to when what was removed is compacted 8
+//	              compacted                                      how many compactions the file has passed 8
 //	              backups                                        lines of a moment, a blank and a quoted path, oldest first
 //	              centre, upstream                               the centre's node, no row = this store is the root; an Upstream as JSON
 //	              contact/<id of a laptop>                       its last Contact as JSON
 //	              refusals/<id of a key>, leases/<id of a key>   of this month: since 8, kept uv, bytes uv, not kept uv
 //	              handed_in/<id of a revoked key>                when its phone began to hand in its scans 8
-//	              released                                       since when free pages hold bytes of released records 8
+//	              released                                       since when free pages hold bytes of released records 8, kept 8
 //	kind:<name>   id: 8 bytes, or 16 of a ULID                   header, body
 //	log           sequence 8                                     kind 1, flags 1, id, generation uv, hash 16
 //	scope_log     scope (sort 1, id uv), sequence 8              as in log
@@ -34,7 +34,7 @@
 //	tree          kind 1, id                                     rev.Tree
 //	opaque        scope, document of an unknown kind             sequence 8, deleted 1, rev.Tree
 //	opaque_body   scope, document, 0, generation 8, hash 16      canonical JSON
-//	erased        keyed hash of a record's id, or ULID 16        kind 1, done 8
+//	erased        keyed hash of a record's id, or ULID 16        kind 1, done 8, kept 8
 //	lease         given g 1, kind 1, from 8                      to 8, api key uv, 0 = forgotten; epoch
 //	              taken t 1, kind 1, from 8                      to 8, next 8
 //	              last taken l 1, kind 1                         to 8

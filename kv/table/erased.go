@@ -61,15 +61,27 @@ func NamesErased(v *View, k *record.Kind, d *record.Doc) (bool, error) {
 	return false, nil
 }
 
-// Erased is the row of an erased record: kind 1, done 8.
+// Erased is the row of an erased record: kind 1, done 8, kept 8.
 type Erased struct {
 	Kind *record.Kind
-	Done int64 // microseconds since 1970; 0 = not yet
+	Done int64  // microseconds since 1970; 0 = not yet
+	kept uint64 // compactions that leave bytes of it in the file
+}
+
+// NewErased is the row of a record that an operation erases at a time, in microseconds; 0 = it is not finished.
+func NewErased(o *Tx, k *record.Kind, done int64) (*Erased, error) {
+	kept, err := keeping(o)
+	return &Erased{k, done, kept}, err
+}
+
+// IsCompacted tells that no bytes of the record are left in a file that has passed so many compactions.
+func (e *Erased) IsCompacted(passed uint64) bool {
+	return e.Done == NothingHeld || e.Done != 0 && e.kept < passed
 }
 
 // Encode is the row.
 func (e *Erased) Encode() []byte {
-	return binary.BigEndian.AppendUint64([]byte{e.Kind.Number}, uint64(e.Done))
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64([]byte{e.Kind.Number}, uint64(e.Done)), e.kept)
 }
 
 // ParseErased reads the row.
@@ -77,7 +89,7 @@ func ParseErased(row []byte) (e *Erased, err error) {
 	c := Cutter{Rest: row}
 	e = &Erased{}
 	e.Kind, _ = record.ByNumber(c.Byte())
-	e.Done = int64(c.Uint64())
+	e.Done, e.kept = int64(c.Uint64()), c.Uint64()
 	if c.Short || len(c.Rest) > 0 || e.Kind == nil {
 		return nil, engine.ErrCorrupt
 	}

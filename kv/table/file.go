@@ -74,44 +74,31 @@ func ReadFormat(r *engine.View) (uint64, error) {
 	return format, nil
 }
 
-var CompactedKey = []byte("compacted") // in meta: up to when what was removed is compacted, microseconds 8
+// What is removed is gone from the file after a compaction that begins later. Compactions are counted, because a clock may be ahead or be put back.
+var compactedKey = []byte("compacted") // in meta: how many compactions the file has passed 8
 
-// CompactedAt is up to when the file holds no bytes of what was removed, in microseconds: when the last compaction began, unless the clock was
-// put back before or since. 0 = the file was never compacted.
-func CompactedAt(v *View) (int64, error) { return metaTime(v, CompactedKey) }
-
-// NoteUncompacted notes that the file holds bytes of what is removed at a time. The last compaction lies after it if the clock was ahead then. A
-// file that a rewrite is writing may hold these bytes and a later time, so it gets the time of the file before it.
-func NoteUncompacted(o *Tx, at int64) error {
-	compacted, err := CompactedAt(o.View)
-	if err == nil && (compacted >= at || o.Tx.Rewriting()) {
-		o.Put(MetaBucket, CompactedKey, SeqKey(uint64(min(compacted, at-1))))
-	}
-	return err
-}
-
-// LatestRemoved is the latest time at which something was erased or released, in microseconds. It may lie ahead of a clock that was put back.
-func LatestRemoved(v *View) (latest int64, err error) {
-	if latest, err = metaTime(v, releasedKey); err != nil {
-		return 0, err
-	}
-	err = v.Scan(ErasedBucket, nil, nil, func(_, row []byte) (bool, error) {
-		e, err := ParseErased(row)
-		if err == nil {
-			latest = max(latest, e.Done)
-		}
-		return err == nil, err
-	})
-	return latest, err
-}
-
-// metaTime reads a time in meta, in microseconds; 0 = there is none.
-func metaTime(v *View, key []byte) (int64, error) {
-	row, err := v.Get(MetaBucket, key)
+// Compactions is how many compactions the file has passed.
+func Compactions(v *View) (n uint64, err error) {
+	row, err := v.Get(MetaBucket, compactedKey)
 	if err != nil || len(row) != 8 {
 		return 0, err
 	}
-	return int64(binary.BigEndian.Uint64(row)), nil
+	return binary.BigEndian.Uint64(row), nil
+}
+
+// NoteCompacted counts a compaction in the file that it writes.
+func NoteCompacted(w *engine.Tx) {
+	n, _ := Compactions(&View{View: &w.View}) // each row was checked when it was copied
+	w.Put(MetaBucket, compactedKey, SeqKey(n+1))
+}
+
+// keeping is how many compactions leave bytes of what an operation removes: also the one that is under way, which may have copied them.
+func keeping(o *Tx) (n uint64, err error) {
+	n, err = Compactions(o.View)
+	if o.Tx.Rewriting() {
+		n++
+	}
+	return n, err
 }
 
 // A root that was restored from a backup lacks the records that were made after the backup, by the root and by laptops that may be
@@ -189,7 +176,7 @@ func newSchema() (s engine.Schema) {
 // IsMetaKey tells whether meta may have a key.
 func IsMetaKey(key []byte) bool {
 	for _, name := range [...][]byte{formatKey, RealmKey, nodeKey, EpochKey, CodeKey, StateKey, freeKey, epochsKey, markerKey, markerTimesKey, backupsKey,
-		restoredKey, releasedKey, SessionKey, clockKey, CompactedKey, CentreKey, UpstreamKey} {
+		restoredKey, releasedKey, SessionKey, clockKey, compactedKey, CentreKey, UpstreamKey} {
 		if bytes.Equal(key, name) {
 			return true
 		}

@@ -200,7 +200,7 @@ func Sequence(v *View) (uint64, error) {
 	return st.Seq, err
 }
 
-var releasedKey = []byte("released") // in meta: when the file first held bytes of released records, microseconds 8
+var releasedKey = []byte("released") // in meta: when the file first held bytes of released records, microseconds 8; compactions that leave them 8
 
 // NoteReleased notes that free pages of the file hold bytes of released records from now on.
 func NoteReleased(o *Tx) error {
@@ -208,21 +208,25 @@ func NoteReleased(o *Tx) error {
 	if err != nil || since != 0 && !o.Tx.Rewriting() { // a file that a rewrite is writing holds them too
 		return err
 	}
-	o.Put(MetaBucket, releasedKey, SeqKey(uint64(o.Stamp)))
-	return NoteUncompacted(o, o.Stamp)
+	kept, err := keeping(o)
+	if err == nil {
+		o.Put(MetaBucket, releasedKey, append(SeqKey(uint64(o.Stamp)), SeqKey(kept)...))
+	}
+	return err
 }
 
 // ReleasedSince returns the time since which the file holds bytes of released records, in microseconds. It returns 0 if the file holds
 // none, or if it was compacted since.
 func ReleasedSince(v *View) (int64, error) {
-	since, err := metaTime(v, releasedKey)
-	if err != nil {
+	row, err := v.Get(MetaBucket, releasedKey)
+	if err != nil || len(row) != 16 {
 		return 0, err
 	}
-	if compacted, err := CompactedAt(v); err != nil || since <= compacted {
+	passed, err := Compactions(v)
+	if err != nil || binary.BigEndian.Uint64(row[8:]) < passed {
 		return 0, err
 	}
-	return since, nil
+	return int64(binary.BigEndian.Uint64(row)), nil
 }
 
 // Each scope has a log of its own, so a feed reads the changes of its scope alone. The log has a row for each record in the scope, at
