@@ -270,7 +270,7 @@ var troubles = map[string]struct {
 	"a backup of last week": {func(w *watch) { w.clock.Move(49 * time.Hour) }, "backup_due backup /mnt/stick/doorward-2026-11-24.db"},
 	"a backup of a clock that was ahead": {func(w *watch) {
 		w.clock.Move(3650 * 24 * time.Hour)
-		w.must(w.store.Files.NoteBackup(auth.Operator(), "/mnt/stick/ahead.db"))
+		w.must(w.store.Files.NoteBackup(auth.Operator(), "/mnt/other/ahead.db"))
 		w.clock.Move(-3650*24*time.Hour + 49*time.Hour)
 	}, "backup_due backup /mnt/stick/doorward-2026-11-24.db"},
 	"one backup, of a clock that was ahead": {func(w *watch) {

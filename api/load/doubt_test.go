@@ -170,7 +170,7 @@ func TestAStateThatDoesNotSpeakOfPaymentAnswersForNone(t *testing.T) {
 	for _, word := range []string{"Ativo", "Confirmado", "Emitido", "Valid", "OK"} {
 		wantAsked(t, word, "Código;Status;Data de pagamento\n"+rowsOf(word+paid, word+unpaid, "Cancelado"+unpaid, word+paid), "Data de pagamento")
 	}
-	for title, cell := range map[string][2]string{"Opłacone": {"tak", "nie"}, "Оплата": {"да", "нет"}, "Pag": {"50", ""}} {
+	for title, cell := range map[string][2]string{"Opłacone": {"tak", "nie"}, "Uiszczone": {"tak", "nie"}, "Оплата": {"да", "нет"}, "Pag": {"50", ""}} {
 		wantAsked(t, title, "Code;Status;"+title+"\n"+rowsOf("active;"+cell[0], "active;"+cell[1], "cancelled;"+cell[1]), title)
 	}
 	importsStates(t, map[string]stateCase{

@@ -26,7 +26,7 @@ type order struct {
 	name   string
 	line   int   // of the first row; 0 = no row was read
 	out    []int // the columns that keep its ticket out
-	unsure bool  // that row is refused, and the columns are all that may keep its ticket out
+	unsure bool  // that row is torn, and the columns are all that may keep its ticket out
 	lost   bool  // nothing of that row is known, so the next one may be of its order
 }
 
@@ -53,12 +53,9 @@ func (o *orderRows) read(t *tableFile, row sheet.Row) {
 	if o.order, o.further = o.out[name]; o.further {
 		return
 	}
-	switch {
-	case line > 0:
+	if line > 0 {
 		o.order, o.further = tornOrder(t.ly, name, line), true
-	case row.Fault != "":
-		o.order = refusedOrder(t.ly, name, row.Line)
-	default:
+	} else {
 		o.order = order{name: name, line: row.Line, out: keptOut(t, row)}
 	}
 	if len(o.order.out) > 0 {
@@ -83,18 +80,13 @@ func keptOut(t *tableFile, row sheet.Row) (out []int) {
 	return out
 }
 
-// refusedOrder is an order with a row that is refused. Every column that decides may say in that row that the order does not get in.
-func refusedOrder(ly *columns.Layout, name string, line int) order {
+// tornOrder is an order with a row that is torn. Every column that decides, and every one that is blank in all other rows, may say in that row that
+// the order does not get in.
+func tornOrder(ly *columns.Layout, name string, line int) order {
 	o := order{name: name, line: line, unsure: true}
 	for _, by := range ly.Deciders {
 		o.out = append(o.out, by.Column)
 	}
-	return o
-}
-
-// tornOrder is an order with a row that is torn. A column that is blank in all other rows may say it there too.
-func tornOrder(ly *columns.Layout, name string, line int) order {
-	o := refusedOrder(ly, name, line)
 	for i := range ly.Profiles {
 		if ly.Profiles[i].Filled == 0 && ly.Titles[i] != "" {
 			o.out = append(o.out, i)

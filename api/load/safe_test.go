@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -167,7 +168,7 @@ func TestImportUnderstandsStates(t *testing.T) {
 		"a name that says it":               {"Código;Nome\n" + rowsOf("Ana Souza", "Bia Luz (CANCELADA)"), states(1, 0, 0, 0), 1},
 		"an answer and a table":             {"Código;O que você espera?;Mesa;VIP\n" + rowsOf("não;1;sim", "sim;2;não"), states(2, 0, 0, 0), 0},
 		"bars between the cells":            {"Código|Nome|Status\nKX7A1|Ana|pago\nKX7A2|Bia|cancelado\n", states(1, 0, 0, 1), 0},
-		"apostrophes around the cells":      {"'Código';'Nome'\n'KX7A1';'Ana'\n'42';'Bia'\nKX7A3;'Caio'\nKX7A4;'-\nKX7A5;Davi d'\n", states(2, 0, 0, 0), 3},
+		"apostrophes around the cells":      {"'Código';'Nome'\n'KX7A1';'Ana'\n'42';'Bia'\nKX7A3;'Caio'\nKX7A4;'-\nKX7A5;Davi d'\n'KX7A6';Eva\n", states(2, 0, 0, 0), 4},
 		"a state that no row has":           {"Código;Nome;Status\n" + rowsOf("Ana;", "Bia;"), states(0, 0, 0, 0), 2},
 		"a payment that no row has":         {"Código;Pago;Cidade\n" + rowsOf(";Rio", ";Santos"), states(0, 0, 0, 0), 2},
 		"one of two states, in no row":      {"Código;Status;Status do pagamento\n" + rowsOf("pago;", "pendente;"), states(1, 1, 0, 0), 0},
@@ -228,7 +229,8 @@ func hostile(t *testing.T) map[string]struct {
 		"merged cells":             {merged, "the cells B2 to B3 of sheet “Sheet1” are merged; each row needs cells of its own"},
 		"two sheets":               {sheets, "the workbook has 2 sheets with such a list, “Sheet1”, “Sheet2”: say which with --sheet 'Sheet1'"},
 		"Polish in Windows-1250":   {[]byte("Code;Name\nA-1;Ana\nA-2;Pawe\xb3\n"), "line 3 is neither UTF-8 nor Windows-1252"},
-		"JSON in Windows-1250":     {[]byte(`{"kind":"ticket","code":"A-1","holder_name":"Pawe` + "\xb3\"}\n"), "line 1 is neither UTF-8 nor Windows-1252"},
+		"JSON in Windows-1250":     {[]byte(strings.Repeat(`{"kind":"ticket","code":"A-1"}`+"\n", 3000) + `{"kind":"ticket","code":"A-2","holder_name":"Pawe` + "\xb3\"}\n"), "line 3001 is neither UTF-8 nor Windows-1252"},
+		"other columns":            {wideRows(1_200), "too many rows have other columns than the header in line 1"},
 		"titles of DOS":            {[]byte("C\xa2digo;Nome\nA-1;Ana\n"), "line 1 is neither UTF-8 nor Windows-1252"},
 		"another zip archive":      {otherArchive(t), "it is a zip archive, and no Excel workbook (.xlsx) lies in it"},
 		"UTF-32, the other way":    {[]byte("\x00\x00\xfe\xff\x00\x00\x00c"), "it is no text; a list is wanted"},
@@ -265,6 +267,18 @@ func mergedBook(t *testing.T) []byte {
 		if err != nil {
 			t.Fatal(err)
 		}
+	}
+	return b.Bytes()
+}
+
+// wideRows are rows with 901 columns, below a header of two.
+func wideRows(count int) []byte {
+	b := bytes.NewBufferString("code;name\nA-1;Ana\n")
+	for row := range count {
+		for column := range 900 {
+			fmt.Fprintf(b, "%x;", row*900+column)
+		}
+		b.WriteString("\n")
 	}
 	return b.Bytes()
 }

@@ -209,6 +209,8 @@ func TestAHiddenRowSpeaksForItsOrderAndItsCode(t *testing.T) {
 	for _, rows := range [][][]any{
 		{{"Pedido", "Cancelado", "Código"}, {"P1", "x", "KX7A1"}, {"P1", "", "KX7A2"}, {"P2", "", "KX7A3"}, {"P3", "", "KX7A1"}},
 		{{"Pedido", "Status", "Código", "Cupom"}, {"P1", "pago", "KX7A1"}, {"P1", "pago", "KX7A3"}},
+		{{"Pedido", "Cancelado", "Código"}, {"P1", "", "KX7A1"}, {"P1", "", "KX7A3"}, {"P2", "x", ""}},
+		{{"Pedido", "Status", "Código"}, {"P1", "pago", "KX7A1"}, {"P2", "pago", "KX7A1"}, {"P3", "pago", "KX7A3"}},
 	} {
 		f, err := excelize.OpenReader(book(t, false, rows))
 		if err != nil {
@@ -288,6 +290,23 @@ func TestAFormulaWithoutItsValueRefusesItsRow(t *testing.T) {
 		}
 		if diff := cmp.Diff(c.states, got) + cmp.Diff(c.refused, rep.Rejected); diff != "" {
 			t.Errorf("%s: states or rejections differ (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestATornRowOfAWorkbookKeepsItsOrderOut: what cannot be read in it may say that its order does not get in.
+func TestATornRowOfAWorkbookKeepsItsOrderOut(t *testing.T) {
+	texts := part{textsPart, `<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><si><t>` + strings.Repeat("A", 100<<10) + `</t></si></sst>`}
+	header := strings.Replace(sheetStart, "</row>", inline("Cancelado")+inline("Pedido")+"</row>", 1)
+	for name, torn := range map[string]string{
+		"no value": inline("KX7A1") + "<c><f>1=1</f></c>" + inline("P1"),
+		"too long": inline("KX7A1") + inline("x") + inline("P1") + strings.Repeat(`<c t="s"><v>0</v></c>`, 11),
+	} {
+		rows := header + "<row>" + torn + "</row><row>" + inline("KX7A2") + inline("") + inline("P1") + "</row><row>" + inline("KX7A3") + inline("") + inline("P2") + "</row>"
+		s := congregation(t)
+		rep := mustImport(t, s, load.Source{Reader: rebook(t, noise(), texts, part{sheetPart, rows + sheetEnd}), Kind: "ticket", Event: 7})
+		if got := tickets(t, s); len(got) != 1 || got[0]["code"] != "KX7A3" || len(rep.Rejected) != 2 {
+			t.Errorf("%s: tickets = %v and %.600s, want KX7A3 alone", name, got, fmt.Sprint(rep))
 		}
 	}
 }
