@@ -211,9 +211,9 @@ func TestAClockThatWasAheadHidesNoErasedBytes(t *testing.T) {
 	}
 }
 
-// TestWhatIsErasedDuringACompactionIsDue: the file that is written may hold it.
+// TestWhatIsErasedDuringACompactionIsDue: the file that is written may hold it, and so it is with what is released.
 func TestWhatIsErasedDuringACompactionIsDue(t *testing.T) {
-	s, _ := opened(t)
+	s, clock := opened(t)
 	id := kvtest.Create(t, s, record.Person, `{"full_name":"Ana"}`)
 	err := s.Tables.Engine.Rewrite(t.Context(), func(w *engine.Tx) {
 		table.NoteCompacted(w)
@@ -223,6 +223,22 @@ func TestWhatIsErasedDuringACompactionIsDue(t *testing.T) {
 	})
 	if n, _, failed := s.Erasures.Uncompacted(); err != nil || failed != nil || n != 1 {
 		t.Errorf("Rewrite = %v, and then %d are due, %v, want 1", err, n, failed)
+	}
+	if _, err := s.Files.Compact(t.Context(), auth.Operator()); err != nil {
+		t.Fatal(err)
+	}
+	for _, church := range []string{"1", "2"} {
+		kvtest.Create(t, s, record.Church, `{"name":"North"}`)
+		kvtest.Create(t, s, record.Person, `{"full_name":"Bia","church_id":`+church+`}`)
+	}
+	released(t, s, "church-1")
+	err = s.Tables.Engine.Rewrite(t.Context(), func(w *engine.Tx) {
+		table.NoteCompacted(w)
+		released(t, s, "church-2")
+	})
+	clock.Move(24 * time.Hour)
+	if due, failed := s.Erasures.WantsCompacting(); err != nil || failed != nil || !due {
+		t.Errorf("Rewrite = %v, and then WantsCompacting = %t, %v, want true", err, due, failed)
 	}
 }
 

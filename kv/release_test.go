@@ -178,6 +178,10 @@ func TestWhatWasRefusedGoesWithItsDatabase(t *testing.T) {
 	if _, err := s.Files.Compact(t.Context(), auth.Operator()); err != nil {
 		t.Fatal(err)
 	}
+	clock.Move(24 * time.Hour)
+	if due, err := s.Erasures.WantsCompacting(); err != nil || due {
+		t.Errorf("WantsCompacting(a day after a compaction) = %v, %v, want false", due, err)
+	}
 	closed(t, s)
 	file, err := os.ReadFile(table.Path(dir))
 	if err != nil {
