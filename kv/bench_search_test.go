@@ -13,6 +13,7 @@ import (
 	"doorward/kv/auth"
 	"doorward/kv/desk"
 	"doorward/kv/kvtest"
+	"doorward/kv/kvtest/proof"
 	"doorward/kv/record"
 	"doorward/kv/search"
 )
@@ -36,6 +37,7 @@ func benchSearch(t *testing.T, b *bench) {
 
 // TestSearchForgivesSlips holds a smaller congregation to what make bench wants of a large one.
 func TestSearchForgivesSlips(t *testing.T) {
+	proof.Unraced(t)
 	t.Parallel()
 	b := &bench{table: &sheet{}}
 	w := newTown(t, b, 3000)

@@ -106,6 +106,7 @@ func placed(t *testing.T, file []byte) (dir string) {
 // TestDamagedValuesKeepNoStoreShut damages some values of a store that has a row in every bucket. It opens, answers what is sound as
 // before or that it is damaged, tells how many values it met, and verify names each.
 func TestDamagedValuesKeepNoStoreShut(t *testing.T) {
+	proof.Unraced(t)
 	file := everyRow(t)
 	sound, err := os.ReadFile(file)
 	if err != nil {

@@ -71,6 +71,7 @@ func drawnFlip(draw *rand.Rand, sound []byte) flip {
 // store that opens it answers what was written, or an error which the metric counts: no count, no decision and no "not found" is
 // made of what is damaged. A seed draws the same places again, in a file that differs in ids and times alone.
 func TestNoFlippedBitIsMissedOrServed(t *testing.T) {
+	proof.Unraced(t)
 	file := everyRow(t)
 	sound, err := os.ReadFile(file)
 	if err != nil {

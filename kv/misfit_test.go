@@ -16,6 +16,7 @@ import (
 	"doorward/kv/desk"
 	"doorward/kv/docs"
 	"doorward/kv/kvtest"
+	"doorward/kv/kvtest/proof"
 	"doorward/kv/merge"
 	"doorward/kv/record"
 	"doorward/kv/rev"
@@ -55,6 +56,7 @@ type strangeLaptop struct {
 // TestALaptopBringsNoValueOfAnotherType: whatever the field, such a document is refused alone, with the field's name, and kept for
 // staff; what is shown stays of the documented types.
 func TestALaptopBringsNoValueOfAnotherType(t *testing.T) {
+	proof.Unraced(t)
 	t.Parallel()
 	s := twoChurches(t)
 	l := &strangeLaptop{TB: t, store: s, key: enrolled(t, s, "church:1", auth.Venue{Node: laptopNode, Names: true, Finance: true})}

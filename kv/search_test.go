@@ -15,6 +15,7 @@ import (
 	"doorward/kv/desk"
 	"doorward/kv/entry"
 	"doorward/kv/kvtest"
+	"doorward/kv/kvtest/proof"
 	"doorward/kv/record"
 	"doorward/kv/search"
 )
@@ -174,6 +175,7 @@ func (c *congregation) checkTickets(r *rapid.T, f *follower) {
 // TestRankedSearchIsRightPastItsLimits: of more matches than an index names, in lists and at doors, when the best of them change
 // after it has looked.
 func TestRankedSearchIsRightPastItsLimits(t *testing.T) {
+	proof.Unraced(t)
 	t.Parallel()
 	s := kvtest.Open(t)
 	c := newCongregation(t, s)
