@@ -179,7 +179,7 @@ func (r *route) responses(examples map[string]any) map[string]any {
 		all[strconv.Itoa(status)] = errorResponse(status, r.doc.refuses)
 	}
 	if r.method == http.MethodGet && slices.Contains(r.doc.headers, "ETag") {
-		all["304"] = map[string]any{"description": "The record is still the one that If-None-Match names."}
+		all["304"] = map[string]any{"description": "The record is still the one that If-None-Match names.", "headers": headerObjects([]string{"ETag"})}
 	}
 	return all
 }

@@ -75,6 +75,9 @@ func TestOpenAPIDocumentSaysWhatRoutesDo(t *testing.T) {
 	if h := paths.Find("/v1/people/").Post.Responses.Value("201").Value.Headers; h["Location"] == nil {
 		t.Error("a person's headers lack Location")
 	}
+	if h := paths.Find("/v1/people/{id}/").Get.Responses.Value("304").Value.Headers; h["ETag"] == nil {
+		t.Error("the headers of 304 lack ETag")
+	}
 	for _, action := range []string{"scan", "undo"} {
 		if h := paths.Find("/door/v1/event/{id}/" + action + "/").Post.Responses.Value("200").Value.Headers; h["Idempotency-Replayed"] == nil {
 			t.Errorf("the headers of %s lack Idempotency-Replayed", action)
