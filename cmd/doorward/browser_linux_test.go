@@ -469,7 +469,7 @@ func TestAHelperHearsOfMoreGuestsOfAName(t *testing.T) {
 	p.until(`document.querySelectorAll('#find-list button').length === 5 && document.getElementById('find-says').textContent.includes('There are more')`)
 	p.run(`document.getElementById('find-words').value = ''`)
 	p.do(chromedp.SendKeys("#find-words", "caio"))
-	p.until(`document.getElementById('find-list').innerText.includes('Not paid') && document.querySelector('#find-list button').textContent === 'Check'`)
+	p.until(`document.querySelector('#find-list .kept')?.textContent === 'Not paid' && document.querySelector('#find-list button').textContent === 'Check'`)
 }
 
 func TestScansWaitInThePhoneWhileTheLaptopIsAway(t *testing.T) {

@@ -913,8 +913,9 @@ function foundRow(ticket) {
   const row = make('li', '', 'found'), text = make('span', '', 'scan-text');
   const state = ticket.state === 'valid' ? '' : say(ticket.state);
   const tail = ticket.phone_tail && '… ' + ticket.phone_tail;
-  text.append(make('strong', ticket.label || ticket.type || '#' + ticket.ticket_id),
-    make('span', [ticket.type, ticket.order, tail, state, ticket.notice, ticket.admitted_at && say('find.in', {time: clock(ticket.admitted_at)})].filter(Boolean).join(' · '), 'quiet'));
+  const says = [state, ticket.notice, ticket.admitted_at && say('find.in', {time: clock(ticket.admitted_at)})];
+  text.append(make('strong', ticket.label || ticket.type || '#' + ticket.ticket_id), make('span', [ticket.type, ticket.order, tail].filter(Boolean).join(' · '), 'quiet'),
+    make('span', says.filter(Boolean).join(' · '), 'kept'));
   const inside = Boolean(ticket.admitted_at), wanted = state ? false : way === 'out' ? inside : !inside;
   row.append(text);
   if (!inside || way === 'out') row.append(about(ticket.ticket_id, make('button', say(state ? 'scan.go' : way === 'out' ? 'letout' : 'letin'), wanted ? 'primary' : '', () => {

@@ -32,4 +32,4 @@ export function ago(seconds) {
 }
 
 // clock is a time of day.
-export const clock = at => new Date(at).toLocaleTimeString(language, {hour: '2-digit', minute: '2-digit'});
+export const clock = at => new Date(at).toLocaleTimeString(language, {hour: 'numeric', minute: '2-digit'});
