@@ -31,6 +31,14 @@ func newFamilyTown(t *testing.T) *doorTown {
 	return newTown(t, "name,list_rule,notices\nAcampamento de verão 2026,reentry,\"{\"\"Child\"\":\"\"Ask for the guardian's slip\"\"}\"\n", familyTickets)
 }
 
+// familyDoor is such a server, and the phone of a helper at its door.
+func familyDoor(t *testing.T) (*doorTown, *phone) {
+	t.Helper()
+	w, p := newFamilyTown(t), browse(t)
+	p.signIn(w.link(), "Bia")
+	return w, p
+}
+
 // awaited has an expression's promise awaited.
 func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
 
@@ -77,9 +85,7 @@ func (p *phone) stands(door, way string) {
 
 func TestAFamilyComesInWithOneTap(t *testing.T) {
 	t.Parallel()
-	w := newFamilyTown(t)
-	p := browse(t)
-	p.signIn(w.link(), "Bia")
+	w, p := familyDoor(t)
 	p.fits()
 	p.types("DAD", kb.Enter)
 	p.sees("admitted", "Welcome", "Caio L.")
@@ -104,9 +110,7 @@ func TestAFamilyComesInWithOneTap(t *testing.T) {
 
 func TestANoticeWaitsForATap(t *testing.T) {
 	t.Parallel()
-	w := newFamilyTown(t)
-	p := browse(t)
-	p.signIn(w.link(), "Bia")
+	_, p := familyDoor(t)
 	p.types("KID", kb.Enter)
 	p.sees("admitted", "look first", "Gil R.", "Child", "Ask for the guardian's slip")
 	p.paints(purple, "look")
@@ -122,9 +126,7 @@ func TestANoticeWaitsForATap(t *testing.T) {
 
 func TestGuestsLeaveAndComeBackThroughTheirDoors(t *testing.T) {
 	t.Parallel()
-	w := newFamilyTown(t)
-	p := browse(t)
-	p.signIn(w.link(), "Bia")
+	_, p := familyDoor(t)
 	p.stands("Exit", "out")
 	p.fits()
 	p.types("SOLO", kb.Enter)
@@ -205,9 +207,7 @@ func (g browseGuide) opens(query, title string) {
 // TestThePageOpensWhileTheLaptopIsAway, and so does the guide.
 func TestThePageOpensWhileTheLaptopIsAway(t *testing.T) {
 	t.Parallel()
-	w := newFamilyTown(t)
-	p := browse(t)
-	p.signIn(w.link(), "Bia")
+	w, p := familyDoor(t)
 	p.do(chromedp.Evaluate(`navigator.serviceWorker.ready.then(() => true)`, nil, awaited))
 	w.down()
 	p.do(chromedp.Reload(), chromedp.WaitVisible("#code"))
@@ -280,9 +280,7 @@ func TestAPhoneSaysWhatWaitsForWhichEvent(t *testing.T) {
 
 func TestARevokedPhoneHandsInItsQueue(t *testing.T) {
 	t.Parallel()
-	w := newFamilyTown(t)
-	p := browse(t)
-	p.signIn(w.link(), "Bia")
+	w, p := familyDoor(t)
 	w.down()
 	p.types("SOLO", kb.Enter)
 	p.sees("unreachable")
@@ -360,9 +358,7 @@ func TestASpentCodeGoesOnWithItsPhone(t *testing.T) {
 // TestAPhoneSignsOutWhileTheLaptopIsAway: the laptop ends the session when it answers again, and until then the page says that it is away.
 func TestAPhoneSignsOutWhileTheLaptopIsAway(t *testing.T) {
 	t.Parallel()
-	w := newFamilyTown(t)
-	p := browse(t)
-	p.signIn(w.link(), "Bia")
+	w, p := familyDoor(t)
 	p.do(chromedp.Evaluate(`navigator.serviceWorker.ready.then(() => true)`, nil, awaited))
 	w.down()
 	p.do(chromedp.Click("#menu"), chromedp.WaitVisible("#settings"), chromedp.Click("#leave"), chromedp.WaitVisible("#enter"))

@@ -351,9 +351,7 @@ func (p *phone) doubles(code, end string) {
 // TestAScannerPressesNoButton: some scanners end a code twice, and a next code comes while a result waits. What they type presses nothing.
 func TestAScannerPressesNoButton(t *testing.T) {
 	t.Parallel()
-	w := newFamilyTown(t)
-	p := browse(t)
-	p.signIn(w.link(), "Bia")
+	_, p := familyDoor(t)
 	p.doubles("KID", kb.Enter)
 	p.sees("admitted", "look first")
 	p.until(`document.activeElement.matches('#result-acts .primary')`)

@@ -85,9 +85,7 @@ func TestAPageKeepsNothingOfItsScans(t *testing.T) {
 	t.Parallel()
 	few, many := proof.Count(10, 200), proof.Count(40, 2000)
 	const nodes, listeners, heap = 60, 20, 256 << 10
-	w := newFamilyTown(t)
-	p := browse(t)
-	p.signIn(w.link(), "Bia")
+	_, p := familyDoor(t)
 	p.do(chromedp.Evaluate(scansOn, nil))
 	scan := func(from, to int) footprint {
 		p.do(chromedp.Evaluate(fmt.Sprintf(`scansOn(%d, %d)`, from, to), nil, awaited))

@@ -302,9 +302,7 @@ func TestAnUndoIsAskedAgainAfterALostAnswer(t *testing.T) {
 // TestAFamilyReplacesNoNotice: who is scanned while a family is let in is shown after it, with the notice.
 func TestAFamilyReplacesNoNotice(t *testing.T) {
 	t.Parallel()
-	w := newFamilyTown(t)
-	p := browse(t)
-	p.signIn(w.link(), "Bia")
+	_, p := familyDoor(t)
 	p.types("DAD", kb.Enter)
 	p.do(chromedp.WaitVisible("#family"))
 	p.run(lateAnswers + `; late = '/scan/'`)
@@ -441,9 +439,7 @@ func TestALateAnswerIsWaitedFor(t *testing.T) {
 // TestAPhoneSaysThatItLetATicketInBefore: while the laptop is away, the phone knows the tickets that it has let in itself.
 func TestAPhoneSaysThatItLetATicketInBefore(t *testing.T) {
 	t.Parallel()
-	w := newFamilyTown(t)
-	p := browse(t)
-	p.signIn(w.link(), "Bia")
+	w, p := familyDoor(t)
 	w.down()
 	letsIn := func(repeated bool) {
 		t.Helper()
@@ -464,9 +460,7 @@ func TestAPhoneSaysThatItLetATicketInBefore(t *testing.T) {
 // guest stands in the place of the phone's.
 func TestAHelperTakesBackWhomThePhoneLetIn(t *testing.T) {
 	t.Parallel()
-	w := newFamilyTown(t)
-	p := browse(t)
-	p.signIn(w.link(), "Bia")
+	w, p := familyDoor(t)
 	w.down()
 	for _, code := range []string{"KID", "SOLO"} {
 		p.types(code, kb.Enter)
