@@ -205,6 +205,7 @@ func TestRemarksThatKeepOut(t *testing.T) {
 		"questions beside a state": {"Code;Status;Vem?\n" + rowsOf("paid;sim", "paid;não"), states(2, 0, 0, 0), 0},
 		"what guests are asked":    {"Code;Vem de ônibus?;Vai ao almoço?\n" + rowsOf("sim;não", "não;sim"), states(2, 0, 0, 0), 0},
 		"the price in advance":     {"Code;Preço;Sinal\n" + rowsOf("50;50", "80;80"), states(2, 0, 0, 0), 0},
+		"one sum in advance":       {"Code;Sinal\n" + rowsOf("50", "50"), states(2, 0, 0, 0), 0},
 	})
 }
 
