@@ -429,7 +429,7 @@ func errorViewSchema() map[string]any {
 	return object(map[string]any{
 		"code":    map[string]any{"type": "string", "description": "What went wrong, for programs: " + strings.Join(codes, ", ") + "."},
 		"message": map[string]any{"type": "string", "description": "What went wrong, for people."},
-		"details": map[string]any{"type": "object", "description": "What else there is to say: the fields at fault and what is wrong with them, " +
-			"the outcome of a check-in, the permission that is missing."},
+		"details": map[string]any{"type": "object", "additionalProperties": true, "description": "What else there is to say: the fields at fault and " +
+			"what is wrong with them, the outcome of a check-in, the permission that is missing."},
 	}, "code", "message")
 }

@@ -165,7 +165,7 @@ func (r *route) idSchema(name string) map[string]any {
 			return map[string]any{"type": "string"}
 		}
 	}
-	return map[string]any{"type": "integer", "minimum": 1, "maximum": int64(record.MaxID)}
+	return map[string]any{"type": "integer", "format": "int64", "minimum": 1, "maximum": int64(record.MaxID)}
 }
 
 // responses are the answers of a route: the good one, and the error envelope under every status it can have.
@@ -416,7 +416,7 @@ func (c *collection) parameters() []parameterDoc {
 // describeFilter is the schema of what a filter takes, and what it means.
 func describeFilter(f query.Filter) (schema map[string]any, text string) {
 	const several = "Any of these values. The parameter may be repeated."
-	id := map[string]any{"type": "integer"}
+	id := map[string]any{"type": "integer", "format": "int64"}
 	switch f.Sort {
 	case query.ByID:
 		return list(id), several

@@ -3,6 +3,7 @@ package api_test
 import (
 	"encoding/json"
 	"io"
+	"math"
 	"net/http"
 	"regexp"
 	"strings"
@@ -308,7 +309,8 @@ func TestOpenAPIRequestExamplesNameKnownMembers(t *testing.T) {
 	})
 }
 
-// Generators drop what has an empty schema, and lists of types with "array" in them that do not say of what.
+// Generators drop what has an empty schema, and lists of types with "array" in them that do not say of what. Some take an object without
+// properties for one that is always empty, and an integer without a format for one of 32 bits.
 func TestOpenAPISchemasSayTheirTypes(t *testing.T) {
 	text, err := json.Marshal(newSite(t).document())
 	if err != nil {
@@ -356,7 +358,8 @@ func TestOpenAPISchemasSayTheirTypes(t *testing.T) {
 	}
 }
 
-// checkSchema finds a schema that says nothing, and an array that does not say of what.
+// checkSchema finds a schema that says nothing, an array or an object that does not say of what, and an integer that may not fit 32 bits
+// and does not say so.
 func checkSchema(t *testing.T, where string, schema map[string]any) {
 	t.Helper()
 	if len(schema) == 0 {
@@ -369,6 +372,13 @@ func checkSchema(t *testing.T, where string, schema map[string]any) {
 	for _, kind := range kinds {
 		if items, _ := schema["items"].(map[string]any); kind == "array" && len(items) == 0 {
 			t.Errorf("%s is an array of nothing that is known", where)
+		}
+		if kind == "object" && schema["properties"] == nil && schema["additionalProperties"] == nil {
+			t.Errorf("%s is an object of nothing that is known", where)
+		}
+		high, _ := schema["maximum"].(float64)
+		if wide := high > math.MaxInt32 || strings.HasSuffix(where, "_id"); kind == "integer" && wide && schema["format"] != "int64" {
+			t.Errorf("%s is an integer of 64 bits, and does not say so", where)
 		}
 	}
 }

@@ -308,7 +308,7 @@ type pastBody struct {
 
 // historySchema is the schema of a history.
 func historySchema(view map[string]any) map[string]any {
-	view["properties"].(map[string]any)["body"] = map[string]any{"type": []string{"object", "null"}}
+	view["properties"].(map[string]any)["body"] = map[string]any{"type": []string{"object", "null"}, "additionalProperties": true}
 	return map[string]any{"type": "array", "items": view}
 }
 

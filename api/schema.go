@@ -36,7 +36,7 @@ func ownSchemas() map[string]any {
 			}, "error", "at", "nonce")}}}}, "results"),
 		"history":       historySchema(structSchema(reflect.TypeFor[pastView]())),
 		"health":        counting(structSchema(reflect.TypeFor[readiness]())),
-		"document":      map[string]any{"type": "object"},
+		"document":      map[string]any{"type": "object", "additionalProperties": true},
 		"error":         errorSchema(),
 		"import_report": counting(structSchema(reflect.TypeFor[load.Report]())),
 	}
@@ -56,7 +56,7 @@ func list(items map[string]any) map[string]any {
 // importParameters are the query string of an import.
 var importParameters = []parameterDoc{
 	{name: "kind", schema: map[string]any{"type": "string"}, text: "The kind of the records.", required: true},
-	{name: "event", schema: map[string]any{"type": "integer"}, text: "The event of the tickets. It beats any column."},
+	{name: "event", schema: map[string]any{"type": "integer", "format": "int64"}, text: "The event of the tickets. It beats any column."},
 	{name: "from", schema: map[string]any{"type": "string"}, text: "The system that wrote the file: pretix-positions, sympla …; none = no known one. Left out, it is found by the titles."},
 	{name: "sheet", schema: map[string]any{"type": "string"}, text: "The sheet of a workbook, where several hold a list."},
 	{name: "map", schema: map[string]any{"type": "string"}, text: "field=column pairs between commas. A + joins columns: full_name=First name+Last name."},
@@ -139,8 +139,10 @@ func typeSchema(t reflect.Type) map[string]any {
 		return map[string]any{"type": "object", "additionalProperties": typeSchema(t.Elem())}
 	case reflect.Slice:
 		return map[string]any{"type": "array", "items": typeSchema(t.Elem())}
-	case reflect.Int, reflect.Int64:
+	case reflect.Int:
 		return map[string]any{"type": "integer"}
+	case reflect.Int64:
+		return map[string]any{"type": "integer", "format": "int64"}
 	case reflect.Bool:
 		return map[string]any{"type": "boolean"}
 	}

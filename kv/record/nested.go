@@ -174,7 +174,7 @@ func (t Object) fill(v jsontext.Value) jsontext.Value {
 }
 
 func (t Object) schema(d Direction) map[string]any {
-	s := map[string]any{"type": "object"}
+	s := map[string]any{"type": "object", "additionalProperties": true}
 	if len(t.Keys) == 0 {
 		return s
 	}

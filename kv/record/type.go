@@ -110,7 +110,7 @@ func (r Ref) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string) 
 }
 
 func (Ref) schema(d Direction) map[string]any {
-	return alsoTaken(d, "string", map[string]any{"type": "integer", "minimum": 1, "maximum": int64(MaxID)})
+	return Integer{Min: 1, Max: MaxID}.schema(d)
 }
 
 // Refs is a list of ids of records of a kind, each once.
@@ -214,8 +214,9 @@ func (Anything) schema(Direction) map[string]any { return anyJSON() }
 // anyJSON is the schema of a value of any type.
 func anyJSON() map[string]any {
 	return map[string]any{
-		"type":  []string{"string", "number", "boolean", "object", "array", "null"},
-		"items": map[string]any{"description": "Any JSON value."},
+		"type":                 []string{"string", "number", "boolean", "object", "array", "null"},
+		"items":                map[string]any{"description": "Any JSON value."},
+		"additionalProperties": true,
 	}
 }
 
@@ -456,7 +457,11 @@ func (t Integer) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, stri
 
 func (t Integer) schema(d Direction) map[string]any {
 	low, high := t.bounds()
-	return alsoTaken(d, "string", map[string]any{"type": "integer", "minimum": low, "maximum": high})
+	s := map[string]any{"type": "integer", "minimum": low, "maximum": high}
+	if low < math.MinInt32 || high > math.MaxInt32 {
+		s["format"] = "int64"
+	}
+	return alsoTaken(d, "string", s)
 }
 
 // Bool is true or false, or one of the words for them.
