@@ -6,10 +6,12 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -277,6 +279,26 @@ func TestExportIsWhatImportReads(t *testing.T) {
 	}
 	if rep := mustImport(t, kvtest.Open(t), load.Source{Reader: strings.NewReader(file), DryRun: true}); len(rep.Rejected) != 0 {
 		t.Errorf("dry run of an export = %+v, want nothing rejected", rep)
+	}
+}
+
+// TestTheLineOfALargeRecordIsRead: it is longer than the record, by the names of its roles.
+func TestTheLineOfALargeRecordIsRead(t *testing.T) {
+	var large strings.Builder
+	var roles []string
+	for i := range 200 {
+		roles = append(roles, strconv.Itoa(i+1))
+		fmt.Fprintf(&large, `{"kind":"role","id":%d,"name":"%s"}`+"\n", i+1, strings.Repeat("r", 200))
+	}
+	fmt.Fprintf(&large, `{"kind":"person","id":1,"full_name":"Ana Souza","role_ids":[%s],"location":{"a":"%s"}}`,
+		strings.Join(roles, ","), strings.Repeat("x", 1<<20-20<<10))
+	s, file := kvtest.Open(t), bytes.Buffer{}
+	mustImport(t, s, load.Source{Reader: strings.NewReader(large.String())})
+	if err := export.Write(t.Context(), &file, export.Options{Log: s.Log, Who: auth.Operator()}); err != nil {
+		t.Fatal(err)
+	}
+	if rep := mustImport(t, kvtest.Open(t), load.Source{Reader: &file}); rep.Created != 201 {
+		t.Errorf("created %d of 201: %+v", rep.Created, rep.Rejected)
 	}
 }
 

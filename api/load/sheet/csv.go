@@ -243,8 +243,9 @@ var ErrFile = errors.New("the file cannot be read so")
 // HeadSize is how much of a source is looked at before its format is decided.
 const HeadSize = 64 << 10
 
-// maxLine is the longest line that is read; a longer one is a fault of its own and is skipped.
-const maxLine = 1 << 20
+// maxLine is the longest line that is read; a longer one is a fault of its own and is skipped. A record may have 1 MiB. Its line in an export
+// has the names of the records besides that it refers to.
+const maxLine = 1<<20 + 64<<10
 
 // faultLong refuses one, and a row of a workbook that holds as much.
 const faultLong = "the line is longer than 1 MiB"
