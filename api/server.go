@@ -177,7 +177,7 @@ func (s *Server) Handler() http.Handler {
 func corsOptions(origins []string) cors.Options {
 	return cors.Options{
 		AllowedOrigins: origins,
-		AllowedMethods: []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete},
+		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodDelete},
 		AllowedHeaders: []string{"Authorization", "Content-Type", "If-Match", "If-None-Match", "Idempotency-Key",
 			"X-Idempotency-Key", "X-Request-Id", "X-Door", "X-API-Version"},
 		ExposedHeaders: []string{"ETag", "Location", "Retry-After", "X-Request-Id", "X-Checkin-Id", "X-Checkin-At",
@@ -377,7 +377,7 @@ func headerSize(r *http.Request) int {
 func (s *Server) Wrap(next http.Handler) http.Handler {
 	if len(s.config.CORSOrigins) > 0 {
 		o := corsOptions(s.config.CORSOrigins)
-		o.AllowedMethods = append(o.AllowedMethods, http.MethodHead, http.MethodPut)
+		o.AllowedMethods = append(o.AllowedMethods, http.MethodPut)
 		o.AllowedHeaders = append(o.AllowedHeaders, "Accept")
 		o.AllowCredentials = true // PouchDB asks for it; the cookie of a session is refused to other origins all the same
 		next = cors.Handler(o)(next)
