@@ -3,6 +3,7 @@ package search
 import (
 	"bytes"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -26,38 +27,44 @@ type term struct {
 	forgiving []rune // folded, where one edit is forgiven in names
 }
 
-// Parse splits what was typed on spaces and commas, "quoted phrases" kept. A search without terms matches everything.
+// Parse splits what was typed on spaces and commas, "quoted phrases" kept. A search without terms matches everything. A term that is repeated
+// counts once.
 func Parse(q string) *Terms {
-	s := &Terms{}
+	s, seen := &Terms{}, map[string]bool{}
 	for q != "" {
 		if rest, quoted := strings.CutPrefix(q, `"`); quoted {
 			phrase, after, _ := strings.Cut(rest, `"`)
-			s.add(phrase, true)
+			s.add(phrase, true, seen)
 			q = after
 			continue
 		}
 		end := strings.IndexFunc(q, func(r rune) bool { return r == ',' || r == '"' || unicode.IsSpace(r) })
 		switch end {
 		case -1:
-			s.add(q, false)
+			s.add(q, false, seen)
 			q = ""
 		case 0:
 			q = strings.TrimLeftFunc(q, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 		default:
-			s.add(q[:end], false)
+			s.add(q[:end], false, seen)
 			q = q[end:]
 		}
 	}
 	return s
 }
 
-// add takes one term; a blank phrase is none.
-func (s *Terms) add(text string, phrase bool) {
+// add takes one term, if it is not among those seen; a blank phrase is none.
+func (s *Terms) add(text string, phrase bool, seen map[string]bool) {
 	text = strings.TrimSpace(text)
 	if text == "" {
 		return
 	}
 	t := term{folded: bytes.TrimSpace(names.AppendFold(nil, []byte(text))), phrase: phrase}
+	key := strconv.FormatBool(phrase) + string(t.folded)
+	if seen[key] {
+		return
+	}
+	seen[key] = true
 	t.spoken = bytes.ContainsFunc(t.folded, unicode.IsLetter)
 	if !t.spoken {
 		t.digits = names.AppendDigits(nil, t.folded)

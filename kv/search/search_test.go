@@ -81,7 +81,7 @@ func TestEveryNameIsFoundByItsOwnWords(t *testing.T) {
 }
 
 func TestPartsOfASearch(t *testing.T) {
-	s := search.Parse(`João "Da Silva" abc maria-joao 99-88 - ab¨c`)
+	s := search.Parse(`João "Da Silva" abc maria-joao 99-88 - ab¨c JOAO,abc "da silva" -`)
 	for name, row := range map[string]struct {
 		s         *search.Terms
 		forgiving bool
