@@ -237,7 +237,7 @@ func (db *DB) Writable() error {
 		db.change.Lock() // a rewriting may have given the next file its name just then: it waits for another look
 		defer db.change.Unlock()
 		if err := db.stands(); err != nil {
-			return err
+			return fmt.Errorf("%w: %w", ErrStopped, err)
 		}
 	}
 	if err := db.folding.refuses(); err != nil {
