@@ -95,6 +95,12 @@ func TestOlderFiles(t *testing.T) {
 	if err != nil || len(files) != 3 || files[0] == files[1] || files[1] == files[2] {
 		t.Errorf("OlderFiles = %q, %v, want %q", files, err, want)
 	}
+	if err := s.Tables.Do(func(o *table.Tx) error { o.Delete(table.MetaBucket, []byte("backups")); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := s.Files.OlderFiles(auth.Operator(), time.Now().Add(time.Minute)); err != nil || !slices.Equal(after, files) {
+		t.Errorf("OlderFiles of a restored store, which remembers no backup = %q, %v, want %q", after, err, files)
+	}
 	if files, err := s.Files.OlderFiles(auth.Operator(), time.Unix(0, 0)); err != nil || len(files) != 2 {
 		t.Errorf("OlderFiles of long ago = %q, %v, want what is in the folder", files, err)
 	}

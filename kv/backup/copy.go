@@ -235,9 +235,10 @@ func (kp *Keeper) OlderFiles(p auth.Principal, before time.Time) (files []string
 		}
 		files = append(files, slices.DeleteFunc(found, disk.IsAtWork)...)
 	}
+	beside := table.BackupsBeside(dir) // a restore leaves this list, and goes back to an earlier one in the store
 	err = kp.tables.View(func(v *table.View) error {
 		made, err := table.Backups(v)
-		for _, b := range made {
+		for _, b := range append(beside, made...) {
 			if info, err := os.Stat(b.Path); err == nil && info.Mode().IsRegular() && info.ModTime().Before(before) {
 				files = append(files, b.Path)
 			}
