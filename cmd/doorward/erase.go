@@ -35,7 +35,7 @@ func (e erasable) question() string {
 	if e.Name == "" {
 		return fmt.Sprintf("Person %d was deleted. Erase what is left for good? Type yes: ", e.ID)
 	}
-	return fmt.Sprintf("Erase %s (person %d) for good? Type yes: ", e.Name, e.ID)
+	return fmt.Sprintf("Erase %s (person %d) for good? Type yes: ", console.Printable(e.Name), e.ID)
 }
 
 // errUnconfirmed says that no one has confirmed an erasure.

@@ -193,7 +193,7 @@ func printKeys(t *tool, keys []key) error {
 		if may == "" {
 			may = "all but admin and sync"
 		}
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Key, k.Name, k.Level, may, console.OrDash(k.ExpiresAt), console.OrDash(k.RevokedAt))
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Key, console.Printable(k.Name), k.Level, may, console.OrDash(k.ExpiresAt), console.OrDash(k.RevokedAt))
 	}
 	return w.Flush()
 }

@@ -5,6 +5,7 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -50,6 +51,26 @@ func paint(picture *image.Gray, x, y, size int, light bool) {
 	for dy := range size {
 		for dx := range size {
 			picture.SetGray(x*size+dx, y*size+dy, color.Gray{Y: 255})
+		}
+	}
+}
+
+// TestANameDoesNothingToTheTerminal where the operator reads it: a helper types the name of a phone's key, and any client may send a person's.
+func TestANameDoesNothingToTheTerminal(t *testing.T) {
+	t.Parallel()
+	const name = "Ana\x1b[2K\nErase Bia"
+	dir := filepath.Join(t.TempDir(), "d")
+	person := strings.NewReader(`{"kind":"person","full_name":"Ana\u001b[2K\nErase Bia"}`)
+	if code, _, errs := run(t.Context(), person, "import", "--data", dir, "-"); code != exitDone {
+		t.Fatalf("import = %d: %s", code, errs)
+	}
+	if code, _, errs := run(t.Context(), nil, "keys", "add", "--data", dir, "--name", name, "--level", "denomination"); code != exitDone {
+		t.Fatalf("keys add = %d: %s", code, errs)
+	}
+	for _, args := range [][]string{{"keys", "list"}, {"erase", "person", "1"}} {
+		_, out, errs := run(t.Context(), strings.NewReader("no\n"), append(args, "--data", dir)...)
+		if said := out + errs; !strings.Contains(said, "Ana·[2K·Erase Bia") {
+			t.Errorf("%s prints %q", args, said)
 		}
 	}
 }

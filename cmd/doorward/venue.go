@@ -151,7 +151,7 @@ func printVenues(t *tool, all []overview.Laptop) error {
 		case v.Revoked:
 			revoked = "revoked"
 		}
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", v.ID, v.Name, fault.ListedOf(v.Scopes, v.MoreScopes), met, console.OrDash(v.Backlog), revoked)
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", v.ID, console.Printable(v.Name), fault.ListedOf(v.Scopes, v.MoreScopes), met, console.OrDash(v.Backlog), revoked)
 	}
 	return w.Flush()
 }
