@@ -28,6 +28,7 @@ func Backup(ctx context.Context, o control.Opening, file string) (made backup.Ma
 	if err != nil {
 		return made, err
 	}
+	folder.Tidy(filepath.Dir(real), o.Console.Logger(slog.LevelWarn))
 	err = onCopyFor(ctx, o, file, func(dir string, of backup.Manifest) error {
 		made = of
 		made.File = filepath.Base(real)
