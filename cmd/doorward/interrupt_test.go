@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -105,6 +106,23 @@ func TestAnInterruptedImportIsCompletedByTheNext(t *testing.T) {
 		}
 		if code, out, errs := run(ctx, nil, "verify", "--data", dir, "--here"); code != exitDone || !strings.Contains(out, `"damaged":0`) {
 			t.Errorf("beside a server %v: verify = %d: %s%s", beside, code, out, errs)
+		}
+	}
+}
+
+// TestAnInterruptedCopySaysThatItWasStopped and blames neither place.
+func TestAnInterruptedCopySaysThatItWasStopped(t *testing.T) {
+	t.Parallel()
+	source := filepath.Join(t.TempDir(), "source")
+	if code, _, errs := run(t.Context(), strings.NewReader(`{"kind":"church","name":"North"}`), "import", "--data", source, "-"); code != exitDone {
+		t.Fatalf("import = %d: %s", code, errs)
+	}
+	ctx, stop := context.WithCancelCause(t.Context())
+	stop(errors.New("interrupt signal received"))
+	for _, flags := range [][]string{nil, {"--db", "records"}} {
+		code, _, errs := run(ctx, nil, append([]string{"replicate", source, filepath.Join(t.TempDir(), "target")}, flags...)...)
+		if code != exitFailed || errs != "doorward: stopped\n" {
+			t.Errorf("replicate %v = %d: %s", flags, code, errs)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func replicateCommand(t *tool) *cobra.Command {
 		c.Opening = t.open(control.Need{})
 		all, err := transfer.Run(cmd.Context(), c, args[0], args[1])
 		if err != nil && !errors.Is(err, console.ErrSaid) {
-			return err
+			return console.Stopped(cmd.Context(), err)
 		}
 		if t.asJSON {
 			return cmp.Or(t.JSON(all), err)

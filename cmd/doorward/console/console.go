@@ -45,7 +45,7 @@ var (
 
 // Stopped returns ErrStopped for an error that came because ctx ended, and any other error as it is.
 func Stopped(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+	if err != nil && ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))) {
 		return ErrStopped
 	}
 	return err

@@ -169,7 +169,10 @@ func (p *place) shown(ctx context.Context) (names []string, err error) {
 		req.SetBasicAuth(p.config.Key, p.config.Secret)
 	}
 	resp, err := p.config.Client.Do(req)
-	if err != nil {
+	switch {
+	case ctx.Err() != nil && err != nil:
+		return nil, console.ErrStopped
+	case err != nil:
 		return nil, fmt.Errorf("%s does not answer", u.Redacted())
 	}
 	defer func() { _ = resp.Body.Close() }() // it was read to its end

@@ -161,7 +161,7 @@ func (p pair) run(ctx context.Context, c *Config) (done Database) {
 		err = nil // a signal is its only end
 	}
 	if done.OK = err == nil; err != nil {
-		done.Error = err.Error()
+		done.Error = console.Stopped(ctx, err).Error()
 	}
 	return done
 }
