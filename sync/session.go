@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -140,21 +141,22 @@ func beginSession(c *call) error {
 	}{true, name, []string{}})
 }
 
-// readLogin reads a login: a form or JSON.
+// readLogin reads a login: a form or JSON. IBM's clients call the name username, as CouchDB allows.
 func readLogin(c *call) (name, password string, err error) {
 	body := http.MaxBytesReader(c.ResponseWriter, c.request.Body, maxLogin)
 	if isJSON(c.request.Header) {
-		var in struct{ Name, Password string }
+		var in struct{ Name, Username, Password string }
 		if err := json.NewDecoder(body).Decode(&in); err != nil {
 			return "", "", input.ErrJSON
 		}
-		return in.Name, in.Password, nil
+		return cmp.Or(in.Username, in.Name), in.Password, nil
 	}
 	c.request.Body = body
 	if err := c.request.ParseForm(); err != nil {
 		return "", "", input.ErrBroken
 	}
-	return c.request.PostForm.Get("name"), c.request.PostForm.Get("password"), nil
+	form := c.request.PostForm
+	return cmp.Or(form.Get("username"), form.Get("name")), form.Get("password"), nil
 }
 
 func endSession(c *call) error {

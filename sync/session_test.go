@@ -57,6 +57,8 @@ func TestASession(t *testing.T) {
 	page.Want(400, "POST", "/_session", `{`)
 	page.Want(403, "POST", "/_session", form, "Content-Type", "application/x-www-form-urlencoded", "Origin", "https://evil.example")
 	page.Want(200, "POST", "/_session", `{"name":"`+reader.Auth[0]+`","password":"`+reader.Auth[1]+`"}`)
+	page.Want(200, "POST", "/_session", `{"username":"`+reader.Auth[0]+`","password":"`+reader.Auth[1]+`"}`)
+	page.Want(200, "POST", "/_session", strings.Replace(form, "name=", "username=", 1), "Content-Type", "application/x-www-form-urlencoded")
 	a := page.Want(200, "POST", "/_session", form, "Content-Type", "application/x-www-form-urlencoded")
 	set := a.Header.Get("Set-Cookie")
 	for _, want := range []string{"AuthSession=", "; Path=/sync", "; HttpOnly", "; SameSite=Strict", "; Max-Age="} {
