@@ -354,3 +354,44 @@ func TestANameThatCameWithoutItsPersonGoesToo(t *testing.T) {
 		}
 	}
 }
+
+// TestANameThatALaptopLinkedUnheardGoesToo: the ticket had a name and no person. The laptop linked it with the person, whom the centre had
+// erased by then, and brings the end of a holding of which the centre has never heard that it was the person's.
+func TestANameThatALaptopLinkedUnheardGoesToo(t *testing.T) {
+	for _, came := range [][]string{nil, {"event-1", "event-1-names"}} {
+		for _, rest := range [][]string{{"event-1", "event-1-names", "event-1-holders"}, {"event-1-holders", "event-1-names", "event-1"}} {
+			t.Run(fmt.Sprint(came, rest), func(t *testing.T) {
+				t.Parallel()
+				k := late(t)
+				k.ticket = kvtest.Create(t, k.Store, record.Ticket, `{"event_id":1,"code":"FRESH","holder_name":"Zacarias Quintela"}`)
+				patched(t, k.Store, record.Ticket, k.ticket, `{"holder_name":"Zacarias Later"}`) // the first name is an old body now
+				k.pair.sync(t)
+				k.pulls(t)
+				patched(t, k.pair.venue, record.Ticket, k.ticket, fmt.Sprintf(`{"person_id":%d}`, k.person))
+				k.pushesOf(t, came)
+				k.erase(t)
+				k.tells(t)
+				k.pushesOf(t, rest)
+				kv.AwaitErasures(t, k.Store)
+				k.lacksName(t)
+			})
+		}
+	}
+}
+
+// TestAHoldingThatIsDeletedWithItsTicketIsNotErased: the centre lacks the laptop's last name of it, as above.
+func TestAHoldingThatIsDeletedWithItsTicketIsNotErased(t *testing.T) {
+	k := late(t)
+	k.ticket = kvtest.Create(t, k.Store, record.Ticket, `{"event_id":1,"code":"FRESH","holder_name":"Ana Souza"}`)
+	k.pair.sync(t)
+	k.pulls(t)
+	patched(t, k.pair.venue, record.Ticket, k.ticket, `{"holder_name":"Ana Lima"}`)
+	if err := k.pair.venue.Desk.Delete(auth.Operator(), target(record.Ticket, k.ticket)); err != nil {
+		t.Fatal(err)
+	}
+	k.pushes(t)
+	kv.AwaitErasures(t, k.Store)
+	if all, _, err := k.Store.Erasures.Recall.List(k.pair.p, 0); err != nil || len(all) > 0 {
+		t.Errorf("the centre tells of the erasures %v, %v", all, err)
+	}
+}

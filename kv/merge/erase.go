@@ -84,21 +84,34 @@ func RemoveErased(o *table.Tx, a *Arrival) error {
 	return EraseHolding(o, a.ID, 0)
 }
 
-// eraseUnlinked queues the erasure of a holding of which the root has a name and does not know the person, once a laptop ends it. The laptop
-// knew the person and has erased the holding: its holder record had not come when the root erased the person.
+// eraseUnlinked queues the erasure of a holding that the root does not link with the person, once a laptop ends it. The laptop knew the
+// person and has erased the holding: its holder record, or the revision with the person, had not come when the root erased the person.
 func eraseUnlinked(o *table.Tx, a *Arrival) error {
 	if o.Store.Identity.IsLeaf() || !a.Kind.OfHolding() {
 		return nil
 	}
-	name, err := o.Load(record.HolderName, a.ID)
-	if err != nil || name == nil {
-		return err
-	}
-	linked, err := o.LoadAny(record.Holder, a.ID)
-	if err == nil && linked == nil {
+	unlinked, err := hasUnheardLink(o, a)
+	if err == nil && unlinked {
 		QueueErasure(o, record.Holder, o.Store.Identity.HashErased(a.Kind, a.ID))
 	}
 	return err
+}
+
+// hasUnheardLink tells whether the root has a name of a holding and no holder record, or lacks the revision that a laptop has ended. Where
+// the ticket is deleted too, its holding is not erased.
+func hasUnheardLink(o *table.Tx, a *Arrival) (bool, error) {
+	if b := a.Before; b != nil && !b.Deleted && !a.Node.Ended && len(a.Path) > 1 && !a.Tree.Has(a.Path[1]) {
+		ticket, err := o.Load(record.Ticket, entry.TicketOfPart(a.Kind, a.ID, b.Body))
+		if err != nil || ticket != nil {
+			return err == nil, err
+		}
+	}
+	name, err := o.Load(record.HolderName, a.ID)
+	if err != nil || name == nil {
+		return false, err
+	}
+	linked, err := o.LoadAny(record.Holder, a.ID)
+	return err == nil && linked == nil, err
 }
 
 // removeErasedEdit drops the edit that a tombstone has brought, if the record or a person in it is erased.
