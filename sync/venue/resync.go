@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"doorward/kv/auth"
 	"doorward/kv/docs"
@@ -67,11 +68,33 @@ func (x *visit) copyFromStart(ctx context.Context, push bool) error {
 		}
 		out, err := replicate.Run(ctx, j)
 		x.noteMoved(out)
+		if err == nil && strings.HasSuffix(e.Name, "-labels") {
+			err = x.takeBackLabels(ctx, e, own, t)
+		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// takeBackLabels reverts the labels that a restored centre lacks. The centre derives all labels and takes none, so a door would go on showing
+// those from after the backup.
+func (x *visit) takeBackLabels(ctx context.Context, e handshake.Database, own *replicate.Local, theirs *replicate.Remote) error {
+	j := replicate.Job{Source: own, Target: deniesAll{unremembered{theirs}}, Tries: 1, On: replicate.Hooks{Refused: x.takeBack(e, own, theirs)}}
+	_, err := replicate.Run(ctx, j)
+	return err
+}
+
+// deniesAll is a database at the centre that is told nothing: each revision that it lacks is denied.
+type deniesAll struct{ unremembered }
+
+// Write denies all revisions.
+func (deniesAll) Write(_ context.Context, revisions []*transit.Revision) (denied []replicate.Denial, err error) {
+	for _, r := range revisions {
+		denied = append(denied, replicate.Denial{ID: r.ID, Rev: r.Rev().String(), Kept: true})
+	}
+	return denied, nil
 }
 
 // saveUpstream saves what the centre has said, for the time when it is not reached.

@@ -112,6 +112,30 @@ func TestALaptopGivesWayToARestoredCentre(t *testing.T) {
 	}
 }
 
+// TestADoorShowsTheLabelsOfARestoredCentre: the centre was restored to a backup from before it had corrected a name, and a door without names
+// had the label of the correction.
+func TestADoorShowsTheLabelsOfARestoredCentre(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	w.enrolFor(w.laptop, office.Enrolment{Level: auth.Level{Name: auth.EventOf, IDs: []int64{w.event}}})
+	id := w.sell(w.centre, "first")
+	labels := func(s *kv.Store) string { return strings.Join(w.all(s, record.HolderLabel), "") }
+	w.relapses(func() {
+		w.changes(w.centre, record.Ticket, id, `{"holder_name":"Rui Lima"}`)
+		w.visits(w.laptop)
+		if got := labels(w.laptop); !strings.Contains(got, "Rui L.") {
+			t.Fatalf("the laptop has the labels %s", got)
+		}
+	})
+	w.visits(w.laptop)
+	if got, want := labels(w.laptop), labels(w.centre); got != want || !strings.Contains(got, "Ana S.") {
+		t.Errorf("the laptop has the labels %s, the centre %s", got, want)
+	}
+	if r, err := w.laptop.Files.Verify(auth.Operator(), nil); err != nil || r.Damaged != 0 {
+		t.Errorf("Verify = %+v, %v", r, err)
+	}
+}
+
 // TestALaptopGivesWayInWhatItCannotRead: it may write the private halves of tickets there, and is not shown any. It takes its own word back
 // all the same, and the visit goes on.
 func TestALaptopGivesWayInWhatItCannotRead(t *testing.T) {
