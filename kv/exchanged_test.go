@@ -63,6 +63,28 @@ func TestWhenAnEventIsOver(t *testing.T) {
 	}
 }
 
+// TestAnEventThatWasPutOffIsNotOver: its start has moved, and its end is still the old one. Doors serve it, and no laptop drops it.
+func TestAnEventThatWasPutOffIsNotOver(t *testing.T) {
+	clock := kvtest.NewClock(time.Date(2026, 5, 3, 19, 0, 0, 0, time.UTC))
+	s, event, _, _ := invited(t, clock)
+	p, _ := letIn(t, s, office.Enrolment{Name: "south", Level: auth.Level{Name: auth.EventOf, IDs: []int64{event}}})
+	patch := kvtest.Parse(t, record.Event, `{"start_datetime":"2026-05-13T19:00:00Z"}`, false)
+	if _, err := s.Desk.Update(auth.Operator(), target(record.Event, event), patch); err != nil {
+		t.Fatal(err)
+	}
+	clock.Move(10*24*time.Hour - time.Hour)
+	all, err := s.Venues.Exchanged(p, 72*time.Hour)
+	if err != nil || slices.ContainsFunc(all, func(x office.Exchanged) bool { return x.Drop }) {
+		t.Errorf("an hour before the event Exchanged = %+v, %v, want no drop", all, err)
+	}
+	if all, err := s.Door.DoorEvents(auth.Operator()); err != nil || len(all) != 1 {
+		t.Errorf("DoorEvents = %+v, %v, want the event", all, err)
+	}
+	if all, err := s.Door.CurrentEvents(auth.Operator()); err != nil || len(all) != 1 {
+		t.Errorf("CurrentEvents = %+v, %v, want the event", all, err)
+	}
+}
+
 // TestWhoIsAGuestAtAnEvent: a laptop of the event, one of a church that it is not of, and a mirror.
 func TestWhoIsAGuestAtAnEvent(t *testing.T) {
 	for name, try := range map[string]struct {

@@ -82,8 +82,7 @@ func currentEvent(v *table.View, id record.ID) (e CurrentEvent, err error) {
 		return e, table.OrNotFound(err)
 	}
 	e = CurrentEvent{ID: st.ID.Int(), Name: value.Unquote(st.Body.Member("name")), Reentry: isReentry(st)}
-	e.Start, _ = table.TimeOf(st.Body.Member("start_datetime")) // it has one
-	e.End, _ = table.TimeOf(st.Body.Member("end_datetime"))     // as above
+	e.Start, e.End = entry.SpanOf(st)
 	e.Scanned, err = table.ScannedAt(v, e.ID)
 	return e, err
 }
@@ -144,8 +143,7 @@ func doorEvent(v *table.View, p auth.Principal, id record.ID) (e DoorEvent, ok b
 	e = DoorEvent{ID: id.Int(), Name: value.Unquote(st.Body.Member("name")),
 		Open:    isTrue(st.Body.Member("active")) && isTrue(st.Body.Member("enabled")),
 		Reentry: isReentry(st)}
-	e.Start, _ = table.TimeOf(st.Body.Member("start_datetime"))
-	e.End, _ = table.TimeOf(st.Body.Member("end_datetime"))
+	e.Start, e.End = entry.SpanOf(st)
 	return e, true, nil
 }
 

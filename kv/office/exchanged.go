@@ -81,8 +81,8 @@ func endOf(v *table.View, event int64) (end time.Time, ok bool, err error) {
 	if err != nil || st == nil {
 		return end, false, err
 	}
-	end, ok = table.TimeOf(st.Body.Member("end_datetime"))
-	return end, ok, nil
+	_, end = entry.SpanOf(st)
+	return end, !end.IsZero(), nil
 }
 
 // EventTimes are the times by which a laptop decides whether to drop an event.
@@ -182,9 +182,8 @@ const doorsOpen = 3 * time.Hour
 
 // InProgress tells whether an event is in progress.
 func InProgress(st *table.Stored, now time.Time) bool {
-	begins, begun := table.TimeOf(st.Body.Member("start_datetime"))
-	ends, ended := table.TimeOf(st.Body.Member("end_datetime"))
-	return begun && ended && !now.Before(begins.Add(-doorsOpen)) && now.Before(ends.Add(doorsOpen))
+	begins, ends := entry.SpanOf(st)
+	return !now.Before(begins.Add(-doorsOpen)) && now.Before(ends.Add(doorsOpen))
 }
 
 // Held lists the scopes of some sorts that hold other records than events: an event is in the scope of its church too. It returns

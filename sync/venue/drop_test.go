@@ -287,7 +287,7 @@ func (w *town) trusts(offset time.Duration) {
 func TestAnEventGoesOnWhereItsLaptopSaysSo(t *testing.T) {
 	t.Parallel()
 	w, _, _ := parish(t)
-	w.changes(w.centre, record.Event, w.event, `{"end_datetime":"2020-01-01T21:00:00Z"}`)
+	w.changes(w.centre, record.Event, w.event, `{"start_datetime":"2020-01-01T19:00:00Z","end_datetime":"2020-01-01T21:00:00Z"}`)
 	w.sell(w.centre, "first")
 	w.visits(w.laptop)
 	w.later.Store(int64(74 * time.Hour))

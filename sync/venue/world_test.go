@@ -274,10 +274,10 @@ func (w *town) holds(s *kv.Store) (n int) {
 	return n
 }
 
-// ends sets when the event is over.
+// ends sets when the event is over. It began the day before.
 func (w *town) ends(at time.Time) {
 	w.Helper()
-	patch := kvtest.Parse(w, record.Event, `{"end_datetime":"`+at.UTC().Format(time.RFC3339)+`"}`, false)
+	patch := kvtest.Parse(w, record.Event, fmt.Sprintf(`{"start_datetime":%q,"end_datetime":%q}`, at.UTC().AddDate(0, 0, -1).Format(time.RFC3339), at.UTC().Format(time.RFC3339)), false)
 	target := desk.Target{Surface: record.Admin, Kind: record.Event, ID: record.Int(w.event)}
 	if _, err := w.centre.Desk.Update(auth.Operator(), target, patch); err != nil {
 		w.Fatal(err)
