@@ -65,3 +65,16 @@ func TestAKeyIsGoodForDaysOrToTheEndOfOne(t *testing.T) {
 		}
 	}
 }
+
+// TestALastDayLastsUntilItsEnd: in Santiago the clocks skip the midnight after 5 September 2026.
+func TestALastDayLastsUntilItsEnd(t *testing.T) {
+	zone, err := time.LoadLocation("America/Santiago")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{"2026-09-05": "2026-09-06T01:00:00-03:00", "2026-09-06": "2026-09-07T00:00:00-03:00"} {
+		if end, err := expiry(text, time.Date(2026, 9, 1, 0, 0, 0, 0, zone), zone); err != nil || end.Format(time.RFC3339) != want {
+			t.Errorf("--expires %s = %v, %v, want %s", text, end, err, want)
+		}
+	}
+}

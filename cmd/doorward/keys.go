@@ -18,6 +18,7 @@ import (
 	"doorward/cmd/doorward/console"
 	"doorward/cmd/doorward/control"
 	"doorward/kv/auth"
+	"doorward/kv/value"
 )
 
 const keysPath = "/admin/v1/keys/"
@@ -96,8 +97,8 @@ func expiry(text string, now time.Time, zone *time.Location) (time.Time, error) 
 		return time.Time{}, nil
 	}
 	var end time.Time
-	if day, err := time.ParseInLocation(time.DateOnly, text, zone); err == nil {
-		end = day.AddDate(0, 0, 1)
+	if day, ok := value.ParseDate(text); ok {
+		end = value.DayStart(day.AddDate(0, 0, 1), zone).In(zone)
 	} else if days, ok := strings.CutSuffix(text, "d"); ok {
 		n, err := strconv.ParseUint(days, 10, 16)
 		if err != nil {
