@@ -255,8 +255,17 @@ func ParseDateTime(text string, zone *time.Location) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	y, m, d := date.Date()
-	t := time.Date(y, m, d, clock.hour, clock.minute, clock.second, clock.nano, zone).UTC()
+	t := local(time.Date(y, m, d, clock.hour, clock.minute, clock.second, clock.nano, time.UTC), zone).UTC()
 	return t, 1 <= t.Year() && t.Year() <= 9999
+}
+
+// local is when the clocks of a zone show what wall shows in UTC. In an hour that they skip, they count as not yet set: a midnight that is
+// skipped is the first moment of its day.
+func local(wall time.Time, zone *time.Location) time.Time {
+	y, m, d := wall.Date()
+	t := time.Date(y, m, d, wall.Hour(), wall.Minute(), wall.Second(), wall.Nanosecond(), zone)
+	_, offset := t.Zone()
+	return t.Add(max(0, wall.Sub(t)-time.Duration(offset)*time.Second))
 }
 
 type clock struct{ hour, minute, second, nano int }

@@ -37,6 +37,24 @@ func TestStoredForms(t *testing.T) {
 	}
 }
 
+// TestAMidnightThatClocksSkipIsTheFirstMomentOfItsDay: west and east of Greenwich.
+func TestAMidnightThatClocksSkipIsTheFirstMomentOfItsDay(t *testing.T) {
+	for name, day := range map[string]string{"America/Santiago": "2026-09-06", "America/Havana": "2026-03-08", "Africa/Cairo": "2026-04-24", "America/Sao_Paulo": "2026-05-01"} {
+		zone, err := time.LoadLocation(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		midnight, _ := value.ParseDate(day)
+		want := value.DayStart(midnight, zone)
+		if got, ok := value.ParseDateTime(day+"T00:00", zone); !ok || !got.Equal(want) {
+			t.Errorf("%s in %s = %v, want %v", day, name, got, want)
+		}
+		if got, ok := value.ParseDateTime(day+"T00:30", zone); !ok || !got.Equal(want.Add(30*time.Minute)) {
+			t.Errorf("%s 00:30 in %s = %v, want half an hour after %v", day, name, got, want)
+		}
+	}
+}
+
 // TestARunReadsItselfBack holds that Find and ReadMember find each member of any run of ours, and that a text reads itself back.
 func TestARunReadsItselfBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
