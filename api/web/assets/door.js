@@ -800,7 +800,7 @@ function drawDoors() {
 // doorRow is a door with its last scan. A door without a page that is open is silent.
 function doorRow(one, last) {
   const silent = one.pages === 0, row = make('li', '', [one.name === door && 'own', silent && 'silent'].filter(Boolean).join(' '));
-  const back = one.scanned_at && ago(Math.max(0, (Date.now() - new Date(one.scanned_at)) / 1000));
+  const back = one.scanned_at && ago(Math.max(0, (now() - new Date(one.scanned_at)) / 1000));
   const scanned = !back ? !silent && say('doors.never') : last ? say('doors.ruled', {ago: back, outcome: say(last.outcome)}) : say('doors.last', {ago: back});
   const [colour, sign] = looks[last?.outcome] ?? ['bad', 'no'], text = make('span', '', 'scan-text');
   const mark = last && !silent ? drawn(sign, 'sign ' + colour) : make('span', '', 'sign none');
