@@ -3,6 +3,7 @@ package cells
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -38,6 +39,9 @@ func moment(text string, order Order) (string, bool) {
 		return "", false
 	}
 	rest = strings.TrimPrefix(strings.TrimPrefix(rest, "às"), "as")
+	if isSpan(rest) {
+		return "", false
+	}
 	clock, ok := clockPart(strings.TrimSpace(strings.TrimLeft(rest, "Tt, ")))
 	return date + "T" + clock, ok
 }
@@ -50,6 +54,15 @@ func datePart(text string, order Order) (date, rest string, ok bool) {
 	}
 	date, ok = w.date(order)
 	return date, w.rest, ok
+}
+
+// span is two clock times, as 19:30-21:00. Behind a T the second one is an offset.
+var span = regexp.MustCompile(`^[, ]*(\d\d?:\d\d)-(\d\d:\d\d)$`)
+
+// isSpan tells two clock times from one with an offset: the second one is later.
+func isSpan(text string) bool {
+	parts := span.FindStringSubmatch(text)
+	return parts != nil && fmt.Sprintf("%5s", parts[1]) < parts[2]
 }
 
 func pad(s string) string {
