@@ -235,6 +235,7 @@ func hostile(t *testing.T) map[string]struct {
 		"another zip archive":      {otherArchive(t), "it is a zip archive, and no Excel workbook (.xlsx) lies in it"},
 		"UTF-32, the other way":    {[]byte("\x00\x00\xfe\xff\x00\x00\x00c"), "it is no text; a list is wanted"},
 		"DIF":                      {[]byte("TABLE\r\n0,1\r\n\"EXCEL\"\r\nDATA\r\n0,0\r\n\"\"\r\n-1,0\r\nBOT\r\n1,0\r\n\"Code\"\r\n1,0\r\n\"A-1\"\r\n"), "it is a spreadsheet of an old kind"},
+		"DIF of LibreOffice":       {[]byte("TABLE\n0,1\n\"\"\nDATA\n0,0\n\"\"\n-1,0\nBOT\n1,0\n\"Code\"\n1,0\n\"A-1\"\n"), "it is a spreadsheet of an old kind"},
 		"SYLK":                     {[]byte("ID;PWXL;N;E\nC;Y1;X1;K\"Code\"\nC;Y2;X1;K\"A-1\"\nE\n"), "it is a spreadsheet of an old kind"},
 		"a cut workbook":           {sheets[:len(sheets)/2], "no readable workbook"},
 		"two titles for the code":  {[]byte("Código;Localizador\nA-1;B-1\n"), "two columns for code, “Código” and “Localizador”"},
