@@ -184,10 +184,15 @@ func Kept(pulls []string) []string {
 
 // Kept returns the databases that keep their records when one is dropped. An event that has left its church takes its own record along.
 func (g *Greeting) Kept(name string) []string {
-	if slices.ContainsFunc(g.Drop, func(d Drop) bool { return d.Name == name && d.Left }) {
+	if g.Leaves(name) {
 		return nil
 	}
 	return Kept(slices.DeleteFunc(g.Pulls(), g.IsDropped))
+}
+
+// Leaves tells whether a database shall be dropped because its event has left the laptop's churches.
+func (g *Greeting) Leaves(name string) bool {
+	return slices.ContainsFunc(g.Drop, func(d Drop) bool { return d.Name == name && d.Left })
 }
 
 // IsDropped tells whether a database shall be dropped.

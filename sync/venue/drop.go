@@ -177,11 +177,11 @@ func (x *Venue) logStay(name, cause string) bool {
 }
 
 // release removes records from the file that only the centre keeps, once the centre has them. Records that the centre has refused and does not
-// keep stay.
+// keep stay. An event that leaves its church is whole until it is dropped: it may come back before.
 func (x *visit) release(ctx context.Context) error {
 	store := x.config.Store
 	for _, e := range x.greeting.Databases {
-		if !e.Push || e.Pull || !strings.HasSuffix(e.Name, "-holders") && !strings.HasSuffix(e.Name, "-names") {
+		if !e.Push || e.Pull || x.greeting.Leaves(e.Name) || !strings.HasSuffix(e.Name, "-holders") && !strings.HasSuffix(e.Name, "-names") {
 			continue
 		}
 		upto, err := lag{store, x.upstream}.acknowledged(e.Name)

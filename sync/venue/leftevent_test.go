@@ -235,6 +235,25 @@ func TestAnEventThatLeavesItsChurchStaysWhileSomebodyIsScanned(t *testing.T) {
 	}
 }
 
+// TestAnEventThatComesBackTheSameEveningWasNeverGone: somebody gives the event to another church in the middle of an evening, and takes that
+// back. The laptop has the names and the private halves all the time.
+func TestAnEventThatComesBackTheSameEveningWasNeverGone(t *testing.T) {
+	t.Parallel()
+	w, church, other := parish(t)
+	w.sell(w.centre, "first")
+	w.visits(w.laptop)
+	w.scan(w.laptop, "first")
+	for _, at := range []int64{church, other, church} {
+		w.changes(w.centre, record.Event, w.event, fmt.Sprintf(`{"church_id":%d}`, at))
+		w.visits(w.laptop)
+		for _, k := range []*record.Kind{record.Ticket, record.HolderName, record.Holder} {
+			if got := w.all(w.laptop, k); len(got) != 1 {
+				t.Errorf("while the event is of church %d, the laptop has %d records of kind %s, want 1", at, len(got), k.Name)
+			}
+		}
+	}
+}
+
 // until waits until something is so.
 func (w *town) until(what string, is func() bool) {
 	w.Helper()
