@@ -415,12 +415,11 @@ func (w *push) hides(a *merge.Arrival) (bool, error) {
 }
 
 // sign sets the author of the revision. A laptop pushes only what it has made. It may name any key that works there as the
-// author. While the store recovers from a backup, a laptop may also push what other laptops have made.
+// author. While the store recovers from a backup, a laptop may also push what other nodes have made, for example the root's merges.
 func sign(o *table.Tx, p auth.Principal, a *merge.Arrival, in *merge.DocWrite) error {
 	if p.IsOperator() {
 		return nil
 	}
-	a.Node.Into = 0 // only the root merges, and its merges arrive by this store's own replicator
 	if !p.IsLaptop() {
 		a.Node, a.Lost = rev.Node{Deleted: a.Node.Deleted, Held: true, At: o.Stamp, Key: p.Key()}, nil
 		return nil
@@ -430,6 +429,7 @@ func sign(o *table.Tx, p auth.Principal, a *merge.Arrival, in *merge.DocWrite) e
 			return err
 		}
 	}
+	a.Node.Into = 0                             // only the root merges
 	a.Node.Node, _ = ulid.ParseStrict(p.Node()) // a key's node is one
 	works, err := worksAt(o.View, p, a.Node.Key)
 	if !works {

@@ -136,6 +136,31 @@ func TestADoorShowsTheLabelsOfARestoredCentre(t *testing.T) {
 	}
 }
 
+// TestARestoredCentreLearnsItsMergesAgain: it was restored to a backup from before two tickets with one code came together there. A laptop brings
+// the tombstone of the one, which names the other.
+func TestARestoredCentreLearnsItsMergesAgain(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	w.enrol(w.laptop)
+	w.visits(w.laptop)
+	var first, second int64
+	w.relapses(func() {
+		first = w.sell(w.centre, "twice")
+		second = w.sell(w.laptop, "twice")
+		w.visits(w.laptop)
+		w.visits(w.laptop)
+	})
+	merged := fmt.Sprintf(`{"merged_into":%q}`, record.Ticket.DocID(record.Int(min(first, second))))
+	second = max(first, second)
+	if got := w.leaves(w.laptop, second); !strings.Contains(got, merged) {
+		t.Fatalf("the laptop has %s", got)
+	}
+	w.visits(w.laptop)
+	if got, want := w.leaves(w.centre, second), w.leaves(w.laptop, second); got != want {
+		t.Errorf("the centre has %s, the laptop %s", got, want)
+	}
+}
+
 // TestALaptopGivesWayInWhatItCannotRead: it may write the private halves of tickets there, and is not shown any. It takes its own word back
 // all the same, and the visit goes on.
 func TestALaptopGivesWayInWhatItCannotRead(t *testing.T) {
