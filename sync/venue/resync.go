@@ -3,6 +3,7 @@ package venue
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 
@@ -66,11 +67,13 @@ func (x *visit) copyFromStart(ctx context.Context, push bool) error {
 		if !push {
 			j.Source, j.Target, j.On = unremembered{t}, own, replicate.Hooks{Gave: x.received(e.Name)}
 		}
+		if !push && strings.HasSuffix(e.Name, "-labels") {
+			if err := x.dropLabels(ctx, e.Name, own, t); err != nil {
+				return err
+			}
+		}
 		out, err := replicate.Run(ctx, j)
 		x.noteMoved(out)
-		if err == nil && strings.HasSuffix(e.Name, "-labels") {
-			err = x.takeBackLabels(ctx, e, own, t)
-		}
 		if err != nil {
 			return err
 		}
@@ -78,11 +81,18 @@ func (x *visit) copyFromStart(ctx context.Context, push bool) error {
 	return nil
 }
 
-// takeBackLabels reverts the labels that a restored centre lacks. The centre derives all labels and takes none, so a door would go on showing
-// those from after the backup.
-func (x *visit) takeBackLabels(ctx context.Context, e handshake.Database, own *replicate.Local, theirs *replicate.Remote) error {
-	j := replicate.Job{Source: own, Target: deniesAll{unremembered{theirs}}, Tries: 1, On: replicate.Hooks{Refused: x.takeBack(e, own, theirs)}}
-	_, err := replicate.Run(ctx, j)
+// dropLabels removes the labels that a restored centre lacks a revision of, before the centre's are pulled. The centre derives all labels and
+// takes none, so a door would go on showing those from after the backup.
+func (x *visit) dropLabels(ctx context.Context, name string, own *replicate.Local, theirs *replicate.Remote) error {
+	drop := func(_ context.Context, denied []replicate.Denial) error {
+		var ids []string
+		for _, d := range denied {
+			ids = append(ids, d.ID)
+		}
+		_, err := x.config.Store.Laptop.Leave(auth.Operator(), name, ids, math.MaxUint64)
+		return err
+	}
+	_, err := replicate.Run(ctx, replicate.Job{Source: own, Target: deniesAll{unremembered{theirs}}, Tries: 1, On: replicate.Hooks{Refused: drop}})
 	return err
 }
 
@@ -92,7 +102,7 @@ type deniesAll struct{ unremembered }
 // Write denies all revisions.
 func (deniesAll) Write(_ context.Context, revisions []*transit.Revision) (denied []replicate.Denial, err error) {
 	for _, r := range revisions {
-		denied = append(denied, replicate.Denial{ID: r.ID, Rev: r.Rev().String(), Kept: true})
+		denied = append(denied, replicate.Denial{ID: r.ID})
 	}
 	return denied, nil
 }

@@ -136,6 +136,38 @@ func TestADoorShowsTheLabelsOfARestoredCentre(t *testing.T) {
 	}
 }
 
+// TestADoorForgetsTheLabelsThatARestoredCentreLacks: the centre was restored to a backup from before it had sold a ticket. The name comes back
+// there with another laptop, as it was before a correction, and then the door has its label.
+func TestADoorForgetsTheLabelsThatARestoredCentreLacks(t *testing.T) {
+	t.Parallel()
+	w, _, _ := parish(t)
+	door := kvtest.Open(t)
+	w.enrolFor(door, office.Enrolment{Level: auth.Level{Name: auth.EventOf, IDs: []int64{w.event}}})
+	w.visits(w.laptop)
+	labels := func(s *kv.Store) string { return strings.Join(w.all(s, record.HolderLabel), "") }
+	w.relapses(func() {
+		id := w.sell(w.centre, "first")
+		w.visits(w.laptop)
+		w.changes(w.centre, record.Ticket, id, `{"holder_name":"Rui Lima"}`)
+		w.visits(door)
+		if got := labels(door); !strings.Contains(got, "Rui L.") {
+			t.Fatalf("the door has the labels %s", got)
+		}
+	})
+	w.visits(door)
+	if got := labels(door); got != "" {
+		t.Errorf("the door has the labels %s, the centre none", got)
+	}
+	w.visits(w.laptop)
+	w.visits(door)
+	if got, want := labels(door), labels(w.centre); got != want || !strings.Contains(got, "Ana S.") {
+		t.Errorf("the door has the labels %s, the centre %s", got, want)
+	}
+	if r, err := door.Files.Verify(auth.Operator(), nil); err != nil || r.Damaged != 0 {
+		t.Errorf("Verify = %+v, %v", r, err)
+	}
+}
+
 // TestARestoredCentreLearnsItsMergesAgain: it was restored to a backup from before two tickets with one code came together there. A laptop brings
 // the tombstone of the one, which names the other.
 func TestARestoredCentreLearnsItsMergesAgain(t *testing.T) {
