@@ -316,7 +316,13 @@ var troubles = map[string]struct {
 	"a centre that was met":        {func(w *watch) { w.holds(); w.joins(table.Upstream{}) }, ""},
 	"a centre that is not reached": {func(w *watch) { w.holds(); w.joins(table.Upstream{}); w.clock.Move(6 * time.Minute) }, "centre_unmet"},
 	"a backlog that stays":         {func(w *watch) { w.holds(); w.joins(table.Upstream{}); w.backlog.Store(3) }, "backlog"},
-	"a laptop that holds no event": {func(w *watch) { w.joins(table.Upstream{}) }, "no_event"},
+	"a centre of another time zone": {func(w *watch) { w.holds(); w.joins(table.Upstream{Zone: "America/Sao_Paulo"}) },
+		"wrong_zone serve --timezone America/Sao_Paulo"},
+	"a centre of another time zone in summer": {func(w *watch) { w.holds(); w.joins(table.Upstream{Zone: "Europe/London"}) },
+		"wrong_zone serve --timezone Europe/London"},
+	"a centre of a time zone with the same times":  {func(w *watch) { w.holds(); w.joins(table.Upstream{Zone: "Africa/Abidjan"}) }, ""},
+	"a centre of a time zone that is unknown here": {func(w *watch) { w.holds(); w.joins(table.Upstream{Zone: "America/Nowhere"}) }, ""},
+	"a laptop that holds no event":                 {func(w *watch) { w.joins(table.Upstream{}) }, "no_event"},
 }
 
 // TestAnOverviewSaysWhatNeedsAPerson brings about one trouble after the other, each in a store of its own.

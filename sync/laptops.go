@@ -73,7 +73,7 @@ func answerHello(c *call) error {
 	case in.Realm != store.Tables.Identity.Realm():
 		return replicate.ErrRealm
 	}
-	g := handshake.Greeting{Version: c.server.config.Version, Node: store.Tables.Identity.Node(), Epoch: store.Tables.Epochs.Present(), Feed: dial.FeedVersion}
+	g := handshake.Greeting{Version: c.server.config.Version, Node: store.Tables.Identity.Node(), Epoch: store.Tables.Epochs.Present(), Feed: dial.FeedVersion, Zone: store.Tables.Clock.Zone().String()}
 	var err error
 	if g.Clone, err = store.Keys.SeenSession(in.Node, in.Session, append([]string{in.Predecessor}, in.Before...)); err != nil {
 		return err

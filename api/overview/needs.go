@@ -132,10 +132,31 @@ func (s needs) ofCentre() (all []need) {
 	case waits != "" && !c.oldest.IsZero() && s.now.Sub(c.oldest) > unmetAfter:
 		all = append(all, s.need("backlog", "The centre is met%s. The log of serve says why.", waits))
 	}
+	if zone := s.Store.Tables.Clock.Zone(); s.Overview.Served && isElsewhere(zone, c.of.Zone, s.now) { // without a server it is this command's own zone
+		all = append(all, s.need("wrong_zone", "The time zone is %s here and %s at the centre: times are shown otherwise, and around midnight a daily event has another date. Start serve again where it is wrong.", zone, c.of.Zone).run("serve", "--timezone", c.of.Zone))
+	}
 	if len(c.Events) == 0 && slices.ContainsFunc(c.of.Pushes, func(name string) bool { return strings.HasPrefix(name, "event-") }) {
 		all = append(all, s.need("no_event", "This laptop is ready for no event: what it was enrolled for is not here."))
 	}
 	return all
+}
+
+// isElsewhere tells whether the clocks of two zones differ on some day of the coming year. It is false for a name that this machine does not
+// know, and for Local, which is another zone on each machine.
+func isElsewhere(here *time.Location, name string, now time.Time) bool {
+	there, err := time.LoadLocation(name)
+	if name == "" || err != nil || there == time.Local {
+		return false
+	}
+	for day := range 366 {
+		at := now.AddDate(0, 0, day)
+		_, a := at.In(here).Zone()
+		_, b := at.In(there).Zone()
+		if a != b {
+			return true
+		}
+	}
+	return false
 }
 
 // enrolFlags are the flags of venue enrol that let a laptop in for as much as this one is, and for no more.

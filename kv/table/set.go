@@ -295,6 +295,7 @@ type Upstream struct {
 	Drops    map[int64]time.Time `json:"drops,omitempty"`   // by event that is over, from when on it may be dropped here, as was announced
 	Chosen   bool                `json:"chosen,omitempty"`  // of its churches' events the laptop takes along only those that were named
 	Revoked  bool                `json:"revoked,omitempty"` // it takes nothing from here but facts
+	Zone     string              `json:"zone,omitempty"`    // the name of its time zone; "" = it tells none
 	Erased   string              `json:"erased,omitempty"`  // its sequence up to which it has sent what was erased
 	Anew     bool                `json:"anew,omitempty"`    // enrolled there anew since it was last met
 	Unkeyed  bool                `json:"unkeyed,omitempty"` // the key that the realm hashes with is not known here

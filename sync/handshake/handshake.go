@@ -68,6 +68,7 @@ type Greeting struct {
 	Databases []Database        `json:"databases"`
 	Chosen    bool              `json:"chosen,omitzero"` // of its churches' events the laptop has only those that were named
 	Drop      []Drop            `json:"drop,omitzero"`   // databases to drop once the centre has all of them
+	Zone      string            `json:"zone,omitempty"`  // the name of the centre's time zone
 	Behind    int               `json:"behind"`          // changes that the laptop lacks, at most
 	Leases    []Lease           `json:"leases,omitzero"`
 	Keys      []json.RawMessage `json:"keys,omitzero"`      // lines of the keys that are valid at the laptop too

@@ -97,6 +97,17 @@ func TestADatabaseOfALaterVersionIsLeftOut(t *testing.T) {
 	w.arrives(w.laptop, id)
 }
 
+// TestALaptopKnowsTheTimeZoneOfItsCentre: the greeting tells it.
+func TestALaptopKnowsTheTimeZoneOfItsCentre(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	w.enrol(w.laptop)
+	w.visits(w.laptop)
+	if u, _, err := w.laptop.Laptop.Upstream(); err != nil || u.Zone != "UTC" {
+		t.Errorf("the centre's time zone is %q, %v, want UTC", u.Zone, err)
+	}
+}
+
 // transport is a link that a function carries.
 type transport func(*http.Request) (*http.Response, error)
 

@@ -110,6 +110,7 @@ func (deniesAll) Write(_ context.Context, revisions []*transit.Revision) (denied
 // saveUpstream saves what the centre has said, for the time when it is not reached.
 func (x *visit) saveUpstream() error {
 	x.upstream.Pushes, x.upstream.Pulls, x.upstream.Guest = nil, x.greeting.Pulls(), nil
+	x.upstream.Zone = x.greeting.Zone
 	x.upstream.Over, x.upstream.Chosen, x.upstream.Revoked = x.droppable, x.greeting.Chosen, false
 	for _, e := range x.greeting.Databases {
 		if e.Push {
