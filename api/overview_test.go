@@ -245,8 +245,14 @@ var troubles = map[string]struct {
 		w.clock.Move(375 * 24 * time.Hour)
 	}, "laptop_credential venue enrol --name North 2 --mirror, backup_due backup /mnt/stick/doorward-2027-12-02.db"},
 	"a door that is silent while another scans": {func(w *watch) { w.scans("Side"); w.clock.Move(16 * time.Minute); w.scans("Main") }, "door_silent"},
-	"doors that are all silent":                 {func(w *watch) { w.scans("Side"); w.scans("Main"); w.clock.Move(16 * time.Minute) }, ""},
-	"a door that was silent for less":           {func(w *watch) { w.scans("Side"); w.clock.Move(14 * time.Minute); w.scans("Main") }, ""},
+	"a door that scanned before a clock that ran ahead was put back": {func(w *watch) {
+		w.scans("Side")
+		w.clock.Move(10 * time.Hour)
+		w.scans("Main")
+		w.clock.Move(-10*time.Hour + 16*time.Minute)
+	}, ""},
+	"doors that are all silent":       {func(w *watch) { w.scans("Side"); w.scans("Main"); w.clock.Move(16 * time.Minute) }, ""},
+	"a door that was silent for less": {func(w *watch) { w.scans("Side"); w.clock.Move(14 * time.Minute); w.scans("Main") }, ""},
 	"a door's key that ends before its event": {func(w *watch) { w.key("porta", "event:1", 2*time.Hour) },
 		"key_ends keys add --name porta --level event:1 --allow checkin:* --expires 48h"},
 	"a door's key that ends after its event": {func(w *watch) { w.key("porta", "event:1", 4*time.Hour) }, ""},

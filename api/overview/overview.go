@@ -249,13 +249,10 @@ const (
 )
 
 func (s *survey) doorsOf(st door.Status) (doors []doorState) {
-	latest := time.Time{}
+	busy := false
 	for _, at := range st.Scanned {
-		if at.After(latest) {
-			latest = at
-		}
+		busy = busy || s.now.Sub(at).Abs() < silentWhile // a scan far ahead was made before the clock was put back
 	}
-	busy := s.now.Sub(latest) < silentWhile
 	for name, at := range st.Scanned {
 		silent := busy && s.now.Sub(at) >= silentAfter && s.now.Sub(at) < door.ScanMargin
 		doors = append(doors, doorState{name, st.Doors[name], value.Time(at.UTC().Truncate(time.Microsecond)), silent, at})
