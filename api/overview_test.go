@@ -417,6 +417,15 @@ func TestAnOverviewSaysThatNobodyServes(t *testing.T) {
 	}
 }
 
+// TestAnOverviewSaysOnceThatTheStoreHasStopped: what follows is the cause alone.
+func TestAnOverviewSaysOnceThatTheStoreHasStopped(t *testing.T) {
+	w := newWatch(t)
+	w.must(os.Remove(table.Path(w.store.Tables.Folder.Dir)))
+	if text := w.look("").Needs[0].Text; strings.Count(text, "has stopped") != 1 {
+		t.Errorf("it needs %q, want it said once that the store has stopped", text)
+	}
+}
+
 // TestAnOverviewTellsARevokedLaptopThatIsAbout from one that was not seen since.
 func TestAnOverviewTellsARevokedLaptopThatIsAbout(t *testing.T) {
 	w := newWatch(t)

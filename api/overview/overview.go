@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -408,7 +409,7 @@ func (s *survey) state() {
 	}
 	err := s.Store.Tables.Engine.Writable()
 	if st.Writable = err == nil; err != nil {
-		cause := err.Error()
+		cause := strings.TrimPrefix(err.Error(), engine.ErrStopped.Error()+": ")
 		st.Cause = &cause
 	}
 	for _, short := range s.Store.Tables.Folder.Room.Shortages() {
