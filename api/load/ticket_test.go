@@ -82,6 +82,24 @@ func TestADayBeginsWithItsFirstMoment(t *testing.T) {
 	}
 }
 
+// TestTheLastDayOfAllIsTaken: west of Greenwich the evening of 31/12/9999, which means for ever, is in the year 10000 in UTC.
+func TestTheLastDayOfAllIsTaken(t *testing.T) {
+	west := time.FixedZone("west", -3*60*60)
+	for name, c := range map[string]told{
+		"a text":          {text: "code;Válido até\nA-1;31/12/9999\n"},
+		"a text and time": {text: "code;Válido até\nA-1;31/12/9999 23:59\n"},
+		"a workbook":      {rows: [][]any{{"code", "Válido até"}, {"A-1", time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)}}},
+	} {
+		s := congregation(t)
+		src := c.source(t)
+		src.Zone, src.Dates = west, "dmy"
+		mustImport(t, s, src)
+		if got := tickets(t, s); len(got) != 1 || got[0]["valid_until"] != "9999-12-31T23:59:59.999999Z" {
+			t.Errorf("%s: tickets = %v, want one that is valid to the last moment of 9999", name, got)
+		}
+	}
+}
+
 func TestImportOfTicketCodes(t *testing.T) {
 	for _, title := range []string{"Nº ingresso", "N. do ingresso", "Número do ingresso", "Barcode #", "Ticket code", "Código", "code"} {
 		told{text: title + ";Nome\nA-1;Ana\n;Bia\nA-3;Caio\n", want: []m{{"code": "A-1", "holder_name": "Ana"}, {"code": "A-3", "holder_name": "Caio"}},

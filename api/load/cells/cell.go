@@ -146,6 +146,9 @@ func (c *Reader) date(name, cell string) (string, string) {
 // lastMoments are the fields in which a date alone means that the whole day is within.
 var lastMoments = []string{"valid_until", "end_datetime", "subscription_deadline"}
 
+// forever is the last moment that a field takes. West of Greenwich the evening of 31/12/9999, which means for ever, ends after it.
+const forever = "9999-12-31T23:59:59.999999Z"
+
 // Moment reads a date and time into RFC 3339, without an offset where the cell has none. It returns a fault for any other text.
 func (c *Reader) Moment(name, cell string) (string, string) {
 	if c.Workbook {
@@ -164,6 +167,9 @@ func (c *Reader) Moment(name, cell string) (string, string) {
 		if slices.Contains(c.UTC, name) && !strings.ContainsAny(m[len("2006-01-02T"):], "+-Z") {
 			m += "Z"
 		}
+		if t, ok := value.ParseDateTime(m, c.Zone); !ok && t.Year() > 9999 {
+			return forever, ""
+		}
 		return m, ""
 	}
 	return "", faultMoment
@@ -179,7 +185,10 @@ func (c *Reader) bound(name string, day time.Time) string {
 	if slices.Contains(lastMoments, name) {
 		at = value.DayStart(day.AddDate(0, 0, 1), zone).Add(-time.Microsecond)
 	}
-	return at.UTC().Format("2006-01-02T15:04:05.999999Z07:00")
+	if at = at.UTC(); at.Year() > 9999 {
+		return forever
+	}
+	return at.Format("2006-01-02T15:04:05.999999Z07:00")
 }
 
 // number reads an amount; a workbook's numbers have no separators to mistake.
