@@ -55,6 +55,7 @@ func TestAStoppedBackupBlamesNoFile(t *testing.T) {
 func TestOnlyACheckThatDiesOfTheFileBlamesIt(t *testing.T) {
 	proof.Hangup(t)
 	const broken = "damage found: 1 faults, the first: the file's own structure is broken: reading it ended the reader"
+	const lacks = "the check had too little memory, or no thread: nothing is known of the file"
 	for _, c := range []struct{ name, script, want string }{
 		{"killed", "kill -KILL $$", "the check was killed by signal 9 (killed): nothing is known of the file"},
 		{"terminated", "kill -TERM $$", "the check was killed by signal 15 (terminated): nothing is known of the file"},
@@ -64,6 +65,9 @@ func TestOnlyACheckThatDiesOfTheFileBlamesIt(t *testing.T) {
 		{"a fault of memory", "ulimit -c 0; kill -SEGV $$", broken},
 		{"a fault of a mapped file", "ulimit -c 0; kill -BUS $$", broken},
 		{"a panic", "exit 2", broken},
+		{"a panic of many words", "echo 'panic: out of memory' >&2; exit 2", broken},
+		{"without memory", "echo 'runtime: out of memory: cannot allocate 4194304-byte block (0 in use)' >&2; exit 2", lacks},
+		{"without a thread", "echo 'runtime/cgo: pthread_create failed: Resource temporarily unavailable' >&2; exit 2", lacks},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			start := func(child *exec.Cmd) error {

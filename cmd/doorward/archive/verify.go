@@ -1,12 +1,14 @@
 package archive
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -106,8 +108,8 @@ func startBeside(child *exec.Cmd) error {
 }
 
 // inChild runs a verify command as a child and reads the handler's answer from it. It returns errUnchecked, or what the child refuses. A
-// child that ends without an answer and without a signal is taken to have died of the file: one that ran out of memory by itself looks
-// the same.
+// child that ends without an answer and without a signal is taken to have died of the file, unless the runtime says that it lacked memory
+// or a thread.
 func inChild(ctx context.Context, o control.Opening, start starting, args ...string) (*Verdict, error) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -116,6 +118,8 @@ func inChild(ctx context.Context, o control.Opening, start starting, args ...str
 	child := exec.CommandContext(ctx, exe)
 	child.Args = slices.Concat(os.Args[:1], args, []string{"--json", "--here"})
 	child.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, SettingPrefix) })
+	var said bytes.Buffer
+	child.Stderr = &said
 	out, err := child.StdoutPipe()
 	if err != nil {
 		return nil, notStarted(err)
@@ -127,7 +131,7 @@ func inChild(ctx context.Context, o control.Opening, start starting, args ...str
 		return nil, notStarted(err)
 	}
 	answer, err := control.Follow(ctx, out, o.Console.Progress())
-	_ = child.Wait() // its state says more
+	_ = child.Wait() // its state says more, and what it has said
 	switch {
 	case err == nil:
 		return readVerdict(answer)
@@ -140,11 +144,16 @@ func inChild(ctx context.Context, o control.Opening, start starting, args ...str
 	switch {
 	case err.Error() == console.ErrStopped.Error(): // the child took a signal in good order
 		return nil, fmt.Errorf("the check was stopped by a signal: %w", errUnchecked)
+	case errors.Is(err, control.ErrBrokeOff) && lacking.Match(said.Bytes()):
+		return nil, fmt.Errorf("the check had too little memory, or no thread: %w", errUnchecked)
 	case errors.Is(err, control.ErrBrokeOff):
 		return readVerdict(json.RawMessage(`{"rows":0,"records":0,"damaged":1,"damage":["the file's own structure is broken: reading it ended the reader"]}`))
 	}
 	return nil, err
 }
+
+// lacking tells the last words of a process that got no memory or no thread from the system. A panic has other ones.
+var lacking = regexp.MustCompile(`(?m)^(runtime|fatal error).*(out of memory|cannot allocate memory|pthread_create failed|failed to create new OS thread)`)
 
 func notStarted(err error) error {
 	return fmt.Errorf("the check could not be started: %w: %w", err, errUnchecked)
