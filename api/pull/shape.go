@@ -117,9 +117,10 @@ func (s *shaped) row(zone *time.Location) (row entry.Row, photo bool, err error)
 			continue
 		}
 		_, isPhoto := f.Type.(record.Photo)
-		if isPhoto || string(one.Value) == `""` {
+		isBlank := string(one.Value) == `""`
+		if isPhoto || isBlank {
 			one.Value, mended = jsontext.Value("null"), true
-			photo = photo || isPhoto
+			photo = photo || isPhoto && !isBlank
 		}
 	}
 	if mended {

@@ -131,6 +131,15 @@ func TestAStrangeSourceIsUnderstood(t *testing.T) {
 	}
 }
 
+// TestABlankPhotoIsNone: only a photo that a person has can be left out.
+func TestABlankPhotoIsNone(t *testing.T) {
+	s, store := newStranger(t), kvtest.Open(t)
+	s.lists["/v1/people/"] = []string{`{"id":1,"full_name":"Ana","photo":""}`}
+	if rep := pulled(t, s.config(store)); !rep.Complete || len(rep.Notes) > 0 {
+		t.Errorf("report = %+v", rep)
+	}
+}
+
 // TestAnUnsteadySourceIsWaitedFor: 429 and 503 as long as they say, what breaks each time longer.
 func TestAnUnsteadySourceIsWaitedFor(t *testing.T) {
 	s, store := newStranger(t), kvtest.Open(t)
