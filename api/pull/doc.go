@@ -14,9 +14,9 @@
 // members that are shown (shape.go). Every record keeps its id. What /v1 does not show has the default of the kind's table.
 //
 // A list is read by offset. If records come or go at the source while it is read, a page shifts; so a list is read again, at most three
-// times, until it holds as many different records as its count says. Only then what was pulled before and is not in it is reported as
-// gone. It is not deleted here: the text does not promise that a missing record is deleted. Where only changes are read, the list's
-// count is compared with what is here; if they differ, everything is read.
+// times, until each page begins with the last record of the one before and all hold as many different records as the count says. Only then
+// what was pulled before and is not in it is reported as gone. It is not deleted here: the text does not promise that a missing record is
+// deleted. Where only changes are read, the list's count is compared with what is here; if they differ, everything is read.
 //
 // Run reads the lists in the order of run.go's table and hands each page on: list.go reads it, shape.go turns a record into a row and
 // adds the records that it names, and the mirror of kv/laptop writes up to 100 rows. What was changed or deleted here since the last pull is

@@ -89,9 +89,10 @@ func (w *wanted) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// pass reads a list once, page by page. The list is steady if its count stayed the same and is the number of different records.
+// pass reads a list once, page by page. Each page begins with the last record of the one before, which shows whether the list has shifted
+// between the two. The list is steady if it has not, and if its count stayed the same and is the number of different records.
 func (rd *reader) pass(ctx context.Context, l list, each func([]item) error) (steady bool, err error) {
-	seen, first := map[int64]bool{}, int64(-1)
+	seen, first, last, shifted := map[int64]bool{}, int64(-1), int64(-1), false
 	for offset := int64(0); ; {
 		at, err := rd.page(ctx, l, offset, pageSize)
 		if err != nil {
@@ -101,11 +102,19 @@ func (rd *reader) pass(ctx context.Context, l list, each func([]item) error) (st
 			first = *at.Count
 			rd.expect(first)
 		}
+		fresh := at.Results
+		if last >= 0 && len(fresh) > 0 {
+			if fresh[0].id() == last {
+				fresh = fresh[1:]
+			} else {
+				shifted = true
+			}
+		}
 		before := len(seen)
-		for _, one := range at.Results {
+		for _, one := range fresh {
 			seen[one.id()] = true
 		}
-		if err := each(at.Results); err != nil {
+		if err := each(fresh); err != nil {
 			return false, err
 		}
 		offset += int64(len(at.Results))
@@ -114,9 +123,13 @@ func (rd *reader) pass(ctx context.Context, l list, each func([]item) error) (st
 			return false, fmt.Errorf("the list has no end: %d records were read", offset)
 		case offset >= *at.Count:
 			delete(seen, 0)
-			return *at.Count == first && int64(len(seen)) == first, nil
+			return !shifted && *at.Count == first && int64(len(seen)) == first, nil
 		case len(seen) == before:
 			return false, nil // the same once more, or nothing: it has shifted, or does not go on
+		}
+		if last = -1; len(at.Results) > 1 {
+			last = at.Results[len(at.Results)-1].id()
+			offset--
 		}
 	}
 }

@@ -331,6 +331,9 @@ func TestAListThatShiftsIsReadAgain(t *testing.T) {
 	for name, shift := range map[string]func(all []string) []string{
 		"a record comes at the front": func(all []string) []string { return slices.Insert(slices.Clone(all), 0, person(9000+len(all))) },
 		"a record goes at the front":  func(all []string) []string { return all[1:] },
+		"one goes at the front and one comes at the end": func(all []string) []string {
+			return append(slices.Clone(all[1:]), strings.Replace(all[0], `"id":`, `"id":1000`, 1))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, store := newStranger(t), kvtest.Open(t)
