@@ -158,51 +158,55 @@ func (rd *reader) passes(ctx context.Context, l list, seen map[int64]bool, each 
 	return steady, nil
 }
 
-// wholly asks for each record by itself if the list shows less of it.
+// wholly asks for each record by itself if the list shows less of it. The first record that the source gives by itself tells whether it
+// does; if it gives none of a page, what the list shows is taken.
 func (rd *reader) wholly(ctx context.Context, r resource, items []item) ([]item, error) {
 	if r.kind == record.Membership || len(items) == 0 {
 		return items, nil
 	}
-	whole, known := rd.whole[r.kind.Name]
-	if !known {
-		one, err := rd.wholeItem(ctx, r, items[0])
-		if err != nil {
-			return nil, err
+	out := slices.Clone(items)
+	for i, listed := range items {
+		if rd.whole[r.kind.Name] {
+			return out, nil
 		}
-		whole = !slices.ContainsFunc(r.kind.Fields, func(f record.Field) bool {
-			_, listed := items[0][f.Name]
-			_, given := one[f.Name]
-			return given && !listed && isMapped(&f)
-		})
-		rd.whole[r.kind.Name] = whole
-	}
-	if whole {
-		return items, nil
-	}
-	var out []item
-	for _, listed := range items {
 		one, err := rd.wholeItem(ctx, r, listed)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, one)
+		if one == nil {
+			continue
+		}
+		out[i] = one
+		if _, known := rd.whole[r.kind.Name]; !known {
+			rd.whole[r.kind.Name] = !slices.ContainsFunc(r.kind.Fields, func(f record.Field) bool {
+				_, isListed := listed[f.Name]
+				_, isGiven := one[f.Name]
+				return isGiven && !isListed && isMapped(&f)
+			})
+		}
+	}
+	if _, known := rd.whole[r.kind.Name]; !known {
+		rd.whole[r.kind.Name] = true
 	}
 	return out, nil
 }
 
-// wholeItem asks for one record by itself. It returns the record of the list if the source refuses, or answers another id.
+// wholeItem asks for one record by itself. It returns nil if the source refuses, or answers another id.
 func (rd *reader) wholeItem(ctx context.Context, r resource, listed item) (item, error) {
-	if listed.shows(r.kind) || listed.id() == 0 {
+	switch {
+	case listed.id() == 0:
+		return nil, nil
+	case listed.shows(r.kind):
 		return listed, nil
 	}
 	var one item
 	err := rd.source.get(ctx, r.path+strconv.FormatInt(listed.id(), 10)+"/", nil, &one)
 	var refusal *refused
 	if errors.As(err, &refusal) && refusal.status < http.StatusInternalServerError && refusal.status != http.StatusTooManyRequests {
-		return listed, nil
+		return nil, nil
 	}
 	if err != nil || one.id() != listed.id() {
-		return listed, err
+		return nil, err
 	}
 	return one, nil
 }

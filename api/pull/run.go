@@ -320,18 +320,22 @@ func (p *puller) readMemberships(ctx context.Context, r resource) error {
 			return nil
 		}
 	}
-	seen, all := map[int64]bool{}, p.read[record.Group.Name]
-	for n, group := range p.groups {
+	seen, all, answered := map[int64]bool{}, p.read[record.Group.Name], false
+	var missing error
+	for _, group := range p.groups {
 		steady, err := p.reader.passes(ctx, list{path: fmt.Sprintf(r.path, group)}, seen, func(items []item) error { return p.take(ctx, r, items, group) })
 		var refusal *refused
-		if errors.As(err, &refusal) && refusal.status == http.StatusNotFound && n > 0 {
-			all = false // a group that is gone since
+		if errors.As(err, &refusal) && refusal.status == http.StatusNotFound {
+			missing, all = err, false // a group that is gone since, or the source has no such lists
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		all = all && steady
+		answered, all = true, all && steady
+	}
+	if missing != nil && !answered {
+		return missing
 	}
 	if !p.read[record.Group.Name] {
 		return nil

@@ -364,6 +364,31 @@ func TestAListThatShiftsIsReadAgain(t *testing.T) {
 	}
 }
 
+// TestARecordThatGoesHidesNothingOfTheRest: the first person and the first group go after their lists were read.
+func TestARecordThatGoesHidesNothingOfTheRest(t *testing.T) {
+	s, store := newStranger(t), kvtest.Open(t)
+	s.lists["/v1/people/"] = people(1, 3)
+	s.lists["/v1/group/"] = []string{`{"id":4,"name":"Choir"}`, `{"id":5,"name":"Band"}`}
+	s.lists["/v1/group/5/memberships/"] = []string{`{"id":8,"person":2,"is_approved":true,"approval_date":"2020-01-01T00:00:00Z","joined_at":"2020-01-01T00:00:00Z"}`}
+	s.before = func(w http.ResponseWriter, r *http.Request) bool {
+		id := strings.Trim(strings.TrimPrefix(r.URL.Path, "/v1/people/"), "/")
+		if id != "2" && id != "3" {
+			return false
+		}
+		fmt.Fprintf(w, `{"id":%s,"full_name":"Person %s","gender":"female"}`, id, id)
+		return true
+	}
+	rep := pulled(t, s.config(store))
+	for id, want := range map[float64]any{1: nil, 2: "female", 3: "female"} {
+		if got := exported(t, store, record.Person)[id]["gender"]; got != want {
+			t.Errorf("person %v: gender = %v, want %v", id, got, want)
+		}
+	}
+	if got := line(rep, "membership"); got.Created != 1 || got.NotReadable != "" {
+		t.Errorf("membership: %+v", got)
+	}
+}
+
 // TestARecordThatIsRefusedBlocksNoOther: its reason stands once, with the first ids, and repeats nothing that it holds. The list is
 // compared as a whole until it is taken.
 func TestARecordThatIsRefusedBlocksNoOther(t *testing.T) {
