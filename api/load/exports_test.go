@@ -366,6 +366,20 @@ func TestATableThatWasExportedComesBack(t *testing.T) {
 	}
 }
 
+// TestAnExportWithMovedColumnsFindsItsRecords: a spreadsheet keeps the columns in any order.
+func TestAnExportWithMovedColumnsFindsItsRecords(t *testing.T) {
+	s := kvtest.Open(t)
+	for _, c := range []struct {
+		file             string
+		created, updated int
+	}{{"kind,id,name\nchurch,77,Norte\n", 1, 0}, {"name;id;kind\nNorte e Sul;77;church\n", 0, 1}, {"id;name;kind\n77;Norte e Sul;church\n", 0, 0}} {
+		rep, err := load.Import(t.Context(), s, auth.Operator(), load.Source{Kind: "church", Reader: strings.NewReader(c.file)}, nil)
+		if err != nil || rep.Created != c.created || rep.Updated != c.updated || len(rep.Ignored) > 0 {
+			t.Errorf("%q: %v, %+v", c.file, err, rep)
+		}
+	}
+}
+
 // TestATableOfSomebodyElseBringsNoIDs: a column called id is ours only where each row says its kind.
 func TestATableOfSomebodyElseBringsNoIDs(t *testing.T) {
 	s := kvtest.Open(t)

@@ -96,15 +96,17 @@ func (c *chooser) takeByTitle() {
 	}
 }
 
-// isOwn tells a table that export wrote: it names the kind of each row, and only then is an id one of ours.
+// isOwn tells a table that export wrote, in whatever order its columns are now: it names the kind of each row, and only then is an id one
+// of ours.
 func (ly *Layout) isOwn() bool {
-	if len(ly.Titles) < 2 || ly.Titles[0] != kinds.Kind || ly.Titles[1] != kinds.ID {
+	at := slices.Index(ly.Titles, kinds.Kind)
+	if at < 0 || !slices.Contains(ly.Titles, kinds.ID) {
 		return false
 	}
 	if ly.Profiles == nil {
 		return true
 	}
-	p := &ly.Profiles[0]
+	p := &ly.Profiles[at]
 	return p.Filled == p.Rows && p.Counts[ly.Form.Kind.Name] == p.Filled
 }
 
@@ -113,11 +115,11 @@ func (c *chooser) takeOwn() {
 	if c.origin != OwnOrigin {
 		return
 	}
-	c.taken[0] = true // the kind is read
-	for i, title := range c.ly.Titles[1:] {
+	c.taken[slices.Index(c.ly.Titles, kinds.Kind)] = true // it is read
+	for i, title := range c.ly.Titles {
 		isState := title == kinds.State && c.ly.Form.Kind == record.Ticket
-		if !c.taken[i+1] && !isState && c.ly.Form.Has(title) && !c.mapped(title) && !(title == kinds.Event && c.said.Event != 0) {
-			c.take(title, "an export of ours", []int{i + 1})
+		if !c.taken[i] && !isState && c.ly.Form.Has(title) && !c.mapped(title) && !(title == kinds.Event && c.said.Event != 0) {
+			c.take(title, "an export of ours", []int{i})
 		}
 	}
 }
