@@ -94,6 +94,8 @@ func doorCommand(t *tool) *cobra.Command {
 		return t.with(cmd.Context(), control.Need{}, func(l *control.Line) error {
 			door, err := invite.AskDoor(cmd.Context(), l, invite.Wanted{Event: event, Supervisor: *supervisor})
 			switch {
+			case err != nil && event != "":
+				return fmt.Errorf("event %s: %w", event, err)
 			case err != nil:
 				return err
 			case t.asJSON:
