@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"doorward/kv"
 	"doorward/kv/auth"
 	"doorward/kv/docs"
 	"doorward/kv/erase"
@@ -68,7 +69,7 @@ func (x *visit) copyFromStart(ctx context.Context, push bool) error {
 			j.Source, j.Target, j.On = unremembered{t}, own, replicate.Hooks{Gave: x.received(e.Name)}
 		}
 		if !push && strings.HasSuffix(e.Name, "-labels") {
-			if err := x.dropLabels(ctx, e.Name, own, t); err != nil {
+			if err := dropLabels(ctx, x.config.Store, e.Name, own, t); err != nil {
 				return err
 			}
 		}
@@ -83,13 +84,13 @@ func (x *visit) copyFromStart(ctx context.Context, push bool) error {
 
 // dropLabels removes the labels that a restored centre lacks a revision of, before the centre's are pulled. The centre derives all labels and
 // takes none, so a door would go on showing those from after the backup.
-func (x *visit) dropLabels(ctx context.Context, name string, own *replicate.Local, theirs *replicate.Remote) error {
+func dropLabels(ctx context.Context, store *kv.Store, name string, own *replicate.Local, theirs *replicate.Remote) error {
 	drop := func(_ context.Context, denied []replicate.Denial) error {
 		var ids []string
 		for _, d := range denied {
 			ids = append(ids, d.ID)
 		}
-		_, err := x.config.Store.Laptop.Leave(auth.Operator(), name, ids, math.MaxUint64)
+		_, err := store.Laptop.Leave(auth.Operator(), name, ids, math.MaxUint64)
 		return err
 	}
 	_, err := replicate.Run(ctx, replicate.Job{Source: own, Target: deniesAll{unremembered{theirs}}, Tries: 1, On: replicate.Hooks{Refused: drop}})
