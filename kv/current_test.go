@@ -60,6 +60,9 @@ func TestCurrentEventsAreThoseThatDoorsAreBusyWith(t *testing.T) {
 	if _, err := s.Door.CurrentEvent(auth.Operator(), 99); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("CurrentEvent of none: %v, want ErrNotFound", err)
 	}
+	if _, err := s.Door.DoorEvent(auth.Operator(), 99); !errors.Is(err, table.ErrNotFound) {
+		t.Errorf("DoorEvent of none: %v, want ErrNotFound", err)
+	}
 	door := kvtest.Login(t, s, "event:1", "checkin:*")
 	if _, err := s.Door.CurrentEvents(door); !errors.Is(err, auth.ErrForbidden) {
 		t.Errorf("CurrentEvents for a door: %v, want ErrForbidden", err)

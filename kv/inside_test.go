@@ -266,10 +266,16 @@ func TestAWayOutIsAnsweredOnceForItsNonce(t *testing.T) {
 	p := gate(t, s, event)
 	in, out, _ := ways(event, "K1")
 	in.Nonce, out.Nonce = "in", "out"
-	scanned(t, s, p, in, outcome.Admitted)
+	came := scanned(t, s, p, in, outcome.Admitted)
 	first := scanned(t, s, p, out, outcome.Left)
 	if again := scanned(t, s, p, out, outcome.Left); !again.Replayed || again.CheckinID != first.CheckinID {
 		t.Errorf("again: %+v", again)
+	}
+	if _, err := s.Door.Undo(p, door.Undoing{Event: event, CheckinID: came.CheckinID}); err != nil {
+		t.Fatal(err)
+	}
+	if again := scanned(t, s, p, out, outcome.Left); !again.Replayed || again.CheckinID != first.CheckinID {
+		t.Errorf("again after the way in was taken back: %+v", again)
 	}
 	in.Nonce = "out"
 	if _, err := s.Door.CheckIn(p, in); !errors.Is(err, table.ErrKeyReused) {
