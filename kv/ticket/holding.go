@@ -83,9 +83,7 @@ func (u *ticketUpdate) edit(o *table.Tx, h *entry.HoldingParts) error {
 		patch *record.Patch
 	}{{h.Name, parts.Name}, {h.Holder, parts.Holder}} {
 		if part.st == nil {
-			if !part.patch.Empty() {
-				part.patch.Set("ticket_id", value.Number(u.id.Int()))
-			}
+			part.patch.Set("ticket_id", value.Number(u.id.Int()))
 			if err := supplyPart(o, u.p, h.ID, u.is, part.patch); err != nil {
 				return err
 			}
