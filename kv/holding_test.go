@@ -116,6 +116,21 @@ func TestWhatAnImportPassesOn(t *testing.T) {
 	}
 }
 
+// A laptop hears that a ticket was passed on before it hears that the label is gone: a search by that label does not show the next holder.
+func TestALabelOfAHoldingThatIsOverFindsNoTicket(t *testing.T) {
+	p := newPassedHere(t)
+	p.p = enrolled(t, p.centre, "event:1", auth.Venue{Node: p.venue.Tables.Identity.Node()})
+	p.exchange(t, "event-1-labels")
+	if hits := found(t, p.venue, auth.Operator(), 1, "ana"); len(hits) != 1 {
+		t.Fatalf("by the present label: %+v, want one", hits)
+	}
+	patched(t, p.centre, record.Ticket, p.ticket, p.toBia())
+	p.exchange(t, "event-1")
+	if hits := found(t, p.venue, auth.Operator(), 1, "ana"); len(hits) != 0 {
+		t.Errorf("by the label of before: %+v, want none", hits)
+	}
+}
+
 // A holding that is over is in no database of the doors, no search of theirs finds it, and the church sees it in the ticket's history.
 func TestAHoldingThatIsOverLeavesTheDoors(t *testing.T) {
 	p := newPassedHere(t)
@@ -217,6 +232,48 @@ func TestATicketThatTwoSidesPassOn(t *testing.T) {
 		}
 		healthy(t, p.centre)
 		healthy(t, p.venue)
+	}
+}
+
+// The holding that stands is erased before staff have chosen: the ticket goes to the other one, and that was its only one.
+func TestATicketOfAnErasedHolderGoesToTheOther(t *testing.T) {
+	p := newPassedHere(t)
+	caio := kvtest.Create(t, p.centre, record.Person, `{"full_name":"Caio Reis","church_id":1}`)
+	p.exchange(t)
+	patched(t, p.centre, record.Ticket, p.ticket, p.toBia())
+	patched(t, p.venue, record.Ticket, p.ticket, fmt.Sprintf(`{"holder_name":"Caio Reis","person_id":%d}`, caio))
+	p.exchange(t)
+	p.exchange(t)
+	stands, other := p.bia, `"Caio Reis"`
+	if p.shown(t, p.centre, "holder_name") == other {
+		stands, other = caio, `"Bia Lima"`
+	}
+	erased(t, p.centre, stands)
+	for _, r := range matters(t, p.centre, auth.Operator(), record.Conflict) {
+		if err := p.centre.Inbox.Resolve(auth.Operator(), inbox.Item{Kind: record.Conflict, ID: r.ID}, inbox.Choice{Other: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := p.shown(t, p.centre, "holder_name"); got != other {
+		t.Errorf("the ticket is %s's, want %s", got, other)
+	}
+	if body := bodyOf(t, opens(t, p.centre, auth.Operator(), "event-1"), record.Ticket.DocID(record.Int(p.ticket))); strings.Contains(body, `""`) {
+		t.Errorf("the ticket is %s, want each ended holding to have an id", body)
+	}
+}
+
+// The name of a holding that is over may come before its ticket: no door is shown it.
+func TestANameOfTheHoldersBeforeItsTicketStaysWithThem(t *testing.T) {
+	p := newPassedHere(t)
+	doc := record.HolderName.DocID(drawnID(1))
+	w := merge.DocWrite{ID: doc, Path: chain("a"), Body: []byte(`{"event_id":1,"ticket_id":99,"full_name":"Eva Melo"}`)}
+	if err := push(t, opens(t, p.centre, p.p, "event-1-holders"), w); err != nil {
+		t.Fatal(err)
+	}
+	for db, want := range map[string]bool{"event-1-holders": true, "event-1-names": false} {
+		if got := in(t, p.centre, db, doc); got != want {
+			t.Errorf("the name is in %s: %t, want %t", db, got, want)
+		}
 	}
 }
 
