@@ -195,6 +195,38 @@ func TestWritesReportDamageToo(t *testing.T) {
 	scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "K2"}, outcome.Admitted)
 }
 
+// TestADamagedCheckInIsReported: a scan of the ticket of one that was undone, and an undo before one, are answered that the store is damaged.
+func TestADamagedCheckInIsReported(t *testing.T) {
+	c := kv.Config{Dir: folder(t)}
+	s := reopenable(t, c)
+	event := newEvent(t, s, "")
+	newTicket(t, s, event, "K1", "")
+	newTicket(t, s, event, "K2", "")
+	k1, k2 := door.Attempt{Event: event, Code: "K1"}, door.Attempt{Event: event, Code: "K2"}
+	undo := func(checkin string) error {
+		_, err := s.Door.Undo(auth.Operator(), door.Undoing{Event: event, CheckinID: checkin})
+		return err
+	}
+	undone, first := scanned(t, s, auth.Operator(), k1, outcome.Admitted), scanned(t, s, auth.Operator(), k2, outcome.Admitted)
+	if err := undo(undone.CheckinID); err != nil {
+		t.Fatal(err)
+	}
+	k2.LetIn = true
+	double := scanned(t, s, auth.Operator(), k2, outcome.AlreadyAdmitted)
+	closed(t, s)
+	for _, checkin := range []string{undone.CheckinID, double.Double} {
+		id, _ := record.Checkin.ParseID(checkin) // it is one
+		flipped(t, c.Dir, "kind:checkin", record.Checkin.AppendID(nil, id), 60)
+	}
+	s = kvtest.OpenConfig(t, c)
+	if d, err := s.Door.CheckIn(auth.Operator(), k1); !errors.Is(err, engine.ErrCorrupt) {
+		t.Errorf("a scan after the undone one = %+v, %v, want ErrCorrupt", d, err)
+	}
+	if err := undo(first.CheckinID); !errors.Is(err, engine.ErrCorrupt) {
+		t.Errorf("an undo before the other one = %v, want ErrCorrupt", err)
+	}
+}
+
 // TestDamagedKeyLocksOutNobodyElse: the store starts, and the other keys log in.
 func TestDamagedKeyLocksOutNobodyElse(t *testing.T) {
 	for _, at := range []int{0, 40, -1} {
