@@ -469,8 +469,20 @@ func TestTheCodeFollowsItsTicket(t *testing.T) {
 			p := newPassedHere(t)
 			patched(t, p.centre, record.Ticket, p.ticket, fmt.Sprintf(`{"code":"CENTRE-%d"}`, i))
 			patched(t, p.venue, record.Ticket, p.ticket, fmt.Sprintf(`{"code":"LAPTOP-%d"}`, i))
+			for n, side := range []string{"CENTRE", "LAPTOP"} { // of another record with the ticket's number: it stays as it is
+				w := merge.DocWrite{ID: record.Conflict.DocID(drawnID(uint64(n + 1))), Path: chain("a"),
+					Body: fmt.Appendf(nil, `{"kind":"later","record_id":"%d","field":"code","winner":"first","other":"%s-%d"}`, p.ticket, side, i)}
+				if err := push(t, opens(t, p.centre, auth.Operator(), "records"), w); err != nil {
+					t.Fatal(err)
+				}
+			}
 			for range 3 {
 				p.exchange(t, order...)
+			}
+			for n := range 2 {
+				if body := bodyOf(t, opens(t, p.centre, auth.Operator(), "records"), record.Conflict.DocID(drawnID(uint64(n+1)))); !strings.Contains(body, `"winner":"first"`) {
+					t.Errorf("the conflict of the other record is %s", body)
+				}
 			}
 			for _, s := range []*kv.Store{p.centre, p.venue} {
 				code := strings.Trim(p.shown(t, s, "code"), `"`)
