@@ -241,3 +241,26 @@ func ticketOf(t *rapid.T, s *kv.Store, id record.ID) (ticket int64) {
 	}
 	return 0
 }
+
+func TestLevelsAndPermissionsAreReadWhole(t *testing.T) {
+	for _, text := range []string{"denomination", "regional:1", "church:3,4", "event:7"} {
+		if l, err := auth.ParseLevel(text); err != nil || l.String() != text {
+			t.Errorf("level %q = %v, %v", text, l, err)
+		}
+	}
+	for _, text := range []string{"", "parish:1", "denomination:3", "church", "event:", "event:0", "church:1,x"} {
+		if l, err := auth.ParseLevel(text); err == nil {
+			t.Errorf("level %q = %v, want an error", text, l)
+		}
+	}
+	for _, text := range []string{"people", "people:", "people:LOOK", "pigs:GET", ":GET"} {
+		if p, err := auth.ParsePermission(text); err == nil {
+			t.Errorf("permission %q = %v, want an error", text, p)
+		}
+	}
+	resources, _ := auth.PermissionWords()
+	slices.Sort(resources)
+	if once := slices.Compact(slices.Clone(resources)); !slices.Equal(resources, once) {
+		t.Errorf("the resources are %v, want each once", resources)
+	}
+}
