@@ -177,16 +177,17 @@ func (s *canonicalScan) array(depth int) bool {
 	return false
 }
 
-// members skips the sorted members of an object and its closing brace. No outermost member begins with "_".
+// members skips the sorted members of an object and its closing brace. No outermost member begins with "_". A member without a name is left
+// to the full parser.
 func (s *canonicalScan) members(depth int) bool {
 	if s.take('}') {
 		return true
 	}
 	var last []byte
-	for first := true; ; first = false {
+	for {
 		name, ok := s.text()
 		switch {
-		case !ok, !first && bytes.Compare(last, name) >= 0, depth == 0 && bytes.HasPrefix(name, []byte("_")):
+		case !ok, bytes.Compare(last, name) >= 0, depth == 0 && bytes.HasPrefix(name, []byte("_")):
 			return false
 		case !s.take(':') || !s.value(depth+1):
 			return false
