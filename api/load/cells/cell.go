@@ -167,8 +167,10 @@ func (c *Reader) Moment(name, cell string) (string, string) {
 		if slices.Contains(c.UTC, name) && !strings.ContainsAny(m[len("2006-01-02T"):], "+-Z") {
 			m += "Z"
 		}
-		if t, ok := value.ParseDateTime(m, c.Zone); !ok && t.Year() > 9999 {
-			return forever, ""
+		if strings.HasPrefix(m, forever[:len(time.DateOnly)]) {
+			if t, ok := value.ParseDateTime(m, c.Zone); !ok && t.Year() > 9999 {
+				return forever, ""
+			}
 		}
 		return m, ""
 	}
