@@ -338,20 +338,10 @@ func TestTheNameOfATicketGoesInWhateverOrderItsPartsCome(t *testing.T) {
 // whose name it had. The laptop knows, erases the holding and brings its end.
 func TestANameThatCameWithoutItsPersonGoesToo(t *testing.T) {
 	for _, came := range [][]string{{"event-1-names"}, {"event-1", "event-1-names"}} {
-		for _, rest := range [][]string{{"event-1", "event-1-names", "event-1-holders"}, {"event-1-holders", "event-1-names", "event-1"}} {
-			t.Run(fmt.Sprint(came, rest), func(t *testing.T) {
-				t.Parallel()
-				k := late(t)
-				k.pair.sync(t)
-				k.ticket = kvtest.Create(t, k.pair.venue, record.Ticket, fmt.Sprintf(`{"event_id":1,"code":"FRESH","holder_name":"Zacarias Quintela","email":"zaca@example.org","person_id":%d}`, k.person))
-				k.pushesOf(t, came)
-				k.erase(t)
-				k.tells(t)
-				k.pushesOf(t, rest)
-				kv.AwaitErasures(t, k.Store)
-				k.lacksName(t)
-			})
-		}
+		partsLate(t, came, func(t *testing.T, k *known) {
+			k.pair.sync(t)
+			k.ticket = kvtest.Create(t, k.pair.venue, record.Ticket, fmt.Sprintf(`{"event_id":1,"code":"FRESH","holder_name":"Zacarias Quintela","email":"zaca@example.org","person_id":%d}`, k.person))
+		})
 	}
 }
 
@@ -359,23 +349,32 @@ func TestANameThatCameWithoutItsPersonGoesToo(t *testing.T) {
 // erased by then, and brings the end of a holding of which the centre has never heard that it was the person's.
 func TestANameThatALaptopLinkedUnheardGoesToo(t *testing.T) {
 	for _, came := range [][]string{nil, {"event-1", "event-1-names"}} {
-		for _, rest := range [][]string{{"event-1", "event-1-names", "event-1-holders"}, {"event-1-holders", "event-1-names", "event-1"}} {
-			t.Run(fmt.Sprint(came, rest), func(t *testing.T) {
-				t.Parallel()
-				k := late(t)
-				k.ticket = kvtest.Create(t, k.Store, record.Ticket, `{"event_id":1,"code":"FRESH","holder_name":"Zacarias Quintela"}`)
-				patched(t, k.Store, record.Ticket, k.ticket, `{"holder_name":"Zacarias Later"}`) // the first name is an old body now
-				k.pair.sync(t)
-				k.pulls(t)
-				patched(t, k.pair.venue, record.Ticket, k.ticket, fmt.Sprintf(`{"person_id":%d}`, k.person))
-				k.pushesOf(t, came)
-				k.erase(t)
-				k.tells(t)
-				k.pushesOf(t, rest)
-				kv.AwaitErasures(t, k.Store)
-				k.lacksName(t)
-			})
-		}
+		partsLate(t, came, func(t *testing.T, k *known) {
+			k.ticket = kvtest.Create(t, k.Store, record.Ticket, `{"event_id":1,"code":"FRESH","holder_name":"Zacarias Quintela"}`)
+			patched(t, k.Store, record.Ticket, k.ticket, `{"holder_name":"Zacarias Later"}`) // the first name is an old body now
+			k.pair.sync(t)
+			k.pulls(t)
+			patched(t, k.pair.venue, record.Ticket, k.ticket, fmt.Sprintf(`{"person_id":%d}`, k.person))
+		})
+	}
+}
+
+// partsLate has a laptop sell, and bring some parts of the ticket before the centre erases the person and the rest after it, in either order.
+// The centre shall lack the name then.
+func partsLate(t *testing.T, came []string, sell func(*testing.T, *known)) {
+	t.Helper()
+	for _, rest := range [][]string{{"event-1", "event-1-names", "event-1-holders"}, {"event-1-holders", "event-1-names", "event-1"}} {
+		t.Run(fmt.Sprint(came, rest), func(t *testing.T) {
+			t.Parallel()
+			k := late(t)
+			sell(t, k)
+			k.pushesOf(t, came)
+			k.erase(t)
+			k.tells(t)
+			k.pushesOf(t, rest)
+			kv.AwaitErasures(t, k.Store)
+			k.lacksName(t)
+		})
 	}
 }
 

@@ -43,9 +43,7 @@ func TestALaptopGivesWayToItsCentre(t *testing.T) {
 				t.Errorf("the centre keeps %s, want what the laptop wrote last", refusals)
 			}
 			for _, s := range []*kv.Store{w.centre, w.laptop} {
-				if r, err := s.Files.Verify(auth.Operator(), nil); err != nil || r.Damaged > 0 {
-					t.Errorf("Verify = %+v, %v", r, err)
-				}
+				w.healthy(s)
 			}
 			if d := w.scan(w.laptop, "walk-in"); (d.Outcome == outcome.Admitted) != (name == "changed") {
 				t.Errorf("the laptop answers %q, want what the centre would", d.Outcome)
@@ -106,9 +104,7 @@ func TestALaptopGivesWayToARestoredCentre(t *testing.T) {
 		if names := w.namesAt(s); strings.Contains(names, "Ana Lima") || !strings.Contains(names, "Ana Souza") {
 			t.Errorf("the %s has %s", at, names)
 		}
-		if r, err := s.Files.Verify(auth.Operator(), nil); err != nil || r.Damaged != 0 {
-			t.Errorf("Verify of the %s = %+v, %v", at, r, err)
-		}
+		w.healthy(s)
 	}
 }
 
@@ -119,21 +115,15 @@ func TestADoorShowsTheLabelsOfARestoredCentre(t *testing.T) {
 	w := newTown(t)
 	w.enrolFor(w.laptop, office.Enrolment{Level: auth.Level{Name: auth.EventOf, IDs: []int64{w.event}}})
 	id := w.sell(w.centre, "first")
-	labels := func(s *kv.Store) string { return strings.Join(w.all(s, record.HolderLabel), "") }
 	w.relapses(func() {
 		w.changes(w.centre, record.Ticket, id, `{"holder_name":"Rui Lima"}`)
 		w.visits(w.laptop)
-		if got := labels(w.laptop); !strings.Contains(got, "Rui L.") {
+		if got := w.labels(w.laptop); !strings.Contains(got, "Rui L.") {
 			t.Fatalf("the laptop has the labels %s", got)
 		}
 	})
 	w.visits(w.laptop)
-	if got, want := labels(w.laptop), labels(w.centre); got != want || !strings.Contains(got, "Ana S.") {
-		t.Errorf("the laptop has the labels %s, the centre %s", got, want)
-	}
-	if r, err := w.laptop.Files.Verify(auth.Operator(), nil); err != nil || r.Damaged != 0 {
-		t.Errorf("Verify = %+v, %v", r, err)
-	}
+	w.showsTheLabel(w.laptop, "Ana S.")
 }
 
 // TestADoorForgetsTheLabelsThatARestoredCentreLacks: the centre was restored to a backup from before it had sold a ticket. The name comes back
@@ -144,28 +134,22 @@ func TestADoorForgetsTheLabelsThatARestoredCentreLacks(t *testing.T) {
 	door := kvtest.Open(t)
 	w.enrolFor(door, office.Enrolment{Level: auth.Level{Name: auth.EventOf, IDs: []int64{w.event}}})
 	w.visits(w.laptop)
-	labels := func(s *kv.Store) string { return strings.Join(w.all(s, record.HolderLabel), "") }
 	w.relapses(func() {
 		id := w.sell(w.centre, "first")
 		w.visits(w.laptop)
 		w.changes(w.centre, record.Ticket, id, `{"holder_name":"Rui Lima"}`)
 		w.visits(door)
-		if got := labels(door); !strings.Contains(got, "Rui L.") {
+		if got := w.labels(door); !strings.Contains(got, "Rui L.") {
 			t.Fatalf("the door has the labels %s", got)
 		}
 	})
 	w.visits(door)
-	if got := labels(door); got != "" {
+	if got := w.labels(door); got != "" {
 		t.Errorf("the door has the labels %s, the centre none", got)
 	}
 	w.visits(w.laptop)
 	w.visits(door)
-	if got, want := labels(door), labels(w.centre); got != want || !strings.Contains(got, "Ana S.") {
-		t.Errorf("the door has the labels %s, the centre %s", got, want)
-	}
-	if r, err := door.Files.Verify(auth.Operator(), nil); err != nil || r.Damaged != 0 {
-		t.Errorf("Verify = %+v, %v", r, err)
-	}
+	w.showsTheLabel(door, "Ana S.")
 }
 
 // TestARestoredCentreLearnsItsMergesAgain: it was restored to a backup from before two tickets with one code came together there. A laptop brings

@@ -465,6 +465,26 @@ func (w *town) namesAt(s *kv.Store) string {
 	return strings.Join(append(w.all(s, record.HolderName), w.all(s, record.Ticket)...), "")
 }
 
+// labels is what a store's file has of the labels of holders.
+func (w *town) labels(s *kv.Store) string { return strings.Join(w.all(s, record.HolderLabel), "") }
+
+// showsTheLabel wants a store to have the labels of the centre, this one among them, and a sound file.
+func (w *town) showsTheLabel(s *kv.Store, label string) {
+	w.Helper()
+	if got, want := w.labels(s), w.labels(w.centre); got != want || !strings.Contains(got, label) {
+		w.Errorf("the store has the labels %s, the centre %s", got, want)
+	}
+	w.healthy(s)
+}
+
+// healthy wants verify to find nothing wrong with a store.
+func (w *town) healthy(s *kv.Store) {
+	w.Helper()
+	if r, err := s.Files.Verify(auth.Operator(), nil); err != nil || r.Damaged != 0 {
+		w.Errorf("Verify = %+v, %v", r, err)
+	}
+}
+
 // admits waits until a store has so many admissions.
 func (w *town) admits(s *kv.Store, n int) {
 	w.Helper()
