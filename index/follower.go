@@ -27,6 +27,7 @@ type follower struct {
 	store     *kv.Store
 	sources   map[*record.Kind]*source
 	kinds     []*record.Kind
+	patience  time.Duration // the longest wait for the end of bulk work
 	saved     uint64        // the cursor that the engine has
 	released  uint64        // how often the store had released something when last no document was without its record
 	at        atomic.Uint64 // the last row looked at
@@ -41,14 +42,13 @@ const (
 	pace      = 200 * time.Millisecond // live batches are at least so far apart: each is a segment that searches must ask
 	paceRow   = 400 * time.Microsecond // and so much further for each record of the batch before, but no further than
 	paceMost  = 800 * time.Millisecond // that: while much is written few large segments take less work than many small ones
-	manyRows  = 1000                   // so many changes in a second are bulk work: the index waits for its end while doors are in use, but no
-	longest   = 10 * time.Second       // longer than that
+	manyRows  = 1000                   // so many changes in a second are bulk work
 	fullPause = time.Second            // how often it looks whether a full disk has room again
 	chores    = 500 * time.Millisecond // how often a live index looks after itself
 )
 
-func newFollower(e *engine, s *kv.Store, from []source) *follower {
-	f := &follower{engine: e, store: s, sources: map[*record.Kind]*source{}, released: s.Tables.Commits.Releases()}
+func newFollower(e *engine, c *Config, from []source) *follower {
+	f := &follower{engine: e, store: c.Store, patience: c.GiveWay, sources: map[*record.Kind]*source{}, released: c.Store.Tables.Commits.Releases()}
 	for i := range from {
 		f.sources[from[i].kind] = &from[i]
 		f.kinds = append(f.kinds, from[i].kind)
@@ -192,7 +192,7 @@ func (f *follower) hurries() bool {
 // giveWay waits while doors are in use and much is being written, as by an import. To index it at once would take a third of the processor's time.
 // Until it is indexed a search looks at it in the store.
 func (f *follower) giveWay(ctx context.Context) {
-	commits, end := &f.store.Tables.Commits, time.Now().Add(longest)
+	commits, end := &f.store.Tables.Commits, time.Now().Add(f.patience)
 	for ctx.Err() == nil && time.Now().Before(end) && f.doors() && !f.hurries() {
 		before := commits.Seq()
 		if before-f.at.Load() < manyRows {

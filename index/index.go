@@ -32,6 +32,7 @@ type Config struct {
 	Registerer prometheus.Registerer // nil = not registered
 	Sweep      time.Duration         // what was deleted leaves the files so long after; 0 = 30 seconds
 	Retry      time.Duration         // a folder that cannot be used is tried again so long after; 0 = 1 minute
+	GiveWay    time.Duration         // so long it waits at most for the end of bulk work beside doors; 0 = 10 seconds
 }
 
 // Index names the records that a search may mean. It follows the store's log by itself until it is closed.
@@ -59,6 +60,9 @@ func Open(c Config) (*Index, error) {
 	}
 	if c.Retry == 0 {
 		c.Retry = time.Minute
+	}
+	if c.GiveWay == 0 {
+		c.GiveWay = 10 * time.Second
 	}
 	by, err := newEdits()
 	if err != nil {
@@ -332,7 +336,7 @@ func (r *runner) resume(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f := newFollower(e, r.Store, r.from)
+	f := newFollower(e, &r.Config, r.from)
 	r.preparing.Store(f)
 	defer r.preparing.Store(nil)
 	if err := f.prepare(ctx); err != nil {
@@ -369,7 +373,7 @@ func (r *runner) build(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, e.close()) }()
-	f := newFollower(e, r.Store, r.from)
+	f := newFollower(e, &r.Config, r.from)
 	r.preparing.Store(f)
 	defer r.preparing.Store(nil)
 	total, err := f.total()

@@ -154,7 +154,10 @@ func TestARebuildEndsThoughThereIsAlwaysOneMoreChange(t *testing.T) {
 // TestAnIndexGivesWayToBulkWorkBesideDoors: it waits, until a search has to look at what it has not.
 func TestAnIndexGivesWayToBulkWorkBesideDoors(t *testing.T) {
 	t.Parallel()
-	_, s, x := indexed(t)
+	dir := t.TempDir()
+	s := congregation(t, dir, 12)
+	x := opened(t, s, index.Config{Dir: dir, GiveWay: time.Hour})
+	caughtUp(t, s, x)
 	kvtest.Create(t, s, record.Event, `{"name":"Culto","start_datetime":"2026-06-07T12:00:00Z"}`)
 	write := func() {
 		if _, err := s.Door.CheckIn(auth.Operator(), door.Attempt{Event: 1, Code: "UNKNOWN1"}); err != nil {
@@ -164,18 +167,20 @@ func TestAnIndexGivesWayToBulkWorkBesideDoors(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	const many = 8000 // the index takes 2000 at once, and rests for less than a second
-	for until := time.Now().Add(time.Minute); x.Status().Lag < many; write() {
+	for until := time.Now().Add(patience); x.Status().Lag < many; write() {
 		if time.Now().After(until) {
 			t.Fatalf("while much was written beside a door the index was behind by %d changes at most", x.Status().Lag)
 		}
 	}
 	wantFound(t, x, letters(3), 4)
-	for until := time.Now().Add(time.Minute); x.Status().Lag > many/2; write() {
+	searched := s.Tables.Commits.Seq()
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for until := time.Now().Add(patience); x.Await(ended, searched) != nil; write() {
 		if time.Now().After(until) {
 			t.Fatalf("after a search the index is behind by %d changes", x.Status().Lag)
 		}
 	}
-	caughtUp(t, s, x)
 }
 
 // TestSearchesUseTheOldIndexWhileANewOneIsBuilt searches at each step of a rebuild.
