@@ -13,11 +13,13 @@ import (
 	"doorward/kv"
 	"doorward/kv/auth"
 	"doorward/kv/docs"
+	"doorward/kv/erase"
 	"doorward/kv/keys"
 	"doorward/kv/kvtest"
 	"doorward/kv/merge"
 	"doorward/kv/office"
 	"doorward/kv/record"
+	"doorward/kv/rev"
 	"doorward/kv/table"
 )
 
@@ -90,11 +92,7 @@ func (k *known) tells(t testing.TB) {
 func (k *known) hears(t testing.TB) {
 	t.Helper()
 	kv.ShareCodeKey(t, k.Store, k.pair.venue)
-	all, _, err := k.Store.Erasures.Recall.List(k.pair.p, 0)
-	if err == nil {
-		err = k.pair.venue.Erasures.Recall.Carry(auth.Operator(), all)
-	}
-	if err != nil {
+	if err := k.pair.venue.Erasures.Recall.Carry(auth.Operator(), k.recalls(t)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -378,6 +376,16 @@ func partsLate(t *testing.T, came []string, sell func(*testing.T, *known)) {
 	}
 }
 
+// recalls are the erasures that the centre tells its laptop of.
+func (k *known) recalls(t testing.TB) []erase.Erasure {
+	t.Helper()
+	all, _, err := k.Store.Erasures.Recall.List(k.pair.p, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
 // TestAHoldingThatIsDeletedWithItsTicketIsNotErased: the centre lacks the laptop's last name of it, as above.
 func TestAHoldingThatIsDeletedWithItsTicketIsNotErased(t *testing.T) {
 	k := late(t)
@@ -388,9 +396,49 @@ func TestAHoldingThatIsDeletedWithItsTicketIsNotErased(t *testing.T) {
 	if err := k.pair.venue.Desk.Delete(auth.Operator(), target(record.Ticket, k.ticket)); err != nil {
 		t.Fatal(err)
 	}
+	k.erase(t) // somebody else
+	kv.AwaitErasures(t, k.Store)
+	before := len(k.recalls(t))
 	k.pushes(t)
 	kv.AwaitErasures(t, k.Store)
-	if all, _, err := k.Store.Erasures.Recall.List(k.pair.p, 0); err != nil || len(all) > 0 {
-		t.Errorf("the centre tells of the erasures %v, %v", all, err)
+	if all := k.recalls(t); len(all) > before {
+		t.Errorf("the centre tells of the erasures %v, before of %d", all, before)
+	}
+}
+
+// TestOnlyTheEndOfAHoldingThatTheCentreLacksErasesIt: neither the end of a branch of it, which a restored centre may lack, nor the deletion
+// of what the centre has.
+func TestOnlyTheEndOfAHoldingThatTheCentreLacksErasesIt(t *testing.T) {
+	later := rev.ID{Generation: 2, Hash: [16]byte{'b'}}
+	for _, c := range []struct {
+		name   string
+		above  []rev.ID // the revision that the centre has
+		body   []byte
+		erases bool
+	}{
+		{"what the centre has never had is deleted", []rev.ID{{Generation: 3, Hash: [16]byte{'c'}}, later}, nil, true},
+		{"what the centre has is deleted", []rev.ID{later}, nil, false},
+		{"a branch ends", []rev.ID{rev.Ending(later), later}, []byte(merge.EndedBody), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			k := late(t)
+			k.ticket = kvtest.Create(t, k.Store, record.Ticket, `{"event_id":1,"code":"FRESH","holder_name":"Ana Souza"}`)
+			names := opens(t, k.Store, k.pair.p, "event-1-names")
+			id := record.HolderName.DocID(kv.Present(t, k.Store, k.ticket))
+			k.erase(t) // somebody else
+			kv.AwaitErasures(t, k.Store)
+			before := len(k.recalls(t))
+			has, err := names.Read(id, docs.Ask{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := push(t, names, merge.DocWrite{ID: id, Path: append(c.above, has.Revisions[0].Revision), Deleted: true, Body: c.body}); err != nil {
+				t.Fatalf("push = %v", err)
+			}
+			kv.AwaitErasures(t, k.Store)
+			if all := k.recalls(t); (len(all) > before) != c.erases {
+				t.Errorf("the centre tells of the erasures %v, before of %d", all, before)
+			}
+		})
 	}
 }

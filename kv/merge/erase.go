@@ -84,10 +84,10 @@ func RemoveErased(o *table.Tx, a *Arrival) error {
 	return EraseHolding(o, a.ID, 0)
 }
 
-// eraseUnlinked queues the erasure of a holding that the root does not link with the person, once a laptop ends it. The laptop knew the
-// person and has erased the holding: its holder record, or the revision with the person, had not come when the root erased the person.
+// eraseUnlinked queues the erasure of a holding that the root does not link with the person, once a laptop deletes it, and not one branch
+// of it. The laptop knew the person and has erased the holding: its holder record, or the revision with the person, had not come when the root erased the person.
 func eraseUnlinked(o *table.Tx, a *Arrival) error {
-	if o.Store.Identity.IsLeaf() || !a.Kind.OfHolding() {
+	if o.Store.Identity.IsLeaf() || !a.Kind.OfHolding() || a.Node.Ended {
 		return nil
 	}
 	unlinked, err := hasUnheardLink(o, a)
@@ -100,7 +100,7 @@ func eraseUnlinked(o *table.Tx, a *Arrival) error {
 // hasUnheardLink tells whether the root has a name of a holding and no holder record, or lacks the revision that a laptop has ended. Where
 // the ticket is deleted too, its holding is not erased.
 func hasUnheardLink(o *table.Tx, a *Arrival) (bool, error) {
-	if b := a.Before; b != nil && !b.Deleted && !a.Node.Ended && len(a.Path) > 1 && !a.Tree.Has(a.Path[1]) {
+	if b := a.Before; b != nil && len(a.Path) > 1 && !a.Tree.Has(a.Path[1]) {
 		ticket, err := o.Load(record.Ticket, entry.TicketOfPart(a.Kind, a.ID, b.Body))
 		if err != nil || ticket != nil {
 			return err == nil, err
