@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -334,6 +335,9 @@ func TestAListThatShiftsIsReadAgain(t *testing.T) {
 		"one goes at the front and one comes at the end": func(all []string) []string {
 			return append(slices.Clone(all[1:]), strings.Replace(all[0], `"id":`, `"id":1000`, 1))
 		},
+		"the last of a page goes and one comes at the front": func(all []string) []string {
+			return slices.Insert(slices.Delete(slices.Clone(all), 99, 100), 0, strings.Replace(all[99], `"id":`, `"id":1000`, 1))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, store := newStranger(t), kvtest.Open(t)
@@ -386,6 +390,23 @@ func TestARecordThatGoesHidesNothingOfTheRest(t *testing.T) {
 	}
 	if got := line(rep, "membership"); got.Created != 1 || got.NotReadable != "" {
 		t.Errorf("membership: %+v", got)
+	}
+}
+
+// TestASourceThatGivesNoRecordByItselfIsAskedForOnePageOfThem: what its lists show is taken.
+func TestASourceThatGivesNoRecordByItselfIsAskedForOnePageOfThem(t *testing.T) {
+	s, store := newStranger(t), kvtest.Open(t)
+	s.lists["/v1/people/"] = people(1, 250)
+	var asked atomic.Int64
+	s.before = func(_ http.ResponseWriter, r *http.Request) bool {
+		if strings.HasPrefix(r.URL.Path, "/v1/people/") && r.URL.Path != "/v1/people/" {
+			asked.Add(1)
+		}
+		return false
+	}
+	rep := pulled(t, s.config(store))
+	if got := line(rep, "person"); got.Created != 250 || asked.Load() != 100 {
+		t.Errorf("after %d questions for one person: %+v", asked.Load(), got)
 	}
 }
 
