@@ -44,11 +44,13 @@ type watch struct {
 // theEvening is when a watch begins, an hour after its event.
 var theEvening = time.Date(2026, 11, 22, 19, 0, 0, 0, time.UTC)
 
-func newWatch(t *testing.T) *watch {
+func newWatch(t *testing.T) *watch { return newWatchIn(t, time.UTC) }
+
+func newWatchIn(t *testing.T, zone *time.Location) *watch {
 	w := &watch{T: t, clock: kvtest.NewClock(theEvening), laptops: map[string]string{}}
 	w.free.Store(10 << 30)
 	w.ends.Store(15 * 24)
-	w.store = kvtest.OpenConfig(t, kv.Config{Dir: t.TempDir(), Clock: w.clock.Now, Free: func() (int64, error) { return w.free.Load(), nil }})
+	w.store = kvtest.OpenConfig(t, kv.Config{Dir: t.TempDir(), Clock: w.clock.Now, Zone: zone, Free: func() (int64, error) { return w.free.Load(), nil }})
 	w.event = kvtest.Create(t, w.store, record.Event, `{"name":"Sunday","start_datetime":"2026-11-22T18:00:00Z","end_datetime":"2026-11-22T22:00:00Z"}`)
 	ends := func() time.Time { return w.clock.Now().Add(time.Duration(w.ends.Load()) * time.Hour) }
 	server, err := api.New(api.Config{Store: w.store, Address: "127.0.0.1:8080", CertificateEnds: ends, Backlog: func() (int, time.Time, error) {
@@ -408,12 +410,29 @@ func TestAnOverviewOfOneEvent(t *testing.T) {
 	}
 }
 
-// TestAnOverviewSaysThatNobodyServes: without a server no door is answered.
+// TestAnOverviewSaysThatNobodyServes: without a server no door is answered, and the time zone is the command's own.
 func TestAnOverviewSaysThatNobodyServes(t *testing.T) {
-	w := &watch{T: t}
+	w := &watch{T: t, clock: kvtest.NewClock(time.Now())}
 	w.store, w.url = control(t)
+	w.joins(table.Upstream{Zone: "America/Sao_Paulo", Pushes: []string{"church-1"}, Ends: time.Now().AddDate(1, 0, 0)})
 	if o := w.look(""); len(o.Needs) != 1 || o.Needs[0].Code != "not_served" || !slices.Equal(o.Needs[0].Command, []string{"serve"}) {
 		t.Errorf("needs = %+v, want not_served alone", o.Needs)
+	}
+}
+
+// TestACentreThatNamesNoTimeZoneHasNoOther: nor does one whose zone is that of its machine.
+func TestACentreThatNamesNoTimeZoneHasNoOther(t *testing.T) {
+	zone, err := time.LoadLocation("America/Sao_Paulo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"", "Local"} {
+		w := newWatchIn(t, zone)
+		w.holds()
+		w.joins(table.Upstream{Zone: name})
+		if o := w.look(""); len(o.Needs) != 0 {
+			t.Errorf("zone %q: needs = %+v, want none", name, o.Needs)
+		}
 	}
 }
 

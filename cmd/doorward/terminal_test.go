@@ -67,7 +67,10 @@ func TestANameDoesNothingToTheTerminal(t *testing.T) {
 	if code, _, errs := run(t.Context(), nil, "keys", "add", "--data", dir, "--name", name, "--level", "denomination"); code != exitDone {
 		t.Fatalf("keys add = %d: %s", code, errs)
 	}
-	for _, args := range [][]string{{"keys", "list"}, {"erase", "person", "1"}} {
+	if code, _, errs := run(t.Context(), nil, "venue", "enrol", "--data", dir, "--name", name, "--mirror"); code != exitDone {
+		t.Fatalf("venue enrol = %d: %s", code, errs)
+	}
+	for _, args := range [][]string{{"keys", "list"}, {"venue", "list"}, {"erase", "person", "1"}} {
 		_, out, errs := run(t.Context(), strings.NewReader("no\n"), append(args, "--data", dir)...)
 		if said := out + errs; !strings.Contains(said, "Ana·[2K·Erase Bia") {
 			t.Errorf("%s prints %q", args, said)
