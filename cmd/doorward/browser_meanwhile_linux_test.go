@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
@@ -414,8 +415,10 @@ func TestASecondTapIsNotForWhatLiesBelow(t *testing.T) {
 	finger := []*input.TouchPoint{{X: at[0], Y: at[1]}}
 	p.do(emulation.SetTouchEmulationEnabled(true))
 	p.rests()
-	for range 2 {
-		p.do(input.DispatchTouchEvent(input.TouchStart, finger), input.DispatchTouchEvent(input.TouchEnd, []*input.TouchPoint{}))
+	first := time.Now()
+	for _, after := range []time.Duration{0, 200 * time.Millisecond} { // however long the page takes for the first
+		at := input.TimeSinceEpoch(first.Add(after))
+		p.do(input.DispatchTouchEvent(input.TouchStart, finger).WithTimestamp(&at), input.DispatchTouchEvent(input.TouchEnd, []*input.TouchPoint{}).WithTimestamp(&at))
 	}
 	p.until(`taps === 2 && document.getElementById('result').hidden`)
 	var taken int

@@ -474,7 +474,7 @@ let closed = -second; // when a result closed last
 
 // A finger that taps a result twice, or as it closes by itself, means nothing of what lies below.
 document.addEventListener('click', e => {
-  if (e.pointerType === 'mouse' || e.detail === 0 || performance.now() - closed > second) return;
+  if (e.pointerType === 'mouse' || e.detail === 0 || e.timeStamp - closed > second) return; // a slow phone hears of a tap late
   e.preventDefault();
   e.stopPropagation();
 }, true);
