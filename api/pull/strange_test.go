@@ -410,6 +410,16 @@ func TestASourceThatGivesNoRecordByItselfIsAskedForOnePageOfThem(t *testing.T) {
 	}
 }
 
+// TestASourceWithoutMembershipsIsReadAllTheSame: none of its groups has a list of them.
+func TestASourceWithoutMembershipsIsReadAllTheSame(t *testing.T) {
+	s, store := newStranger(t), kvtest.Open(t)
+	s.lists["/v1/group/"] = []string{`{"id":4,"name":"Choir"}`, `{"id":5,"name":"Band"}`}
+	rep := pulled(t, s.config(store))
+	if groups, members := line(rep, "group"), line(rep, "membership"); groups.Created != 2 || members.NotReadable == "" || members.Failed != "" {
+		t.Errorf("groups: %+v, memberships: %+v", groups, members)
+	}
+}
+
 // TestARecordThatIsRefusedBlocksNoOther: its reason stands once, with the first ids, and repeats nothing that it holds. The list is
 // compared as a whole until it is taken.
 func TestARecordThatIsRefusedBlocksNoOther(t *testing.T) {

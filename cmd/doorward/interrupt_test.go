@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -124,5 +126,14 @@ func TestAnInterruptedCopySaysThatItWasStopped(t *testing.T) {
 		if code != exitFailed || errs != "doorward: stopped\n" {
 			t.Errorf("replicate %v = %d: %s", flags, code, errs)
 		}
+	}
+	ctx, stop = context.WithCancelCause(t.Context())
+	target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		stop(errors.New("interrupt signal received"))
+		<-r.Context().Done()
+	}))
+	defer target.Close()
+	if code, out, errs := run(ctx, nil, "replicate", source, target.URL+"/records"); code != exitFailed || errs != "doorward: records: stopped\n" {
+		t.Errorf("replicate = %d: %s%s", code, out, errs)
 	}
 }

@@ -81,13 +81,13 @@ func TestEveryNameIsFoundByItsOwnWords(t *testing.T) {
 }
 
 func TestPartsOfASearch(t *testing.T) {
-	s := search.Parse(`João "Da Silva" abc maria-joao 99-88 - ab¨c JOAO,abc "da silva" -`)
+	s := search.Parse(`João "Da Silva" abc maria-joao 99-88 - ab¨c JOAO,abc "da silva" - "abc"`)
 	for name, row := range map[string]struct {
 		s         *search.Terms
 		forgiving bool
 	}{"exact": {s, false}, "fuzzy": {s.Fuzzy(), true}} {
 		want := []search.Part{{Text: "joao", Forgiving: row.forgiving}, {Text: "da silva", Phrase: true}, {Text: "abc"}, {Text: "maria-joao"},
-			{Digits: "9988"}, {}, {Text: "ab c"}}
+			{Digits: "9988"}, {}, {Text: "ab c"}, {Text: "abc", Phrase: true}}
 		if got := row.s.Parts(); !slices.Equal(got, want) {
 			t.Errorf("%s Parts = %+v, want %+v", name, got, want)
 		}
