@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,15 +56,7 @@ func Open(c Config) (*Index, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	if c.Sweep == 0 {
-		c.Sweep = 30 * time.Second
-	}
-	if c.Retry == 0 {
-		c.Retry = time.Minute
-	}
-	if c.GiveWay == 0 {
-		c.GiveWay = 10 * time.Second
-	}
+	c.Sweep, c.Retry, c.GiveWay = cmp.Or(c.Sweep, 30*time.Second), cmp.Or(c.Retry, time.Minute), cmp.Or(c.GiveWay, 10*time.Second)
 	by, err := newEdits()
 	if err != nil {
 		return nil, fmt.Errorf("open search index: %w", err)
