@@ -85,7 +85,8 @@ func RemoveErased(o *table.Tx, a *Arrival) error {
 }
 
 // eraseUnlinked queues the erasure of a holding that the root does not link with the person, once a laptop deletes it, and not one branch
-// of it. The laptop knew the person and has erased the holding: its holder record, or the revision with the person, had not come when the root erased the person.
+// of it. The laptop knew the person and has erased the holding: its holder record, or the revision with the person, had not come when the
+// root erased the person.
 func eraseUnlinked(o *table.Tx, a *Arrival) error {
 	if o.Store.Identity.IsLeaf() || !a.Kind.OfHolding() || a.Node.Ended {
 		return nil
