@@ -210,6 +210,7 @@ func (p *phone) still(scheme string) {
 }
 
 func TestAxeFindsNothingSerious(t *testing.T) {
+	proof.Only(t, manyPages)
 	t.Parallel()
 	for language, accept := range map[string]string{"en": "en", "pt-BR": "pt-BR,pt;q=0.9"} {
 		t.Run(language, func(t *testing.T) {

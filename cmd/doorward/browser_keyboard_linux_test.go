@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"doorward/kv/kvtest/proof"
+
 	"github.com/chromedp/cdproto/accessibility"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/page"
@@ -178,6 +180,7 @@ func byKeyboard(t *testing.T, w *doorTown) *phone {
 }
 
 func TestResultsAreAnsweredByKeyboard(t *testing.T) {
+	proof.Only(t, manyPages)
 	t.Parallel()
 	w := newFamilyTown(t)
 	p := byKeyboard(t, w)
@@ -232,6 +235,7 @@ func TestResultsAreAnsweredByKeyboard(t *testing.T) {
 }
 
 func TestThePageIsWorkedByKeyboard(t *testing.T) {
+	proof.Only(t, manyPages)
 	t.Parallel()
 	w := newFamilyTown(t)
 	q := browse(t)
@@ -307,6 +311,7 @@ func TestThePageIsWorkedByKeyboard(t *testing.T) {
 }
 
 func TestScansThatWaitAreAnsweredByKeyboard(t *testing.T) {
+	proof.Only(t, manyPages)
 	t.Parallel()
 	w := newFamilyTown(t)
 	p := byKeyboard(t, w)
@@ -350,6 +355,7 @@ func (p *phone) doubles(code, end string) {
 
 // TestAScannerPressesNoButton: some scanners end a code twice, and a next code comes while a result waits. What they type presses nothing.
 func TestAScannerPressesNoButton(t *testing.T) {
+	proof.Only(t, manyPages)
 	t.Parallel()
 	_, p := familyDoor(t)
 	p.doubles("KID", kb.Enter)
@@ -368,6 +374,7 @@ func TestAScannerPressesNoButton(t *testing.T) {
 // TestALateKeyIsNotLost: a phone that is busy reads a key long after it was pressed. The focus does not go to the result's button between the
 // key and its letter.
 func TestALateKeyIsNotLost(t *testing.T) {
+	proof.Only(t, manyPages)
 	w := newDoorTown(t)
 	p := browse(t)
 	p.signIn(w.link(), "Bia")

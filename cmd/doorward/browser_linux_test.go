@@ -159,6 +159,9 @@ type browser struct {
 
 var chromium browser
 
+// manyPages leaves to make proof what goes beyond a helper's usual ways: pages take most of the processors' time in this package.
+const manyPages = "pages take long"
+
 // shared opens the browser at its first use.
 func (b *browser) shared(t testing.TB) context.Context {
 	t.Helper()
@@ -609,22 +612,6 @@ func TestARevokedPhoneScansNoMore(t *testing.T) {
 	if n := w.admissions(); n != 0 {
 		t.Errorf("the store has %d check-ins", n)
 	}
-}
-
-func TestTwoDoorsSeeEachOther(t *testing.T) {
-	w := newDoorTown(t)
-	a, b := browse(t), browse(t)
-	a.signIn(w.link(), "Bia")
-	b.signIn(w.link(), "Caio")
-	a.types("K7QP2M", kb.Enter)
-	a.sees("admitted")
-	scanned := time.Now()
-	b.until(`document.getElementById('count-in').textContent === '1'`)
-	if took := time.Since(scanned); took > time.Second && proof.Full() { // a sample has no machine of its own
-		t.Errorf("the other door has the count after %v, want within a second", took)
-	}
-	b.types("K7QP2M", kb.Enter)
-	b.sees("already_admitted")
 }
 
 func TestACameraAndAPhotoReadTickets(t *testing.T) {

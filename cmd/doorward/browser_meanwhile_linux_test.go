@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"doorward/kv/kvtest/proof"
+
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -95,6 +97,7 @@ func (p *phone) labelled(guest string) {
 
 // TestTheCameraReadsTheNextGuestAfterAResult: a ticket that is held before the camera while a result is up is read when the result is gone.
 func TestTheCameraReadsTheNextGuestAfterAResult(t *testing.T) {
+	proof.Only(t, manyPages)
 	w := newDoorTown(t)
 	p := browse(t)
 	p.do(onEachPage(`try { localStorage.time = '600' } catch {}`)) // the next guest is held before the camera before the tap, however late that comes
@@ -127,6 +130,7 @@ const lateLooks = `{
 
 // TestATicketThatStaysBeforeTheCameraIsReadOnce, however long each look takes.
 func TestATicketThatStaysBeforeTheCameraIsReadOnce(t *testing.T) {
+	proof.Only(t, manyPages)
 	w := newDoorTown(t)
 	p := browse(t)
 	p.signIn(w.link(), "Bia")
@@ -146,6 +150,7 @@ func TestATicketThatStaysBeforeTheCameraIsReadOnce(t *testing.T) {
 
 // TestACameraStopsWhenItIsNotWanted: closed while it starts, by a second tap, on another screen, and when the helper leaves.
 func TestACameraStopsWhenItIsNotWanted(t *testing.T) {
+	proof.Only(t, manyPages)
 	w := newDoorTown(t)
 	p := browse(t)
 	p.signIn(w.link(), "Bia")
@@ -171,6 +176,7 @@ func TestACameraStopsWhenItIsNotWanted(t *testing.T) {
 
 // TestAFaultOfThePhonesStorageLeavesThePageAbleToScan: an iPhone loses its connection to it while the page is in the background.
 func TestAFaultOfThePhonesStorageLeavesThePageAbleToScan(t *testing.T) {
+	proof.Only(t, manyPages)
 	w := newDoorTown(t)
 	p := browse(t)
 	p.signIn(w.link(), "Bia")
@@ -191,6 +197,7 @@ func TestAFaultOfThePhonesStorageLeavesThePageAbleToScan(t *testing.T) {
 
 // TestAConnectionToThePhonesStorageIsOpenedAgain after it was closed below the page.
 func TestAConnectionToThePhonesStorageIsOpenedAgain(t *testing.T) {
+	proof.Only(t, manyPages)
 	w := newDoorTown(t)
 	p := browse(t)
 	p.signIn(w.link(), "Bia")
@@ -225,6 +232,7 @@ func (p *phone) decided() (scans string) {
 
 // TestAQuestionStaysUntilItIsAnswered: the tap that is meant for one guest does not let in the next.
 func TestAQuestionStaysUntilItIsAnswered(t *testing.T) {
+	proof.Only(t, manyPages)
 	w := newDoorTown(t)
 	p := browse(t)
 	p.signIn(w.link(), "Bia")
@@ -259,6 +267,7 @@ func anaCameIn(t *testing.T) *phone {
 
 // TestALateAnswerReplacesNoNotice: the answer to an undo of another guest waits for the tap.
 func TestALateAnswerReplacesNoNotice(t *testing.T) {
+	proof.Only(t, manyPages)
 	t.Parallel()
 	p := anaCameIn(t)
 	p.run(lateAnswers + `; late = '/undo/'`)
@@ -276,6 +285,7 @@ func TestALateAnswerReplacesNoNotice(t *testing.T) {
 // TestAnUndoIsAskedAgainAfterALostAnswer: the laptop has taken the check-in back, and its answer never came. Asked again it gives the same answer, and takes
 // back nothing else.
 func TestAnUndoIsAskedAgainAfterALostAnswer(t *testing.T) {
+	proof.Only(t, manyPages)
 	t.Parallel()
 	p := anaCameIn(t)
 	p.run(`(() => {
@@ -299,6 +309,7 @@ func TestAnUndoIsAskedAgainAfterALostAnswer(t *testing.T) {
 
 // TestAFamilyReplacesNoNotice: who is scanned while a family is let in is shown after it, with the notice.
 func TestAFamilyReplacesNoNotice(t *testing.T) {
+	proof.Only(t, manyPages)
 	t.Parallel()
 	_, p := familyDoor(t)
 	p.types("DAD", kb.Enter)
@@ -318,6 +329,7 @@ func TestAFamilyReplacesNoNotice(t *testing.T) {
 
 // TestAFamilyIsOfferedOnItsOwnResult: the next guest looks the same to the helper, without a name.
 func TestAFamilyIsOfferedOnItsOwnResult(t *testing.T) {
+	proof.Only(t, manyPages)
 	w := newDoorTown(t)
 	w.load("ticket", "code,type,order\nA1,Adult,ONE\nA2,Adult,ONE\nB1,Adult,TWO\n", "--event", "1")
 	p := browse(t)
@@ -336,6 +348,7 @@ func TestAFamilyIsOfferedOnItsOwnResult(t *testing.T) {
 
 // TestAHeldScanStaysUntilTheLaptopDecidesIt: too many requests are no decision.
 func TestAHeldScanStaysUntilTheLaptopDecidesIt(t *testing.T) {
+	proof.Only(t, manyPages)
 	w := newDoorTown(t)
 	p := browse(t)
 	p.signIn(w.link(), "Bia")
@@ -364,6 +377,7 @@ func TestAHeldScanStaysUntilTheLaptopDecidesIt(t *testing.T) {
 
 // TestWhoIsLetInMeanwhileIsSentToo: scans of another event are on their way while a guest is let in.
 func TestWhoIsLetInMeanwhileIsSentToo(t *testing.T) {
+	proof.Only(t, manyPages)
 	t.Parallel()
 	w := newFamilyTown(t)
 	p := browse(t)
@@ -391,6 +405,7 @@ func TestWhoIsLetInMeanwhileIsSentToo(t *testing.T) {
 
 // TestAnOlderBrowserSignsIn: iPhones before 2024 do not know checkVisibility.
 func TestAnOlderBrowserSignsIn(t *testing.T) {
+	proof.Only(t, manyPages)
 	w := newDoorTown(t)
 	p := browse(t)
 	p.do(onEachPage(`delete Element.prototype.checkVisibility`))
@@ -402,6 +417,7 @@ func TestAnOlderBrowserSignsIn(t *testing.T) {
 // TestASecondTapIsNotForWhatLiesBelow: a finger that taps Next twice opens nothing of the page that lay below it, and a slow phone hears of
 // its second tap late. A tap that is made later is taken.
 func TestASecondTapIsNotForWhatLiesBelow(t *testing.T) {
+	proof.Only(t, manyPages)
 	t.Parallel()
 	p := anaCameIn(t)
 	p.types("UNPAID", kb.Enter)
@@ -430,6 +446,7 @@ func TestASecondTapIsNotForWhatLiesBelow(t *testing.T) {
 
 // TestALateAnswerIsWaitedFor: the page says that it checks a code whose answer is late, and says so no longer when the answer has come.
 func TestALateAnswerIsWaitedFor(t *testing.T) {
+	proof.Only(t, manyPages)
 	t.Parallel()
 	p := anaCameIn(t)
 	p.run(lateAnswers + `; late = '/scan/'`)
@@ -442,6 +459,7 @@ func TestALateAnswerIsWaitedFor(t *testing.T) {
 
 // TestAPhoneSaysThatItLetATicketInBefore: while the laptop is away, the phone knows the tickets that it has let in itself.
 func TestAPhoneSaysThatItLetATicketInBefore(t *testing.T) {
+	proof.Only(t, manyPages)
 	t.Parallel()
 	w, p := familyDoor(t)
 	w.down()
@@ -463,6 +481,7 @@ func TestAPhoneSaysThatItLetATicketInBefore(t *testing.T) {
 // TestAHelperTakesBackWhomThePhoneLetIn: a guest that the phone let in by itself is taken back before the laptop hears of it. The laptop's word on another
 // guest stands in the place of the phone's.
 func TestAHelperTakesBackWhomThePhoneLetIn(t *testing.T) {
+	proof.Only(t, manyPages)
 	t.Parallel()
 	w, p := familyDoor(t)
 	w.down()
