@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"doorward/kv/kvtest/proof"
+
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -119,6 +121,7 @@ func TestTheConsoleLetsAPhoneIn(t *testing.T) {
 
 // TestTheConsoleEndsWithItsKey: the page goes back to the login by itself, and says what it cannot do.
 func TestTheConsoleEndsWithItsKey(t *testing.T) {
+	proof.Only(t, manyPages)
 	t.Parallel()
 	w := newFamilyTown(t)
 	may, mayNot := w.laptopKey("checkin:*,admin:POST"), w.laptopKey("checkin:*")
@@ -157,6 +160,7 @@ const pauses = `(() => {
 
 // TestAHiddenConsoleDoesNotAsk for its counts, and one that is shown again asks at once.
 func TestAHiddenConsoleDoesNotAsk(t *testing.T) {
+	proof.Only(t, manyPages)
 	t.Parallel()
 	w := newFamilyTown(t)
 	p := browse(t)
@@ -183,6 +187,7 @@ func TestAHiddenConsoleDoesNotAsk(t *testing.T) {
 
 // TestTheConsoleLiesBelowThePublicURL, and speaks the language that was chosen.
 func TestTheConsoleLiesBelowThePublicURL(t *testing.T) {
+	proof.Only(t, manyPages)
 	t.Parallel()
 	w := newTown(t, "name\n\"<img src=x onerror=alert(1)> & <b>Louvor</b>\"\n", doorTickets)
 	k := w.laptopKey("checkin:*,admin:POST")
