@@ -1,7 +1,6 @@
 package backup
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,8 +106,8 @@ func ReplaceSeen(dir, file string, seen fs.FileInfo, now time.Time, log *slog.Lo
 	if err := merge.CarryMarks(path, file, now, log); err != nil {
 		return "", err
 	}
-	if err := disk.LockWithin(old, lockPatience); err != nil || !disk.Locks {
-		return "", cmp.Or(err, errors.ErrUnsupported)
+	if err := disk.LockWithin(old, lockPatience); err != nil {
+		return "", err
 	}
 	mine, err := old.Stat()
 	if there, failed := os.Stat(path); err != nil || failed != nil || !isUntouched(seen, mine) || !os.SameFile(mine, there) {
@@ -278,10 +277,7 @@ func takeTurn(ctx context.Context, dir string) (free func(), err error) {
 			_ = os.Remove(name) // an empty file may stay; while it is locked it is ours
 			_ = f.Close()
 		}
-		switch err := disk.Lock(f); {
-		case errors.Is(err, errors.ErrUnsupported):
-			return func() {}, errors.Join(f.Close(), os.Remove(name))
-		case !errors.Is(err, disk.ErrInUse) && hasName(f, name):
+		if err := disk.Lock(f); !errors.Is(err, disk.ErrInUse) && hasName(f, name) {
 			return free, nil
 		}
 		_ = f.Close() // another process has the turn

@@ -85,24 +85,20 @@ func IsWorkFolder(name, purpose string) bool {
 	return found && number != "" && strings.Trim(number, "0123456789") == ""
 }
 
-// How old an abandoned work folder is: it is locked as soon as it is made, or there are no locks.
-const (
-	abandonedLocking   = time.Minute
-	abandonedUnlocking = 24 * time.Hour
-)
+// abandonedFrom is how old an abandoned work folder is: it is locked as soon as it is made.
+const abandonedFrom = time.Minute
 
 // Abandoned tells whether the process that made a work folder has ended.
 func Abandoned(dir string) bool {
 	info, err := os.Lstat(dir)
-	if err != nil || time.Since(info.ModTime()) < abandonedLocking {
+	if err != nil || time.Since(info.ModTime()) < abandonedFrom {
 		return false
 	}
 	free, err := lockFolder(dir)
 	if err == nil {
 		free()
-		return true
 	}
-	return !errors.Is(err, ErrInUse) && time.Since(info.ModTime()) >= abandonedUnlocking
+	return err == nil
 }
 
 // IsAtWork tells a file in a work folder that is in use, and will be taken away.
@@ -114,21 +110,10 @@ func IsAtWork(file string) bool {
 // ErrInUse is a file that another process has locked.
 var ErrInUse = errors.New("the store is open in another process")
 
-// Locks tells whether files can be locked on this system.
-const Locks = locks
-
-// Lock takes the lock of an open file until it is closed: ErrInUse where another process has it, errors.ErrUnsupported where there are none.
-func Lock(f *os.File) error {
-	if !locks {
-		return errors.ErrUnsupported
-	}
-	return lockFile(f)
-}
-
-// LockWithin is Lock that waits for another process to let go of the file. Where there are no locks it returns nil.
+// LockWithin is Lock that waits for another process to let go of the file.
 func LockWithin(f *os.File, patience time.Duration) error {
 	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		if err := lockFile(f); !errors.Is(err, ErrInUse) || time.Now().After(end) {
+		if err := Lock(f); !errors.Is(err, ErrInUse) || time.Now().After(end) {
 			return err
 		}
 	}

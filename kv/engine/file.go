@@ -365,8 +365,6 @@ func guard(path string, flag int) (w *pages.Walk, err error) {
 		return bad("is a store of another program: its pages have %d bytes", size)
 	case info.Size() < h.Size():
 		return bad("%s", cutShort(info.Size(), h))
-	case !disk.Locks:
-		return pages.New(h), nil // another process may be writing: bbolt takes its lock first, and looks then
 	case !both:
 		return bad("is damaged: of its two heads one cannot be read, so its latest commit may be missing")
 	}

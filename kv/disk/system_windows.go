@@ -3,6 +3,7 @@ package disk
 import (
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 
@@ -19,23 +20,6 @@ func OpenFolder(dir string) (*os.File, error) {
 
 // cannotSync tells that a folder may only be read, as the root of a disk: the journal of the file system keeps its names.
 func cannotSync(err error) bool { return errors.Is(err, windows.ERROR_ACCESS_DENIED) }
-
-// lockFolder takes the lock of a folder until free is called or the process ends: as Lock. The system locks no folder, but it refuses the right to
-// remove one while somebody has it open who does not share that right.
-func lockFolder(dir string) (free func(), err error) {
-	f, err := open(dir, windows.DELETE, shared, windows.OPEN_EXISTING, windows.FILE_FLAG_BACKUP_SEMANTICS)
-	if errors.Is(err, windows.ERROR_SHARING_VIOLATION) {
-		return nil, ErrInUse
-	}
-	if err == nil {
-		err = f.Close() // others may read the folder while it is locked
-	}
-	if err != nil {
-		return nil, err
-	}
-	f, err = open(dir, windows.GENERIC_READ, shared&^windows.FILE_SHARE_DELETE, windows.OPEN_EXISTING, windows.FILE_FLAG_BACKUP_SEMANTICS)
-	return func() { _ = f.Close() }, err // it was only locked
-}
 
 // OpenFile is os.OpenFile for a file that may get another name while it is open, or lose its own. It knows O_RDONLY, O_RDWR, O_CREATE and O_EXCL.
 func OpenFile(name string, flag int, _ os.FileMode) (*os.File, error) {
@@ -92,4 +76,50 @@ func Replaced(path string) error {
 		return nil
 	}
 	return err
+}
+
+// Lock takes the lock of an open file until it is closed: ErrInUse where another process has it. It is the lock of bbolt, of a byte that no file reaches.
+func Lock(f *os.File) error {
+	const how = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
+	err := windows.LockFileEx(windows.Handle(f.Fd()), how, 0, 1, 0, &windows.Overlapped{Offset: math.MaxUint32, OffsetHigh: math.MaxUint32})
+	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
+		return ErrInUse
+	}
+	return err
+}
+
+// lockFolder takes the lock of a folder until free is called or the process ends: as Lock. The system locks no folder, but it refuses the right to
+// remove one while somebody has it open who does not share that right.
+func lockFolder(dir string) (free func(), err error) {
+	f, err := open(dir, windows.DELETE, shared, windows.OPEN_EXISTING, windows.FILE_FLAG_BACKUP_SEMANTICS)
+	if errors.Is(err, windows.ERROR_SHARING_VIOLATION) {
+		return nil, ErrInUse
+	}
+	if err == nil {
+		err = f.Close() // others may read the folder while it is locked
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err = open(dir, windows.GENERIC_READ, shared&^windows.FILE_SHARE_DELETE, windows.OPEN_EXISTING, windows.FILE_FLAG_BACKUP_SEMANTICS)
+	return func() { _ = f.Close() }, err // it was only locked
+}
+
+// freeBytes is what the volume of a folder has left for this user.
+func freeBytes(dir string) (int64, error) {
+	name, err := windows.UTF16PtrFromString(dir)
+	if err != nil {
+		return 0, err
+	}
+	var free uint64
+	err = windows.GetDiskFreeSpaceEx(name, &free, nil, nil)
+	return int64(free), err
+}
+
+// ReadOnly tells nothing here: a write meets the error.
+func ReadOnly(string) bool { return false }
+
+// Map maps no file here: the caller reads it.
+func Map(*os.File, int64) (data []byte, unmap func() error, err error) {
+	return nil, nil, errors.ErrUnsupported
 }

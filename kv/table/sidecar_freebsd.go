@@ -1,5 +1,3 @@
-//go:build unix && !linux && !darwin
-
 package table
 
 import (
