@@ -10,6 +10,7 @@ import (
 	"doorward/kv/auth"
 	"doorward/kv/desk"
 	"doorward/kv/door"
+	"doorward/kv/entry"
 	"doorward/kv/kvtest"
 	"doorward/kv/outcome"
 	"doorward/kv/record"
@@ -131,6 +132,37 @@ func TestCheckInJudgesValidityBeforeDuplication(t *testing.T) {
 	}
 	scanned(t, s, p, door.Attempt{Event: event, Code: "used"}, outcome.NoLongerValid)
 	healthy(t, s)
+}
+
+// TestWhatIsNotKnownOfATicketAdmitsNoGuest: a state or a time of a later version came with a pull. A list of paid tickets makes it valid no more than
+// a refunded one.
+func TestWhatIsNotKnownOfATicketAdmitsNoGuest(t *testing.T) {
+	s, _ := opened(t)
+	event := newEvent(t, s, "")
+	p := gate(t, s, event)
+	db := opens(t, s, auth.Operator(), fmt.Sprintf("event-%d", event))
+	for _, c := range []struct {
+		was, is string
+		want    outcome.Outcome
+	}{
+		{`"state":"valid"`, `"state":"waitlisted"`, outcome.Blocked},
+		{`"state":"valid"`, `"state":5`, outcome.Blocked},
+		{`"valid_from":null`, `"valid_from":"doors open"`, outcome.NotYetValid},
+		{`"valid_until":null`, `"valid_until":"late"`, outcome.NoLongerValid},
+	} {
+		id := newTicket(t, s, event, c.is, "")
+		if err := push(t, db, onTop(t, db, record.Ticket.DocID(record.Int(id)), c.was, c.is)); err != nil {
+			t.Fatalf("%s: %v", c.is, err)
+		}
+		scanned(t, s, p, door.Attempt{Event: event, Code: c.is}, c.want)
+		if c.want != outcome.Blocked {
+			continue
+		}
+		res, err := s.Desk.Upsert(auth.Operator(), []entry.Row{row(t, record.Ticket, id, `{"state":"valid"}`)}, false)
+		if err != nil || !errors.As(res[0].Err, new(*table.Conflict)) {
+			t.Errorf("%s: a row that says valid = %+v, %v, want a conflict", c.is, res, err)
+		}
+	}
 }
 
 func TestCheckInUnderADoubtedClockJudgesNoWindows(t *testing.T) {

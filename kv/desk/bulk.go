@@ -2,7 +2,6 @@ package desk
 
 import (
 	"errors"
-	"slices"
 
 	"doorward/kv/auth"
 	"doorward/kv/disk"
@@ -126,7 +125,7 @@ func upsert(o *table.Tx, p auth.Principal, row entry.Row, in *entry.Input) (RowR
 		return RowResult{}, err
 	}
 	seq, kept := o.State.Seq, isOut(k, before)
-	if says := row.Patch.Text("state"); kept && !row.Reinstates && says != "" && !slices.Contains(outStates, says) {
+	if says := row.Patch.Text("state"); kept && !row.Reinstates && (says == "valid" || says == "unpaid") {
 		return RowResult{}, &table.Conflict{Reason: "the ticket is " + stateOf(before) + " here and " + says + " in the file", Field: "state"}
 	}
 	st, err := Update(o, p, k, before, in)
@@ -140,12 +139,9 @@ func upsert(o *table.Tx, p auth.Principal, row entry.Row, in *entry.Input) (RowR
 	return RowResult{Fate: Updated, ID: st.ID, Readmits: kept && stateOf(st) == "valid", Stood: stood}, nil
 }
 
-// outStates keep a ticket out for good: an unpaid one is paid some day, as any order.
-var outStates = []string{"blocked", "refunded", "cancelled"}
-
-// isOut tells a ticket that was blocked, refunded or cancelled.
+// isOut tells a ticket that is kept out for good, also by a state that this program does not know. An unpaid one is paid some day, as any order.
 func isOut(k *record.Kind, st *table.Stored) bool {
-	return k == record.Ticket && slices.Contains(outStates, stateOf(st))
+	return k == record.Ticket && !table.Issued(k, st.Body)
 }
 
 func stateOf(st *table.Stored) string { return value.Unquote(st.Body.Member("state")) }

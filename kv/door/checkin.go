@@ -18,6 +18,7 @@ import (
 	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/table"
+	"doorward/kv/value"
 )
 
 // Way is which way a door lets guests through.
@@ -175,29 +176,35 @@ func checkIn(o *table.Tx, a *attempt) (Decision, error) {
 	return admit(o, a, f)
 }
 
-// validity returns Admitted if the event takes check-ins and the ticket is good now, used or not. Otherwise it returns the refusal.
+// validity returns Admitted if the event takes check-ins and the ticket is good now, used or not. Otherwise it returns the refusal. A state or a
+// time that this program does not know, as of a later version, admits no guest.
 func validity(o *table.Tx, event, ticket *table.Stored) outcome.Outcome {
 	if !isTrue(event.Body.Member("active")) || !isTrue(event.Body.Member("enabled")) {
 		return outcome.EventClosed
 	}
 	switch string(ticket.Body.Member("state")) {
+	case `"valid"`:
 	case `"cancelled"`:
 		return outcome.Cancelled
 	case `"refunded"`:
 		return outcome.Refunded
 	case `"unpaid"`:
 		return outcome.Unpaid
-	case `"blocked"`:
+	default:
 		return outcome.Blocked
 	}
 	if o.Doubted {
 		return outcome.Admitted // the clock is doubted, so no window is judged; the fact is flagged
 	}
-	if from, ok := table.TimeOf(ticket.Body.Member("valid_from")); ok && o.Now.Before(from) {
-		return outcome.NotYetValid
+	if v := ticket.Body.Member("valid_from"); !value.IsNull(v) {
+		if from, ok := table.TimeOf(v); !ok || o.Now.Before(from) {
+			return outcome.NotYetValid
+		}
 	}
-	if until, ok := table.TimeOf(ticket.Body.Member("valid_until")); ok && o.Now.After(until) {
-		return outcome.NoLongerValid
+	if v := ticket.Body.Member("valid_until"); !value.IsNull(v) {
+		if until, ok := table.TimeOf(v); !ok || o.Now.After(until) {
+			return outcome.NoLongerValid
+		}
 	}
 	return outcome.Admitted
 }
