@@ -112,6 +112,14 @@ func TestImportLetsNoDoubtfulRowIn(t *testing.T) {
 		"a part of the price in advance":    {"Sinal", names + "Preço;Sinal\n" + rowsOf("Ana;80;40", "Bia;80;40", "Caio;80;40")},
 		"who does not come":                 {"Vem?", names + "Vem?\n" + rowsOf("Ana;sim", "Bia;não", "Caio;sim")},
 		"who is not coming":                 {"Are you coming?", "Code;Name;Are you coming?\n" + rowsOf("Ann;yes", "Bob;no", "Cy;yes")},
+		"who may not come":                  {"Attending", "Code;Name;Attending\n" + rowsOf("Ann;yes", "Bob;no", "Cy;maybe")},
+		"who has not answered":              {"Vai comparecer?", names + "Vai comparecer?\n" + rowsOf("Ana;Sim", "Bia;Talvez", "Caio;")},
+		"parts of a price, in words":        {"Valor pago", names + "Valor pago\n" + rowsOf("Ana;tudo", "Bia;metade", "Caio;tudo")},
+		"what was given back, in words":     {"Refund amount", "Code;Name;Refund amount\n" + rowsOf("Ann;", "Bob;half", "Cy;")},
+		"how it was given back":             {"Forma de reembolso", names + "Forma de reembolso\n" + rowsOf("Ana;", "Bia;Pix", "Caio;-")},
+		"no ticket in an order":             {"Quantidade", names + "Quantidade\n" + rowsOf("Ana;1", "Bia;-", "Caio;1")},
+		"money that went back, and a dash":  {"Valor", names + "Valor\n" + rowsOf("Ana;50", "Bia;-50", "Caio;50", "Davi;n/a")},
+		"a debt and a day":                  {"Saldo", names + "Saldo\n" + rowsOf("Ana;2026-10-01", "Bia;aberto desde outubro")},
 		"sentences, each of its own": {"Situação pagto", names + "Situação pagto\n" + rowsOf(func() (all []string) {
 			for i := range 300 {
 				all = append(all, "Ana;Pendente desde "+strings.Repeat("I", i))

@@ -184,14 +184,14 @@ func (c admission) decides(column int) (d Decider, sure, ask bool) {
 		return d, 2*known >= p.Filled, 2*known < p.Filled
 	case c.isKnown(title):
 		return d, false, false
-	case words.IsDebt(title) && p.All(profile.Numbers):
+	case words.IsDebt(title) && p.IsSums():
 		d.State, d.when = "unpaid", whenOwed
 		return d, p.Has[profile.Below] == 0, p.Has[profile.Below] > 0 // below zero may be a debt or a credit
-	case words.Begins(title, words.RefundTitles) && p.All(profile.Numbers):
-		return d, false, p.Has[profile.Numbers] > p.Has[profile.Zeros]
-	case words.HasWord(title, words.CountTitles) && p.All(profile.Numbers):
-		return d, false, p.Has[profile.Zeros]+p.Has[profile.Below] > 0 // no ticket, or one that was taken back
-	case words.IsDebt(title) && p.Has[profile.Letters] > 0 && p.Dates == (cells.Evidence{}), words.Tells(title),
+	case words.Begins(title, words.RefundTitles) && (p.IsSums() || !words.Tells(title)):
+		return d, false, p.Says() > p.Has[profile.Zeros]
+	case words.HasWord(title, words.CountTitles) && p.IsSums():
+		return d, false, p.Has[profile.Zeros]+p.Has[profile.Below]+p.Has[profile.Nothings] > 0 // no ticket, or one that was taken back
+	case words.IsDebt(title) && p.Says() > p.Has[profile.Days], words.Tells(title),
 		words.Begins(title, words.PayTitles) && p.Mostly(profile.Truths) && !words.Begins(title, words.MailTitles):
 		return c.decidesByValues(d, p)
 	}
@@ -229,7 +229,7 @@ func (c admission) spelled(column int) string {
 func (c admission) decidesByValues(d Decider, p *profile.Column) (_ Decider, sure, ask bool) {
 	known := p.Share(func(v string) bool { return words.StateOf(v, c.said.States) != "" })
 	title := c.spelled(d.Column)
-	dated := p.Dates != cells.Evidence{} || p.Samples[0] != "" && cells.IsDated(p.Samples[0])
+	dated := p.Dates != cells.Evidence{} || p.Has[profile.Days] > 0
 	pays := words.Begins(title, words.PayTitles)
 	switch {
 	case p.Counts != nil && 2*known >= p.Filled:
@@ -292,7 +292,7 @@ func (c admission) askForPayments() {
 			(sure && p.IsSums() || isMoney && p.IsAmounts()) && blank > 0,                                               // nothing, and not an amount of nothing
 			words.IsQueue(title) && blank > 0,
 			words.IsProof(title) && (none > 0 && none < p.Rows || words.IsInstalment(title) && p.DiffersInParts()),
-			words.HasWord(title, words.AmountTitles) && p.All(profile.Numbers) && p.Has[profile.Below] > 0: // money that was given back
+			words.HasWord(title, words.AmountTitles) && p.IsSums() && p.Has[profile.Below] > 0: // money that was given back
 			c.ask(c.question(i), i)
 		}
 	}
@@ -301,8 +301,10 @@ func (c admission) askForPayments() {
 // lacksPayment tells a column of what was paid, when or how, by which some rows have not paid. Among dates and among amounts only these say that
 // something is paid, and words like free.
 func lacksPayment(title string, p *profile.Column) bool {
-	paid := p.Filled - p.Has[profile.Nothings]
+	paid := p.Says()
 	switch {
+	case words.HasWord(title, words.AmountTitles) && paid > p.Has[profile.Numbers]+p.Has[profile.Oks]:
+		return true // how much, no cell says: metade
 	case p.Has[profile.Days] > 0 && (words.HasWord(title, words.DateTitles) || p.Mostly(profile.Days)):
 		paid = p.Has[profile.Days] + p.Has[profile.Oks]
 	case p.Mostly(profile.Numbers):
@@ -321,7 +323,8 @@ func (c admission) askForTicks() {
 	stated := c.isStated()
 	for i := range c.plains {
 		p := &c.profiles[i]
-		ticks := p.IsYesOrNo() && !words.IsAboutGuests(c.ly.Titles[i]) && (!stated || p.Share(words.IsForeignTruth) > 0)
+		ticks := p.IsYesOrNo() && !words.IsAboutGuests(c.ly.Titles[i]) && (!stated || p.Share(words.IsForeignTruth) > 0) ||
+			words.AsksToCome(c.plains[i]) && p.Has[profile.Truths] > 0 && p.IsChoice() && !stated // yes, no and perhaps
 		if !c.taken[i] && (ticks || words.IsForeign(c.plains[i]) && p.IsChoice()) {
 			c.ask(c.question(i), i)
 		}
@@ -461,16 +464,16 @@ func (d Decider) Means(cell string, own map[string]string) int {
 	return slices.Index(words.Severity, state)
 }
 
-// owing is the state of a ticket with an amount to pay; "" where the cell is no amount.
+// owing is the state of a ticket with an amount to pay; "" where the cell is neither an amount, nor nothing, nor a word for a state.
 func owing(cell string) string {
 	if cell == "" {
 		return words.Severity[0]
 	}
 	switch sign, ok := cells.SignOf(cell); {
-	case !ok:
-		return ""
 	case sign > 0:
 		return "unpaid"
+	case ok, words.IsNothing(cell, words.Plain(cell)):
+		return words.Severity[0]
 	}
-	return words.Severity[0]
+	return words.StateWords[words.Saying(cell)]
 }

@@ -240,6 +240,9 @@ func (p *Column) All(t Trait) bool { return p.Has[t] == p.Filled }
 // IsWhole tells a column of integers.
 func (p *Column) IsWhole() bool { return p.All(Whole) }
 
+// Says is how many cells say something: they are filled, and not with a dash or n/a.
+func (p *Column) Says() int { return p.Filled - p.Has[Nothings] }
+
 // IsSums tells a column of amounts that some rows lack in words, as free or n/a.
 func (p *Column) IsSums() bool {
 	return p.Has[Numbers] > 0 && p.Has[Numbers]+p.Has[Nothings]+p.Has[Oks] == p.Filled

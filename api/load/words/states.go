@@ -320,11 +320,14 @@ var guestTitles = strings.Fields("vip alerg allerg restric vegetar vegan gluten 
 var comingTitles = strings.Split("vem|voce vem|vai|voce vai|vai vir|vai comparecer|comparecera|vai participar|participa|participara|coming|are you coming|will you come|attending|will attend|"+
 	"will you attend|are you attending|viene|vienes|vendra|vendras|asiste|asistira|asistiras|kommt|kommst du|kommen sie|nimmt teil|przyjdzie|przyjdziesz", "|")
 
+// AsksToCome tells a title in plain form that asks whether the guest comes.
+func AsksToCome(title string) bool { return slices.Contains(comingTitles, title) }
+
 // IsAboutGuests tells a title, as it stands, of a column of yes and no that speaks of the guest and not of the ticket: a question, but whether the
 // guest comes, or a usual matter.
 func IsAboutGuests(title string) bool {
 	plain := Plain(title)
-	return asks(title) && !slices.Contains(comingTitles, plain) || HasWord(plain, wishes) || Begins(plain, guestTitles)
+	return asks(title) && !AsksToCome(plain) || HasWord(plain, wishes) || Begins(plain, guestTitles)
 }
 
 // SpeaksOfPayment tells a word for a state, in plain form, that says what is paid. Confirmed, or active, says it not.
