@@ -119,6 +119,12 @@ func TestImportLetsNoDoubtfulRowIn(t *testing.T) {
 		"how it was given back":             {"Forma de reembolso", names + "Forma de reembolso\n" + rowsOf("Ana;", "Bia;Pix", "Caio;-")},
 		"no ticket in an order":             {"Quantidade", names + "Quantidade\n" + rowsOf("Ana;1", "Bia;-", "Caio;1")},
 		"money that went back, and a dash":  {"Valor", names + "Valor\n" + rowsOf("Ana;50", "Bia;-50", "Caio;50", "Davi;n/a")},
+		"a day in the place of a debt":      {"A pagar", names + "A pagar\n" + rowsOf("Ana;", "Bia;2026-10-01", "Caio;")},
+		"a debt that is not known":          {"Saldo", names + "Saldo\n" + rowsOf("Ana;-", "Bia;?", "Caio;-")},
+		"a price in words":                  {"Valor", names + "Valor\n" + rowsOf("Ana;50", "Bia;meia", "Caio;50")},
+		"a day among amounts of nothing":    {"Payment", "Code;Name;Payment\n" + rowsOf("Ann;0,00", "Bob;2026-10-01", "Cy;0,00")},
+		"what a guest lacks":                {"Notes", "Code;Name;Notes\n" + rowsOf("Ann;", "Bob;falta 20", "Cy;")},
+		"one word for all":                  {"Valor pago", names + "Valor pago\n" + rowsOf("Ana;metade", "Bia;metade")},
 		"a debt and a day":                  {"Saldo", names + "Saldo\n" + rowsOf("Ana;2026-10-01", "Bia;aberto desde outubro")},
 		"sentences, each of its own": {"Situação pagto", names + "Situação pagto\n" + rowsOf(func() (all []string) {
 			for i := range 300 {
@@ -155,17 +161,17 @@ func TestACellThatIsNotBlankMayLackAPayment(t *testing.T) {
 	}{
 		"Data de pagamento":  {"2026-10-01", append([]string{"0", "0000-00-00", "0000-00-00 00:00:00", "1900-01-00", "1970-01-01", "never", "previsto 20/12", "tbd"}, nothing...)},
 		"Pago em":            {"13/10/2026", append([]string{"00/00/0000", "amanhã"}, nothing...)},
-		"Valor pago":         {"R$ 50,00", append([]string{"R$ -", "R$ 0,00", "a combinar", "nada"}, nothing...)},
+		"Valor pago":         {"R$ 50,00", append([]string{"R$ -", "R$ 0,00", "a combinar", "nada", "metade", "-50"}, nothing...)},
 		"Valor":              {"R$ 50,00", append([]string{"R$ -", "a combinar", "nada"}, nothing...)},
-		"Forma de pagamento": {"Pix", append([]string{""}, nothing...)},
-		"Recibo":             {"101", append([]string{"não tem"}, nothing...)},
+		"Forma de pagamento": {"Pix", append([]string{"", "0", "25", "50%", "metade", "amanhã", "negado"}, nothing...)},
+		"Recibo":             {"101", append([]string{"não tem", "depois", "Maria"}, nothing...)},
 	} {
 		for _, bad := range c.bad {
 			wantAsked(t, title+": "+bad, "Código;Nome;"+title+"\n"+rowsOf("Ana;"+c.good, "Bia;"+bad, "Caio;"+c.good), title)
 		}
 	}
 	importsStates(t, map[string]stateCase{
-		"free in words":       {"Código;Valor pago\n" + rowsOf("R$ 50,00", "grátis", "cortesia"), states(3, 0, 0, 0), 0},
+		"free in words":       {"Código;Valor pago\n" + rowsOf("R$ 50,00", "grátis", "cortesia", "isento"), states(4, 0, 0, 0), 0},
 		"free by their price": {"Código;Valor\n" + rowsOf("50,00", "0,00", "cortesia"), states(3, 0, 0, 0), 0},
 		"nobody has paid yet": {"Código;Forma de pagamento\n" + rowsOf("-", ""), states(2, 0, 0, 0), 0},
 		"all have paid":       {"Código;Data de pagamento;Forma de pagamento\n" + rowsOf("13/10/2026;Pix", "14/10/2026;Pix"), states(2, 0, 0, 0), 0},

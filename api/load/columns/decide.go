@@ -191,7 +191,7 @@ func (c admission) decides(column int) (d Decider, sure, ask bool) {
 		return d, false, p.Says() > p.Has[profile.Zeros]
 	case words.HasWord(title, words.CountTitles) && p.IsSums():
 		return d, false, p.Has[profile.Zeros]+p.Has[profile.Below]+p.Has[profile.Nothings] > 0 // no ticket, or one that was taken back
-	case words.IsDebt(title) && p.Says() > p.Has[profile.Days], words.Tells(title),
+	case words.IsDebt(title) && (p.Says() > p.Has[profile.Days] || p.Has[profile.Days] > 0 && !words.HasWord(title, words.DateTitles)), words.Tells(title),
 		words.Begins(title, words.PayTitles) && p.Mostly(profile.Truths) && !words.Begins(title, words.MailTitles):
 		return c.decidesByValues(d, p)
 	}
@@ -230,7 +230,7 @@ func (c admission) decidesByValues(d Decider, p *profile.Column) (_ Decider, sur
 	known := p.Share(func(v string) bool { return words.StateOf(v, c.said.States) != "" })
 	title := c.spelled(d.Column)
 	dated := p.Dates != cells.Evidence{} || p.Has[profile.Days] > 0
-	pays := words.Begins(title, words.PayTitles)
+	pays := words.IsPaid(title)
 	switch {
 	case p.Counts != nil && 2*known >= p.Filled:
 		return d, true, false
@@ -290,27 +290,36 @@ func (c admission) askForPayments() {
 		case words.IsPaid(title) && (lacksPayment(title, p) || p.NotPrice > 0),
 			words.IsAdvance(title) && p.IsSums() && len(p.Counts) != 1 && !slices.ContainsFunc(c.plains, words.IsPrice), // parts of what price
 			(sure && p.IsSums() || isMoney && p.IsAmounts()) && blank > 0,                                               // nothing, and not an amount of nothing
+			(sure || isMoney) && p.Mostly(profile.Numbers) && !p.IsSums(),                                               // an amount in words
 			words.IsQueue(title) && blank > 0,
-			words.IsProof(title) && (none > 0 && none < p.Rows || words.IsInstalment(title) && p.DiffersInParts()),
+			words.IsProof(title) && (none > 0 && none < p.Rows || lacksProof(p) || words.IsInstalment(title) && p.DiffersInParts()),
 			words.HasWord(title, words.AmountTitles) && p.IsSums() && p.Has[profile.Below] > 0: // money that was given back
 			c.ask(c.question(i), i)
 		}
 	}
 }
 
-// lacksPayment tells a column of what was paid, when or how, by which some rows have not paid. Among dates and among amounts only these say that
-// something is paid, and words like free.
+// lacksPayment tells a column of what was paid, when or how, by which some rows have not paid, or which leaves that open. Among dates and among
+// amounts only these say that something is paid, and words like free. An amount is no way to pay.
 func lacksPayment(title string, p *profile.Column) bool {
-	paid := p.Says()
+	paid := p.Filled - p.Has[profile.Nothings]
+	said := paid
 	switch {
-	case words.HasWord(title, words.AmountTitles) && paid > p.Has[profile.Numbers]+p.Has[profile.Oks]:
-		return true // how much, no cell says: metade
 	case p.Has[profile.Days] > 0 && (words.HasWord(title, words.DateTitles) || p.Mostly(profile.Days)):
 		paid = p.Has[profile.Days] + p.Has[profile.Oks]
-	case p.Mostly(profile.Numbers):
-		paid = p.Has[profile.Numbers] - p.Has[profile.Zeros] + p.Has[profile.Oks]
+	case words.HasWord(title, words.AmountTitles), words.IsAdvance(title), p.Mostly(profile.Numbers):
+		paid = p.Has[profile.Paids]
+	case p.Mostly(profile.Letters):
+		paid -= p.Has[profile.Numbers]
 	}
-	return paid > 0 && paid < p.Rows || p.Share(func(way string) bool { return words.IsLater(words.Plain(way)) }) > 0
+	all, none := paid == p.Rows, paid == 0 && said == p.Has[profile.Zeros]
+	return !all && !none || p.Has[profile.Doubts] > 0 || p.Share(func(way string) bool { return words.IsLater(words.Plain(way)) }) > 0
+}
+
+// lacksProof tells a column of receipts and the like in which a cell has no number where most have one, or leaves open what is paid.
+func lacksProof(p *profile.Column) bool {
+	bare := p.Filled - p.Has[profile.Digits] - p.Has[profile.Nothings] - p.Has[profile.Oks]
+	return p.Has[profile.Doubts] > 0 || p.Mostly(profile.Digits) && bare > 0
 }
 
 // askForTicks asks about columns of yes and no that differ from row to row, where no column says a state and --states does not say it of all

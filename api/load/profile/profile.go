@@ -40,8 +40,11 @@ const (
 	States                // it is a word for a state that refuses admission
 	Parts                 // it is a part of a whole: 1/3, 1 de 3
 	Days                  // it begins with a day of this century
-	Nothings              // it says nothing: -, n/a, #N/A
+	Nothings              // it says nothing: -, n/a, #N/A, ?
+	Blanks                // it is as good as blank: -, n/a
 	Oks                   // it is a word for a ticket that gets in
+	Paids                 // it is an amount above zero, a day, or a word for a ticket that gets in
+	Doubts                // it leaves open whether all is paid: half, tomorrow, 50%
 	traits                // how many there are
 )
 
@@ -175,6 +178,7 @@ func traitsOf(cell string) [traits]bool {
 	text := words.Plain(cell)
 	sign, isNumber := cells.SignOf(cell)
 	isWhole := strings.Trim(cell, "0123456789") == ""
+	isDay, isOk := cells.IsDay(cell), words.StateWords[text] == words.Severity[0]
 	return [traits]bool{
 		Letters:  strings.ContainsFunc(cell, unicode.IsLetter),
 		Digits:   strings.ContainsFunc(cell, unicode.IsDigit),
@@ -190,9 +194,12 @@ func traitsOf(cell string) [traits]bool {
 		Outs:     words.KeepsOut(text),
 		States:   words.Refuses(words.StateWords[text]),
 		Parts:    !isNumber && isPart(cell),
-		Days:     cells.IsDay(cell),
+		Days:     isDay,
 		Nothings: !isNumber && (cells.Spoiled(cell) || words.SaysNothing(cell, text)),
-		Oks:      words.StateWords[text] == words.Severity[0],
+		Blanks:   !isNumber && words.IsNothing(cell, text),
+		Oks:      isOk,
+		Paids:    isNumber && sign > 0 || isDay || isOk,
+		Doubts:   words.IsDoubtful(text) || strings.HasSuffix(cell, "%") && text != "100",
 	}
 }
 
@@ -241,7 +248,7 @@ func (p *Column) All(t Trait) bool { return p.Has[t] == p.Filled }
 func (p *Column) IsWhole() bool { return p.All(Whole) }
 
 // Says is how many cells say something: they are filled, and not with a dash or n/a.
-func (p *Column) Says() int { return p.Filled - p.Has[Nothings] }
+func (p *Column) Says() int { return p.Filled - p.Has[Blanks] }
 
 // IsSums tells a column of amounts that some rows lack in words, as free or n/a.
 func (p *Column) IsSums() bool {

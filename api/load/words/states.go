@@ -12,7 +12,7 @@ var Severity = []string{"valid", "unpaid", "blocked", "refunded", "cancelled"}
 var StateWords = alias(
 	"valid", "valido|valida|ativo|ativa|active|activo|activa|pago|paga|paid|pagado|pagada|quitado|quitada|confirmado|confirmada|confirmed|"+
 		"aprovado|aprovada|approved|aprobado|aprobada|emitido|emitida|issued|ok|complete|completed|completo|concluido|concluida|completado|"+
-		"cortesia|gratuito|gratuita|gratis|free|attending|checked in|liberado|liberada|pagamento aprovado|pagamento confirmado|pago aprobado",
+		"cortesia|gratuito|gratuita|gratis|free|isento|isenta|attending|checked in|liberado|liberada|pagamento aprovado|pagamento confirmado|pago aprobado",
 	"cancelled", "cancelado|cancelada|canceled|cancelled|cancelacion|anulado|anulada|void|voided|not attending|deleted|transferred|transferido|"+
 		"transferida|excluido|excluida|removido|removida|removed|eliminado|eliminada|canceled paid fee|pedido cancelado|inscricao cancelada",
 	"refunded", "reembolsado|reembolsada|reembolso|estornado|estornada|estorno|devolvido|devolvida|devuelto|devuelta|refund|refunded|chargeback|charged back|"+
@@ -172,7 +172,7 @@ var (
 		"sustituido por", "sustituida por", "replaced by", "vendeu pro", "vendeu pra", "vendeu para", "vendido para", "vendida para", "vendeu o ingresso", "vendio a", "vendio su entrada",
 		"sold to", "sold ticket", "sold his ticket", "sold her ticket", "gave ticket", "gave the ticket", "gave his ticket", "gave her ticket", "gave their ticket", "deu o ingresso",
 		"cedeu o ingresso", "passou o ingresso", "repassou o ingresso", "repassou para", "repassou pra", "repassou pro", "repassado para", "cedio su entrada", "dio su entrada"}, nil)
-	owingWords = strings.Fields("deve devem devendo debe owes owing")
+	owingWords = strings.Fields("deve devem devendo debe owes owing falta faltam faltan")
 	owing      = lexiconOf(owingWords, nil)
 	goods      = strings.Fields("camiseta camisetas camisa camisas shirt shirts tshirt tshirts playera remera almoco jantar lanche refeicao refeicoes marmita meal meals lunch dinner " +
 		"breakfast almuerzo cena estacionamento parking estacionamiento livro livros caneca brinde brindes doacao donation donacion")
@@ -294,7 +294,7 @@ func IsPrice(title string) bool { return HasWord(title, AmountTitles) && !IsPaid
 
 // IsPaid tells a title in plain form that speaks of what was paid, or how.
 func IsPaid(title string) bool {
-	return Begins(title, PayTitles) || Begins(title, receivedTitles) || IsAdvance(title)
+	return !IsDebt(title) && (Begins(title, PayTitles) || Begins(title, receivedTitles) || IsAdvance(title))
 }
 
 // IsAdvance tells a title in plain form of a column of amounts that were paid in advance, as parts of a price.
@@ -341,6 +341,14 @@ var settledWords = strings.Fields("quitad aprov approv aprob complet conclu cort
 
 // IsLater tells a way to pay in plain form by which nothing is paid yet: at the door.
 func IsLater(way string) bool { return HasPhrase(way, laterWays) }
+
+// doubts are what people write where not all is paid, or may not be: a whole cell, in plain form.
+var doubts = strings.Split("metade|a metade|half|mitad|la mitad|parcial|partial|parte|em parte|talvez|maybe|quizas|amanha|tomorrow|manana|semana que vem|next week|depois|later|"+
+	"negado|negada|denied|nok|not ok|nao ok|np|aberto|aberta|open|invalido|invalida|invalid|falhou|falha|fallo|erro|error|f|falta|resto|conferir|a conferir|verificar|a verificar|"+
+	"to check|duvida|prometeu|promised", "|")
+
+// IsDoubtful tells a text in plain form that leaves open whether all is paid.
+func IsDoubtful(text string) bool { return slices.Contains(doubts, text) }
 
 // IsDebt tells a title in plain form that speaks of an amount to pay.
 func IsDebt(title string) bool { return HasWord(title, debtWords) || HasPhrase(title, debtPhrases) }

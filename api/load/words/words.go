@@ -172,15 +172,18 @@ func Saying(cell string) string {
 // nothings are what programs and people write where there is nothing to say, in plain form.
 var nothings = alias("nothing", "n a|na|nd|null|none|nan|nil|undefined|blank|empty|vazio|em branco|en blanco|nada|nenhum|nenhuma|ninguno|ninguna|nunca|never|sem|"+
 	"nao tem|nao ha|no hay|r|brl|usd|eur|nao|no|n|false|falso|nein|non", // r is what is left of “R$ -”
-	"open", "tbd|tba|tbc|a definir|por definir|a combinar")
+	"tbd", "tba|tbc|a definir|por definir|a combinar")
 
 // SaysNothing tells a cell, given with its plain form, that is not blank and says no more than a blank one, or no. Signs say nothing, but for ticks.
 func SaysNothing(cell, text string) bool {
 	return nothings[text] != "" || text == "" && TruthOf(cell) == ""
 }
 
-// IsNothing is SaysNothing without what is still to be said, as tbd.
-func IsNothing(cell, text string) bool { return nothings[text] != "open" && SaysNothing(cell, text) }
+// IsNothing tells a cell, given with its plain form, that is as good as blank: a dash, n/a, no. It is not what is still to be said, nor a question mark,
+// nor a cross.
+func IsNothing(cell, text string) bool {
+	return nothings[text] == "nothing" || text == "" && strings.Trim(cell, " -–—./\u00a0") == ""
+}
 
 // asks tells a cell that asks instead of saying.
 func asks(cell string) bool { return strings.ContainsAny(cell, "?？") }
