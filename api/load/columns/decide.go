@@ -189,9 +189,9 @@ func (c admission) decides(column int) (d Decider, sure, ask bool) {
 		return d, p.Has[profile.Below] == 0, p.Has[profile.Below] > 0 // below zero may be a debt or a credit
 	case words.Begins(title, words.RefundTitles) && (p.IsSums() || !words.Tells(title)):
 		return d, false, p.Says() > p.Has[profile.Zeros]
-	case words.HasWord(title, words.CountTitles) && p.IsSums():
-		return d, false, p.Has[profile.Zeros]+p.Has[profile.Below]+p.Has[profile.Nothings] > 0 // no ticket, or one that was taken back
-	case words.IsDebt(title) && (p.Says() > p.Has[profile.Days] || p.Has[profile.Days] > 0 && !words.HasWord(title, words.DateTitles)), words.Tells(title),
+	case words.HasWord(title, words.CountTitles) && p.Mostly(profile.Numbers):
+		return d, false, !p.All(profile.Numbers) || p.Has[profile.Zeros]+p.Has[profile.Below] > 0 // no ticket, or one that was taken back
+	case words.IsDebt(title) && (p.Says() > p.Has[profile.Days] || p.Has[profile.Days] > 0 && !words.HasWord(title, words.DayTitles)), words.Tells(title),
 		words.Begins(title, words.PayTitles) && p.Mostly(profile.Truths) && !words.Begins(title, words.MailTitles):
 		return c.decidesByValues(d, p)
 	}

@@ -66,7 +66,8 @@ var (
 	otherMatters = strings.Fields("civil marital endereco address direccion fatura invoice billing home work shipping entrega metodo forma meio method provider " +
 		"gateway valor total amount taxa fee fees preco price precio currency moeda mail email cupom coupon voucher processing uf natal birth")
 	PlaceTitles  = strings.Fields("cidade city ciudad pais country cep zip postal bairro endereco address municipio logradouro rua street")
-	DateTitles   = strings.Fields("data date fecha em at")
+	DayTitles    = strings.Fields("data date fecha")
+	DateTitles   = append(strings.Fields("em at"), DayTitles...)
 	AmountTitles = strings.Fields("valor total amount monto importe preco price precio")
 	CountTitles  = strings.Fields("quantidade quantity qtd qtde qty cantidad")
 	PayTitles    = strings.Fields("pagament pagad payment pago paga paid bezahl opłac zapłac wpłat")
@@ -151,7 +152,7 @@ var (
 	notAdmittedPhrases = slices.Concat(waitingPhrases, []string{"lista espera", "nao pago", "nao paga", "nao pagou", "nao pagos", "nao pagas", "nao pagaram", "faltam pagar",
 		"not paid", "no pago", "no pagado", "sin pagar", "a pagar", "por pagar", "falta pagar", "faltou pagar", "falta receber", "em analise", "em aberto",
 		"vai pagar", "vou pagar", "pagar na porta", "pagar na portaria", "pagar na entrada", "pagar na hora", "pagar no dia", "pagar no local", "pay at the door", "nao deixar entrar", "nao pode entrar", "nao entra", "nao liberar",
-		"dinheiro de volta", "money back", "nao vai mais", "nao vem mais", "nao ira mais", "n pago", "n paga", "n pagou", "n pg", "nao pg", "nao admitir", "do not admit", "not admitted", "do not let in", "no entry", "deny entry", "nao caiu",
+		"dinheiro de volta", "money back", "nao vai mais", "nao vem", "nao ira mais", "n pago", "n paga", "n pagou", "n pg", "nao pg", "nao admitir", "do not admit", "not admitted", "do not let in", "no entry", "deny entry", "nao caiu",
 		"nao quitou", "nao quitado", "nao quitada", "nao confirmado", "nao confirmada", "nao confirmou", "nao recebido", "nao recebida", "sem pagamento", "sem pgto", "sem pagar", "s pagamento",
 		"aguarda pagamento", "aguardar pagamento", "aguarda pgto", "paga na hora", "paga na porta", "paga na portaria", "paga na entrada", "paga no dia", "paga no local", "resto no dia",
 		"resto na porta", "resto na portaria", "sem fundo", "sem fundos", "cancelamento solicitado", "solicitou cancelamento", "pediu cancelamento", "pedido de cancelamento", "pagou metade",
@@ -268,7 +269,7 @@ func HasPhrase(text string, phrases []string) bool {
 var (
 	proofTitles      = strings.Fields("cheque recibo receipt transac transaction txid nsu autenticac")
 	invoiceWords     = strings.Fields("nf nfe nfs nfse factura fattura rechnung")
-	invoicePhrases   = []string{"nota fiscal", "n da nota", "numero da nota", "check number"}
+	invoicePhrases   = []string{"nota fiscal", "n da nota", "numero da nota", "check number", "invoice number", "invoice no", "invoice id", "invoice status", "numero da fatura", "n da fatura"}
 	queueTitles      = strings.Fields("fila queue cola")
 	instalmentTitles = strings.Fields("parcela prestac mensalidad cuota installment instalment")
 	receivedTitles   = strings.Fields("recebid receiv eingang")
