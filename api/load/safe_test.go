@@ -167,6 +167,7 @@ func TestImportUnderstandsStates(t *testing.T) {
 		"what is owed, or a dash":           {"Código;Saldo\n" + rowsOf("-", "50", "R$ -", "n/a"), states(3, 1, 0, 0), 0},
 		"what is owed, or that it is paid":  {"Code;Balance due\n" + rowsOf("paid", "50", "20"), states(1, 2, 0, 0), 0},
 		"what is owed, or is to be said":    {"Código;Saldo\n" + rowsOf("0", "50", "a definir"), states(1, 1, 0, 0), 1},
+		"a discount below zero":             {"Code;Status;Discount amount\n" + rowsOf("paid;-5", "paid;0"), states(2, 0, 0, 0), 0},
 		"a day on which something is due":   {"Code;Due date\n" + rowsOf("2026-10-01", "2026-10-02"), states(2, 0, 0, 0), 0},
 		"a name that says it":               {"Código;Nome\n" + rowsOf("Ana Souza", "Bia Luz (CANCELADA)"), states(1, 0, 0, 0), 1},
 		"an answer and a table":             {"Código;O que você espera?;Mesa;VIP\n" + rowsOf("não;1;sim", "sim;2;não"), states(2, 0, 0, 0), 0},

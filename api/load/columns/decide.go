@@ -189,6 +189,8 @@ func (c admission) decides(column int) (d Decider, sure, ask bool) {
 		return d, p.Has[profile.Below] == 0, p.Has[profile.Below] > 0 // below zero may be a debt or a credit
 	case words.Begins(title, words.RefundTitles) && (p.IsSums() || !words.Tells(title)):
 		return d, false, p.Says() > p.Has[profile.Zeros]
+	case words.IsSum(title) && p.IsSums() && p.Has[profile.Below] > 0 && c.origin == Unknown:
+		return d, false, true // money that was given back
 	case words.HasWord(title, words.CountTitles) && p.Mostly(profile.Numbers):
 		return d, false, !p.All(profile.Numbers) || p.Has[profile.Zeros]+p.Has[profile.Below] > 0 // no ticket, or one that was taken back
 	case words.IsDebt(title) && (p.Says() > p.Has[profile.Days] || p.Has[profile.Days] > 0 && !words.HasWord(title, words.DayTitles)), words.Tells(title),
@@ -292,8 +294,7 @@ func (c admission) askForPayments() {
 			(sure && p.IsSums() || isMoney && p.IsAmounts()) && blank > 0,                                               // nothing, and not an amount of nothing
 			(sure || isMoney) && p.Mostly(profile.Numbers) && !p.IsSums(),                                               // an amount in words
 			words.IsQueue(title) && blank > 0,
-			words.IsProof(title) && (none > 0 && none < p.Rows || lacksProof(p) || words.IsInstalment(title) && p.DiffersInParts()),
-			words.HasWord(title, words.AmountTitles) && p.IsSums() && p.Has[profile.Below] > 0: // money that was given back
+			words.IsProof(title) && (none > 0 && none < p.Rows || lacksProof(p) || words.IsInstalment(title) && p.DiffersInParts()):
 			c.ask(c.question(i), i)
 		}
 	}

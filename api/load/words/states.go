@@ -47,7 +47,7 @@ func Refuses(state string) bool { return state != "" && state != Severity[0] }
 // Beginnings of words in titles that speak of admission, and words beside them that show another matter.
 var (
 	TellingTitles = slices.Concat(PayTitles, RefundTitles, strings.Fields("status situac estado state pagto pgto pgmt quitad quitou quitac bloque block cancel anul "+
-		"conferid valid vencid vencim vencto vigen caduc expir aprov approv aprob confirm liberad inadimpl autoriz suspen desist recus "+
+		"conferid valid vencid vencim vencto vigen caduc expir aprov approv aprob confirm pending liberad inadimpl autoriz suspen desist recus "+
 		"rejeit rechaz reject revog revok negad eliminad removid removed banid penden pendient efetivad compensad recebid abonad cobrad disput storn annul bezahl "+
 		"payed pagou admit credenciad vetad blacklist fraud suspeit contestac apagad atras overdue replac substitu transferid transferred trocad duplic voided deposit cobr "+
 		"invalid inactiv inativ impag moros adimpl exceden comprov anulow rezygn potwierdz odwoł płatno "+
@@ -69,6 +69,7 @@ var (
 	DayTitles    = strings.Fields("data date fecha")
 	DateTitles   = append(strings.Fields("em at"), DayTitles...)
 	AmountTitles = strings.Fields("valor total amount monto importe preco price precio")
+	cutTitles    = strings.Fields("desconto descuento discount fee fees taxa taxas tax taxes")
 	CountTitles  = strings.Fields("quantidade quantity qtd qtde qty cantidad")
 	PayTitles    = strings.Fields("pagament pagad payment pago paga paid bezahl opłac zapłac wpłat")
 )
@@ -148,7 +149,7 @@ var (
 		"storniert stornierte stornierung abgesagt abgemeldet unbezahlt erstattet ruckerstattung warteliste " +
 		"anulowane anulowany anulowana anulowano odwołane odwołany odwołana nieopłacone nieopłacony nieopłacona rezygnacja zrezygnował zrezygnowała")
 	waitingAlone = []string{"espera", "na espera", "na fila", "suplente", "suplentes", "standby", "stand by", "waiting", "cancelo", "a confirmar", "por confirmar", "to be confirmed",
-		"falta", "offen", "zwrot", "rezerwowa", "rezerwowy", "a receber", "sin entrada", "renuncio"} // a whole text; João Cancelo is a name
+		"falta", "negado", "negada", "acesso negado", "denied", "access denied", "barrado", "barrada", "offen", "zwrot", "rezerwowa", "rezerwowy", "a receber", "sin entrada", "renuncio"} // a whole text; João Cancelo is a name
 	notAdmittedPhrases = slices.Concat(waitingPhrases, []string{"lista espera", "nao pago", "nao paga", "nao pagou", "nao pagos", "nao pagas", "nao pagaram", "faltam pagar",
 		"not paid", "no pago", "no pagado", "sin pagar", "a pagar", "por pagar", "falta pagar", "faltou pagar", "falta receber", "em analise", "em aberto",
 		"vai pagar", "vou pagar", "pagar na porta", "pagar na portaria", "pagar na entrada", "pagar na hora", "pagar no dia", "pagar no local", "pay at the door", "nao deixar entrar", "nao pode entrar", "nao entra", "nao liberar",
@@ -289,6 +290,9 @@ var advanceTitles = strings.Fields("sinal sena anticipo adiantamento adelanto an
 func IsMoney(title string) (is, sure bool) {
 	return HasWord(title, AmountTitles), slices.Contains(moneyTitles, title)
 }
+
+// IsSum tells a title in plain form of a column of amounts, of which none is below zero but where money was given back.
+func IsSum(title string) bool { return HasWord(title, AmountTitles) && !HasWord(title, cutTitles) }
 
 // IsPrice tells a title in plain form of a column of amounts to pay.
 func IsPrice(title string) bool { return HasWord(title, AmountTitles) && !IsPaid(title) }
