@@ -172,6 +172,7 @@ func (c admission) decides(column int) (d Decider, sure, ask bool) {
 		return d, own, false // the header is still looked for
 	}
 	p := &c.profiles[column]
+	isMoney, _ := words.IsMoney(title)
 	switch {
 	case p.Filled == 0, c.isPlace(column):
 		return d, false, false
@@ -189,12 +190,11 @@ func (c admission) decides(column int) (d Decider, sure, ask bool) {
 		return d, p.Has[profile.Below] == 0, p.Has[profile.Below] > 0 // below zero may be a debt or a credit
 	case words.Begins(title, words.RefundTitles) && (p.IsSums() || !words.Tells(title)):
 		return d, false, p.Says() > p.Has[profile.Zeros]
-	case words.IsSum(title) && p.IsSums() && p.Has[profile.Below] > 0 && c.origin == Unknown:
+	case isMoney && p.IsSums() && p.Has[profile.Below] > 0 && c.origin == Unknown:
 		return d, false, true // money that was given back
 	case words.HasWord(title, words.CountTitles) && p.Mostly(profile.Numbers):
 		return d, false, !p.All(profile.Numbers) || p.Has[profile.Zeros]+p.Has[profile.Below] > 0 // no ticket, or one that was taken back
-	case words.IsDebt(title) && (p.Says() > p.Has[profile.Days] || p.Has[profile.Days] > 0 && !words.HasWord(title, words.DayTitles)), words.Tells(title),
-		words.Begins(title, words.PayTitles) && p.Mostly(profile.Truths) && !words.Begins(title, words.MailTitles):
+	case words.IsDebt(title) && p.Says() > 0, words.Tells(title), words.IsPayment(title) && p.Mostly(profile.Truths):
 		return c.decidesByValues(d, p)
 	}
 	return d, false, c.asksByValues(column)
@@ -314,7 +314,7 @@ func lacksPayment(title string, p *profile.Column) bool {
 		paid -= p.Has[profile.Numbers]
 	}
 	all, none := paid == p.Rows, paid == 0 && said == p.Has[profile.Zeros]
-	return !all && !none || p.Has[profile.Doubts] > 0 || p.Share(func(way string) bool { return words.IsLater(words.Plain(way)) }) > 0
+	return !all && !none || p.Has[profile.Doubts] > 0
 }
 
 // lacksProof tells a column of receipts and the like in which a cell has no number where most have one, or leaves open what is paid.

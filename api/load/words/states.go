@@ -46,7 +46,7 @@ func Refuses(state string) bool { return state != "" && state != Severity[0] }
 
 // Beginnings of words in titles that speak of admission, and words beside them that show another matter.
 var (
-	TellingTitles = slices.Concat(PayTitles, RefundTitles, strings.Fields("status situac estado state pagto pgto pgmt quitad quitou quitac bloque block cancel anul "+
+	TellingTitles = slices.Concat(payTitles, RefundTitles, strings.Fields("status situac estado state pagto pgto pgmt quitad quitou quitac bloque block cancel anul "+
 		"conferid valid vencid vencim vencto vigen caduc expir aprov approv aprob confirm pending liberad inadimpl autoriz suspen desist recus "+
 		"rejeit rechaz reject revog revok negad eliminad removid removed banid penden pendient efetivad compensad recebid abonad cobrad disput storn annul bezahl "+
 		"payed pagou admit credenciad vetad blacklist fraud suspeit contestac apagad atras overdue replac substitu transferid transferred trocad duplic voided deposit cobr "+
@@ -62,16 +62,16 @@ var (
 	TellingPhrases = slices.Concat(waitingPhrases, []string{"na fila", "em dia", "al dia", "pode entrar", "can enter", "may enter", "lista negra", "perdeu o prazo",
 		"reservado ate", "reserva ate", "pagar ate", "reserved until", "hold until", "pay by", "pay until"})
 	RefundTitles = strings.Fields("refund reembols estorn devol devuel chargeback erstatt rembours rimbors")
-	MailTitles   = strings.Fields("mail email correo")
+	mailTitles   = strings.Fields("mail email correo")
 	otherMatters = strings.Fields("civil marital endereco address direccion fatura invoice billing home work shipping entrega metodo forma meio method provider " +
 		"gateway valor total amount taxa fee fees preco price precio currency moeda mail email cupom coupon voucher processing uf natal birth")
 	PlaceTitles  = strings.Fields("cidade city ciudad pais country cep zip postal bairro endereco address municipio logradouro rua street")
-	DayTitles    = strings.Fields("data date fecha")
-	DateTitles   = append(strings.Fields("em at"), DayTitles...)
+	dayTitles    = strings.Fields("data date fecha")
+	DateTitles   = append(strings.Fields("em at"), dayTitles...)
 	AmountTitles = strings.Fields("valor total amount monto importe preco price precio")
 	cutTitles    = strings.Fields("desconto descuento discount fee fees taxa taxas tax taxes")
 	CountTitles  = strings.Fields("quantidade quantity qtd qtde qty cantidad")
-	PayTitles    = strings.Fields("pagament pagad payment pago paga paid bezahl opłac zapłac wpłat")
+	payTitles    = strings.Fields("pagament pagad payment pago paga paid bezahl opłac zapłac wpłat")
 )
 
 // tellingValues are the beginnings of words in cells that speak of admission.
@@ -286,21 +286,21 @@ var moneyTitles = append(strings.Fields("r dinheiro especie efectivo cash cartao
 // advanceTitles are the titles of columns for what each guest has paid in advance.
 var advanceTitles = strings.Fields("sinal sena anticipo adiantamento adelanto anzahlung zaliczka zadatek")
 
-// IsMoney tells a title in plain form of a column of amounts; sure where it is all of the title.
+// IsMoney tells a title in plain form of a column of amounts that guests give; sure where it is all of the title.
 func IsMoney(title string) (is, sure bool) {
-	return HasWord(title, AmountTitles), slices.Contains(moneyTitles, title)
+	return HasWord(title, AmountTitles) && !HasWord(title, cutTitles), slices.Contains(moneyTitles, title)
 }
-
-// IsSum tells a title in plain form of a column of amounts, of which none is below zero but where money was given back.
-func IsSum(title string) bool { return HasWord(title, AmountTitles) && !HasWord(title, cutTitles) }
 
 // IsPrice tells a title in plain form of a column of amounts to pay.
 func IsPrice(title string) bool { return HasWord(title, AmountTitles) && !IsPaid(title) }
 
 // IsPaid tells a title in plain form that speaks of what was paid, or how.
 func IsPaid(title string) bool {
-	return !IsDebt(title) && (Begins(title, PayTitles) || Begins(title, receivedTitles) || IsAdvance(title))
+	return !IsDebt(title) && (Begins(title, payTitles) || Begins(title, receivedTitles) || IsAdvance(title))
 }
+
+// IsPayment tells a title in plain form that speaks of a payment, and of no mail.
+func IsPayment(title string) bool { return Begins(title, payTitles) && !Begins(title, mailTitles) }
 
 // IsAdvance tells a title in plain form of a column of amounts that were paid in advance, as parts of a price.
 func IsAdvance(title string) bool { return slices.Contains(advanceTitles, title) }
@@ -338,25 +338,24 @@ func IsAboutGuests(title string) bool {
 // SpeaksOfPayment tells a word for a state, in plain form, that says what is paid. Confirmed, or active, says it not.
 func SpeaksOfPayment(state string) bool {
 	known := StateWords[state]
-	return known == "unpaid" || known == "refunded" || Begins(state, PayTitles) || Begins(state, settledWords)
+	return known == "unpaid" || known == "refunded" || Begins(state, payTitles) || Begins(state, settledWords)
 }
 
 // settledWords are the beginnings of further words by which nothing is to pay.
 var settledWords = strings.Fields("quitad aprov approv aprob complet conclu cortesia gratuit gratis free")
-
-// IsLater tells a way to pay in plain form by which nothing is paid yet: at the door.
-func IsLater(way string) bool { return HasPhrase(way, laterWays) }
 
 // doubts are what people write where not all is paid, or may not be: a whole cell, in plain form.
 var doubts = strings.Split("metade|a metade|half|mitad|la mitad|parcial|partial|parte|em parte|talvez|maybe|quizas|amanha|tomorrow|manana|semana que vem|next week|depois|later|"+
 	"negado|negada|denied|nok|not ok|nao ok|np|aberto|aberta|open|invalido|invalida|invalid|falhou|falha|fallo|erro|error|f|falta|resto|conferir|a conferir|verificar|a verificar|"+
 	"to check|duvida|prometeu|promised", "|")
 
-// IsDoubtful tells a text in plain form that leaves open whether all is paid.
-func IsDoubtful(text string) bool { return slices.Contains(doubts, text) }
+// IsDoubtful tells a text in plain form that leaves open whether all is paid, or a way to pay by which nothing is paid yet: at the door.
+func IsDoubtful(text string) bool { return slices.Contains(doubts, text) || HasPhrase(text, laterWays) }
 
-// IsDebt tells a title in plain form that speaks of an amount to pay.
-func IsDebt(title string) bool { return HasWord(title, debtWords) || HasPhrase(title, debtPhrases) }
+// IsDebt tells a title that speaks of an amount to pay, and not of a day.
+func IsDebt(title string) bool {
+	return (HasWord(title, debtWords) || HasPhrase(title, debtPhrases)) && !HasWord(title, dayTitles)
+}
 
 // Tells tells a title that speaks of admission.
 func Tells(title string) bool {
