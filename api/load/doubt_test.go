@@ -127,6 +127,9 @@ func TestImportLetsNoDoubtfulRowIn(t *testing.T) {
 		"money that went back, beside paid": {"Valor", "Code;Name;Status;Valor\n" + rowsOf("Ana;pago;50", "Bia;pago;-50", "Caio;pago;50")},
 		"who is pending, beside a state":    {"Pending", "Code;Name;Status;Pending\n" + rowsOf("Ann;paid;no", "Bob;paid;yes", "Cy;paid;no")},
 		"who may not enter":                 {"Acesso", "Code;Name;Status;Acesso\n" + rowsOf("Ana;pago;", "Bia;pago;negado", "Caio;pago;")},
+		"days on which all are to pay":      {"A pagar", names + "A pagar\n" + rowsOf("Ana;2026-10-01", "Bia;2026-10-02", "Caio;2026-10-03")},
+		"days of a workbook":                {"Aprovado em", names + "Aprovado em\n" + rowsOf("Ana;46000", "Bia;46001", "Caio;46002", "Davi;46003")},
+		"amounts and a day":                 {"Payment", "Code;Name;Payment\n" + rowsOf("Ann;50", "Bob;2026-10-01", "Cy;50")},
 		"a debt that is not known":          {"Saldo", names + "Saldo\n" + rowsOf("Ana;-", "Bia;?", "Caio;-")},
 		"a price in words":                  {"Valor", names + "Valor\n" + rowsOf("Ana;50", "Bia;meia", "Caio;50")},
 		"a day among amounts of nothing":    {"Payment", "Code;Name;Payment\n" + rowsOf("Ann;0,00", "Bob;2026-10-01", "Cy;0,00")},
@@ -171,7 +174,7 @@ func TestACellThatIsNotBlankMayLackAPayment(t *testing.T) {
 		"Valor pago":         {"R$ 50,00", append([]string{"R$ -", "R$ 0,00", "a combinar", "nada", "metade", "-50"}, nothing...)},
 		"Valor":              {"R$ 50,00", append([]string{"R$ -", "a combinar", "nada"}, nothing...)},
 		"Forma de pagamento": {"Pix", append([]string{"", "0", "25", "50%", "metade", "amanhã", "negado"}, nothing...)},
-		"Recibo":             {"101", append([]string{"não tem", "depois", "Maria"}, nothing...)},
+		"Recibo":             {"101", append([]string{"não tem", "depois", "Maria", "50%"}, nothing...)},
 	} {
 		for _, bad := range c.bad {
 			wantAsked(t, title+": "+bad, "Código;Nome;"+title+"\n"+rowsOf("Ana;"+c.good, "Bia;"+bad, "Caio;"+c.good), title)
@@ -223,7 +226,8 @@ func TestRemarksThatKeepOut(t *testing.T) {
 	importsStates(t, map[string]stateCase{
 		"remarks of another matter": {"Code;Name;Notes\n" + rowsOf("João Cancelo;vegetariano", "Bia;half vegetarian", "Caio;pago em dinheiro", "Davi;li a política de cancelamento",
 			"Eva;chega depois", "Gil;vem no dia 12", "Hugo;vai receber os convidados", "Iara;sin entrada de sopa", "Joel;gave a talk", "Eva Renuncio;"), states(10, 0, 0, 0), 0},
-		"questions beside a state": {"Code;Status;Vem?\n" + rowsOf("paid;sim", "paid;não"), states(2, 0, 0, 0), 0},
+		"questions beside a state": {"Code;Status;Vem?\n" + rowsOf("paid;sim", "paid;não", "paid;talvez"), states(3, 0, 0, 0), 0},
+		"a question beside states": {"Code;Status;Vem?\n" + rowsOf("confirmed;sim", "confirmed;não", "confirmed;talvez"), states(3, 0, 0, 0), 0},
 		"what guests are asked":    {"Code;Vem de ônibus?;Vai ao almoço?\n" + rowsOf("sim;não", "não;sim"), states(2, 0, 0, 0), 0},
 		"the price in advance":     {"Code;Preço;Sinal\n" + rowsOf("50;50", "80;80"), states(2, 0, 0, 0), 0},
 		"one sum in advance":       {"Code;Sinal\n" + rowsOf("50", "50"), states(2, 0, 0, 0), 0},

@@ -190,7 +190,7 @@ func (c admission) decides(column int) (d Decider, sure, ask bool) {
 		return d, p.Has[profile.Below] == 0, p.Has[profile.Below] > 0 // below zero may be a debt or a credit
 	case words.Begins(title, words.RefundTitles) && (p.IsSums() || !words.Tells(title)):
 		return d, false, p.Says() > p.Has[profile.Zeros]
-	case isMoney && p.IsSums() && p.Has[profile.Below] > 0 && c.origin == Unknown:
+	case isMoney && p.IsSums() && p.Has[profile.Below] > 0:
 		return d, false, true // money that was given back
 	case words.HasWord(title, words.CountTitles) && p.Mostly(profile.Numbers):
 		return d, false, !p.All(profile.Numbers) || p.Has[profile.Zeros]+p.Has[profile.Below] > 0 // no ticket, or one that was taken back
@@ -333,8 +333,9 @@ func (c admission) askForTicks() {
 	stated := c.isStated()
 	for i := range c.plains {
 		p := &c.profiles[i]
-		ticks := p.IsYesOrNo() && !words.IsAboutGuests(c.ly.Titles[i]) && (!stated || p.Share(words.IsForeignTruth) > 0) ||
-			words.AsksToCome(c.plains[i]) && p.Has[profile.Truths] > 0 && p.IsChoice() && !stated // yes, no and perhaps
+		ticks := p.IsYesOrNo() && !words.IsAboutGuests(c.ly.Titles[i]) ||
+			words.AsksToCome(c.plains[i]) && p.Has[profile.Truths] > 0 && p.IsChoice() // yes, no and perhaps
+		ticks = ticks && (!stated || p.Share(words.IsForeignTruth) > 0)
 		if !c.taken[i] && (ticks || words.IsForeign(c.plains[i]) && p.IsChoice()) {
 			c.ask(c.question(i), i)
 		}

@@ -43,7 +43,7 @@ const (
 	Nothings              // it says nothing: -, n/a, #N/A, ?
 	Blanks                // it is as good as blank: -, n/a
 	Oks                   // it is a word for a ticket that gets in
-	Paids                 // it is an amount above zero, a day, or a word for a ticket that gets in
+	Paids                 // it is an amount above zero, or a word for a ticket that gets in
 	Doubts                // it leaves open whether all is paid: half, tomorrow, 50%
 	traits                // how many there are
 )
@@ -178,7 +178,7 @@ func traitsOf(cell string) [traits]bool {
 	text := words.Plain(cell)
 	sign, isNumber := cells.SignOf(cell)
 	isWhole := strings.Trim(cell, "0123456789") == ""
-	isDay, isOk := cells.IsDay(cell), words.StateWords[text] == words.Severity[0]
+	isOk := words.StateWords[text] == words.Severity[0]
 	return [traits]bool{
 		Letters:  strings.ContainsFunc(cell, unicode.IsLetter),
 		Digits:   strings.ContainsFunc(cell, unicode.IsDigit),
@@ -194,11 +194,11 @@ func traitsOf(cell string) [traits]bool {
 		Outs:     words.KeepsOut(text),
 		States:   words.Refuses(words.StateWords[text]),
 		Parts:    !isNumber && isPart(cell),
-		Days:     isDay,
+		Days:     cells.IsDay(cell),
 		Nothings: !isNumber && (cells.Spoiled(cell) || words.SaysNothing(cell, text)),
 		Blanks:   !isNumber && words.IsNothing(cell, text),
 		Oks:      isOk,
-		Paids:    isNumber && sign > 0 || isDay || isOk,
+		Paids:    isNumber && sign > 0 || isOk,
 		Doubts:   words.IsDoubtful(text) || strings.HasSuffix(cell, "%") && text != "100",
 	}
 }
