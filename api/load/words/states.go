@@ -275,8 +275,8 @@ var (
 	instalmentTitles = strings.Fields("parcela prestac mensalidad cuota installment instalment")
 	receivedTitles   = strings.Fields("recebid receiv eingang")
 	wishes           = strings.Fields("precisa deseja quer gostaria want wants need needs necesita quiere")
-	laterWays        = []string{"na portaria", "na porta", "no dia", "na hora", "na entrada", "na chegada", "no local", "no evento", "no credenciamento", "depois", "mais tarde",
-		"fiado", "at the door", "on arrival", "on site", "on the day", "pay later", "en la puerta", "en la entrada", "a la entrada", "el dia"}
+	laterWays        = lexiconOf([]string{"na portaria", "na porta", "no dia", "na hora", "na entrada", "na chegada", "no local", "no evento", "no credenciamento", "depois", "mais tarde",
+		"fiado", "at the door", "on arrival", "on site", "on the day", "pay later", "en la puerta", "en la entrada", "a la entrada", "el dia"}, nil)
 )
 
 // moneyTitles are the titles of columns for what each guest has given.
@@ -345,12 +345,12 @@ func SpeaksOfPayment(state string) bool {
 var settledWords = strings.Fields("quitad aprov approv aprob complet conclu cortesia gratuit gratis free")
 
 // doubts are what people write where not all is paid, or may not be: a whole cell, in plain form.
-var doubts = strings.Split("metade|a metade|half|mitad|la mitad|parcial|partial|parte|em parte|talvez|maybe|quizas|amanha|tomorrow|manana|semana que vem|next week|depois|later|"+
+var doubts = alias("doubt", "metade|a metade|half|mitad|la mitad|parcial|partial|parte|em parte|talvez|maybe|quizas|amanha|tomorrow|manana|semana que vem|next week|depois|later|"+
 	"negado|negada|denied|nok|not ok|nao ok|np|aberto|aberta|open|invalido|invalida|invalid|falhou|falha|fallo|erro|error|f|falta|resto|conferir|a conferir|verificar|a verificar|"+
-	"to check|duvida|prometeu|promised", "|")
+	"to check|duvida|prometeu|promised")
 
 // IsDoubtful tells a text in plain form that leaves open whether all is paid, or a way to pay by which nothing is paid yet: at the door.
-func IsDoubtful(text string) bool { return slices.Contains(doubts, text) || HasPhrase(text, laterWays) }
+func IsDoubtful(text string) bool { return doubts[text] != "" || laterWays.in(text) }
 
 // IsDebt tells a title that speaks of an amount to pay, and not of a day.
 func IsDebt(title string) bool {
