@@ -1,6 +1,8 @@
 package api
 
 import (
+	"cmp"
+	"errors"
 	"net/http"
 	"slices"
 
@@ -60,7 +62,8 @@ func (b *pile) routes() []route {
 			id: identifier("retrieve open " + word.one), tag: tag, summary: "Retrieve " + word.a() + " that staff have to decide", status: 200,
 			reply: reply}},
 		{http.MethodPost, b.path + "{id}/resolve/", admin, withID(b.kind, b.decide), operation{
-			id: identifier("resolve " + word.one), tag: tag, summary: "Decide " + word.a(), text: b.text, form: b.form, status: 204}},
+			id: identifier("resolve " + word.one), tag: tag, summary: "Decide " + word.a(), text: b.text, form: b.form, status: 204,
+			headers: onceHeaders, reads: []string{"Idempotency-Key"}}},
 	}
 }
 
@@ -91,21 +94,25 @@ func (b *pile) retrieve(x *exchange, id record.ID) error {
 	return x.reply(http.StatusOK, r.JSON)
 }
 
-// decide answers POST of a decision. A missing item goes before a fault in the body.
+// decide answers POST of a decision. A missing item goes before a fault in the body; with an Idempotency-Key it may be one that was decided before.
 func (b *pile) decide(x *exchange, id record.ID) error {
 	item := inbox.Item{Kind: b.kind, ID: id}
-	if err := x.store().Inbox.MayResolve(x.caller, item); err != nil {
-		return err
+	missing := x.store().Inbox.MayResolve(x.caller, item)
+	if missing != nil && (!errors.Is(missing, table.ErrNotFound) || idempotencyKey(x, &fault.ByField{}) == "") {
+		return missing
 	}
-	form, _, err := readForm(x, b.form)
+	form, body, err := readForm(x, b.form)
 	if err != nil {
-		return err
+		return cmp.Or(missing, err)
 	}
 	c := b.choice(form)
+	c.Once = once(x, body, &form.Faults)
 	if err := sound(form); err != nil {
-		return err
+		return cmp.Or(missing, err)
 	}
-	return x.done(x.store().Inbox.Resolve(x.caller, item, c))
+	replayed, err := x.store().Inbox.Resolve(x.caller, item, c)
+	markReplayed(x, replayed)
+	return x.done(err)
 }
 
 // conflictChoice reads the form of a conflict. It adds a fault unless the form has one of keep and value.

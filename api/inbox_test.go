@@ -76,6 +76,30 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
+// TestADecisionIsTakenOnceForAnIdempotencyKey: a client that got no answer sends it again, and hears that it is done.
+func TestADecisionIsTakenOnceForAnIdempotencyKey(t *testing.T) {
+	s := newSite(t)
+	person, id := torn(t, s)
+	at, once := "/admin/v1/conflicts/"+id+"/resolve/", header("Idempotency-Key", "k")
+	s.status(s.do("POST", "/admin/v1/conflicts/01HZX3Q0000000000000000000/resolve/", `{"keep":`, once, invalid), 404)
+	s.status(s.do("POST", at, `{"keep":"mine"}`, once, invalid), 400)
+	if a := s.status(s.do("POST", at, `{"keep":"other"}`, once), 204); a.header.Get("Idempotency-Replayed") != "" {
+		t.Error("the first is marked as repeated")
+	}
+	path := fmt.Sprintf("/v1/people/%d/", person)
+	s.status(s.do("PATCH", path, `{"occupation":"baker"}`), 200)
+	if a := s.status(s.do("POST", at, `{"keep":"other"}`, once), 204); a.header.Get("Idempotency-Replayed") != "true" {
+		t.Error("the second is not marked as repeated")
+	}
+	s.status(s.do("POST", at, `{"keep":"winner"}`, once), 422)
+	s.status(s.do("POST", at, `{"keep":"other"}`, header("Idempotency-Key", "another")), 404)
+	s.status(s.do("POST", at, `{"keep":`, once, invalid), 404)
+	s.status(s.as("church:1", "admin:*").do("POST", at, `{"keep":"other"}`, once), 404)
+	if got := s.do("GET", path, "").text(t, "occupation"); got != "baker" {
+		t.Errorf("the occupation is %s, want what was written in between", got)
+	}
+}
+
 func TestConflictsBadInput(t *testing.T) {
 	s := newSite(t)
 	_, id := torn(t, s)

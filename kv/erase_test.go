@@ -371,12 +371,12 @@ func (k *known) lacksTraces(t testing.TB) {
 func TestAnErasedPersonIsInNothingThatStaffHaveSettled(t *testing.T) {
 	k := knowing(t)
 	for _, r := range matters(t, k.Store, auth.Operator(), record.Refusal) {
-		if err := k.Store.Inbox.Resolve(auth.Operator(), inbox.Item{Kind: record.Refusal, ID: r.ID}, inbox.Choice{}); err != nil {
+		if _, err := k.Store.Inbox.Resolve(auth.Operator(), inbox.Item{Kind: record.Refusal, ID: r.ID}, inbox.Choice{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, r := range matters(t, k.Store, auth.Operator(), record.Conflict) {
-		if err := k.Store.Inbox.Resolve(auth.Operator(), inbox.Item{Kind: record.Conflict, ID: r.ID}, inbox.Choice{}); err != nil {
+		if _, err := k.Store.Inbox.Resolve(auth.Operator(), inbox.Item{Kind: record.Conflict, ID: r.ID}, inbox.Choice{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -220,7 +220,7 @@ func TestATicketThatTwoSidesPassOn(t *testing.T) {
 		if at < 0 {
 			t.Fatalf("nothing is listed of the holding: %+v", all)
 		}
-		if err := p.centre.Inbox.Resolve(auth.Operator(), inbox.Item{Kind: record.Conflict, ID: all[at].ID}, inbox.Choice{Other: true}); err != nil {
+		if _, err := p.centre.Inbox.Resolve(auth.Operator(), inbox.Item{Kind: record.Conflict, ID: all[at].ID}, inbox.Choice{Other: true}); err != nil {
 			t.Fatal(err)
 		}
 		if got := p.shown(t, p.centre, "holder_name"); got == stands || got == `"Ana Souza"` {
@@ -250,7 +250,7 @@ func TestATicketOfAnErasedHolderGoesToTheOther(t *testing.T) {
 	}
 	erased(t, p.centre, stands)
 	for _, r := range matters(t, p.centre, auth.Operator(), record.Conflict) {
-		if err := p.centre.Inbox.Resolve(auth.Operator(), inbox.Item{Kind: record.Conflict, ID: r.ID}, inbox.Choice{Other: true}); err != nil {
+		if _, err := p.centre.Inbox.Resolve(auth.Operator(), inbox.Item{Kind: record.Conflict, ID: r.ID}, inbox.Choice{Other: true}); err != nil {
 			t.Fatal(err)
 		}
 	}

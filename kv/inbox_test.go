@@ -76,7 +76,7 @@ func TestResolveAConflict(t *testing.T) {
 			if v := member(r.JSON, want); v != "" {
 				want = value.Unquote([]byte(v))
 			}
-			if err := c.centre.Inbox.Resolve(auth.Operator(), inbox.Item{Kind: record.Conflict, ID: conflict}, test.choice); err != nil {
+			if _, err := c.centre.Inbox.Resolve(auth.Operator(), inbox.Item{Kind: record.Conflict, ID: conflict}, test.choice); err != nil {
 				t.Fatal(err)
 			}
 			c.sync(t)
@@ -89,7 +89,7 @@ func TestResolveAConflict(t *testing.T) {
 			if left := matters(t, c.centre, auth.Operator(), record.Conflict); len(left) != 0 {
 				t.Errorf("there is left %s", left[0].JSON)
 			}
-			if err := c.centre.Inbox.Resolve(auth.Operator(), inbox.Item{Kind: record.Conflict, ID: conflict}, test.choice); kindOf(err) != "not found" {
+			if _, err := c.centre.Inbox.Resolve(auth.Operator(), inbox.Item{Kind: record.Conflict, ID: conflict}, test.choice); kindOf(err) != "not found" {
 				t.Errorf("once more: %v, want not found", err)
 			}
 		})
@@ -113,7 +113,7 @@ func TestAConflictThatCannotBeResolvedStays(t *testing.T) {
 		{"a key that changes nothing", "forbidden", poster, inbox.Choice{Other: true}},
 		{"another church's key", "not found", stranger, inbox.Choice{}},
 	} {
-		if err := c.centre.Inbox.Resolve(test.p, inbox.Item{Kind: record.Conflict, ID: conflict}, test.choice); kindOf(err) != test.want {
+		if _, err := c.centre.Inbox.Resolve(test.p, inbox.Item{Kind: record.Conflict, ID: conflict}, test.choice); kindOf(err) != test.want {
 			t.Errorf("%s: %v, want %s", test.name, err, test.want)
 		}
 	}
@@ -139,10 +139,10 @@ func TestRestoreAnEdit(t *testing.T) {
 	if len(page) != 1 {
 		t.Fatalf("conflicts = %v, want one", page)
 	}
-	if err := c.centre.Inbox.Resolve(key, inbox.Item{Kind: record.Conflict, ID: page[0].ID}, inbox.Choice{Value: jsontext.Value(`"x"`)}); kindOf(err) != "faults" {
+	if _, err := c.centre.Inbox.Resolve(key, inbox.Item{Kind: record.Conflict, ID: page[0].ID}, inbox.Choice{Value: jsontext.Value(`"x"`)}); kindOf(err) != "faults" {
 		t.Errorf("a value for a whole record: %v, want faults", err)
 	}
-	if err := c.centre.Inbox.Resolve(key, inbox.Item{Kind: record.Conflict, ID: page[0].ID}, inbox.Choice{Other: true}); err != nil {
+	if _, err := c.centre.Inbox.Resolve(key, inbox.Item{Kind: record.Conflict, ID: page[0].ID}, inbox.Choice{Other: true}); err != nil {
 		t.Fatal(err)
 	}
 	c.sync(t)
@@ -171,14 +171,14 @@ func TestResolveARefusal(t *testing.T) {
 		if other := matters(t, c.centre, kvtest.Login(t, c.centre, "church:2", "admin:*"), record.Refusal); len(other) != 0 {
 			t.Errorf("another church sees %v", other)
 		}
-		if err := c.centre.Inbox.Resolve(key, inbox.Item{Kind: record.Refusal, ID: page[0].ID}, inbox.Choice{Other: true}); kindOf(err) != "not found" {
+		if _, err := c.centre.Inbox.Resolve(key, inbox.Item{Kind: record.Refusal, ID: page[0].ID}, inbox.Choice{Other: true}); kindOf(err) != "not found" {
 			t.Errorf("applied by the church that the person has left: %v, want not found", err)
 		}
 		item := inbox.Item{Kind: record.Refusal, ID: page[0].ID}
-		if err := c.centre.Inbox.Resolve(auth.Operator(), item, inbox.Choice{Value: jsontext.Value(`"x"`)}); kindOf(err) != "faults" {
+		if _, err := c.centre.Inbox.Resolve(auth.Operator(), item, inbox.Choice{Value: jsontext.Value(`"x"`)}); kindOf(err) != "faults" {
 			t.Errorf("a third value in place of a document: %v, want faults", err)
 		}
-		if err := c.centre.Inbox.Resolve(auth.Operator(), item, inbox.Choice{Other: apply}); err != nil {
+		if _, err := c.centre.Inbox.Resolve(auth.Operator(), item, inbox.Choice{Other: apply}); err != nil {
 			t.Fatal(err)
 		}
 		r, err := c.centre.Desk.Retrieve(auth.Operator(), target(record.Person, id))
@@ -210,13 +210,13 @@ func TestApplyWhatIsNew(t *testing.T) {
 			if !strings.Contains(string(r.JSON), id) {
 				continue
 			}
-			if err := s.Inbox.Resolve(auth.Operator(), inbox.Item{Kind: record.Refusal, ID: r.ID}, inbox.Choice{Other: true}); kindOf(err) != want {
+			if _, err := s.Inbox.Resolve(auth.Operator(), inbox.Item{Kind: record.Refusal, ID: r.ID}, inbox.Choice{Other: true}); kindOf(err) != want {
 				t.Errorf("apply %s: %v, want %s", r.JSON, err, want)
 			}
 			if want != "ok" {
 				continue
 			}
-			if err := s.Inbox.Resolve(auth.Operator(), inbox.Item{Kind: record.Refusal, ID: r.ID}, inbox.Choice{Other: true}); kindOf(err) != "not found" {
+			if _, err := s.Inbox.Resolve(auth.Operator(), inbox.Item{Kind: record.Refusal, ID: r.ID}, inbox.Choice{Other: true}); kindOf(err) != "not found" {
 				t.Errorf("apply %s once more: %v, want not found", r.JSON, err)
 			}
 		}

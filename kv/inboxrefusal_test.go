@@ -58,7 +58,7 @@ func TestApplyARefusalKeepsWhatTheCentreChanged(t *testing.T) {
 			if len(page) != 1 {
 				t.Fatalf("refusals = %v, want one", page)
 			}
-			if err := c.centre.Inbox.Resolve(auth.Operator(), inbox.Item{Kind: record.Refusal, ID: page[0].ID}, inbox.Choice{Other: true}); err != nil {
+			if _, err := c.centre.Inbox.Resolve(auth.Operator(), inbox.Item{Kind: record.Refusal, ID: page[0].ID}, inbox.Choice{Other: true}); err != nil {
 				t.Fatal(err)
 			}
 			r, err := c.centre.Desk.Retrieve(auth.Operator(), target(record.Person, id))
@@ -161,7 +161,7 @@ func TestRestoreATicket(t *testing.T) {
 	} {
 		c, id := lostTicket(t, edit)
 		page := matters(t, c.centre, auth.Operator(), record.Conflict)
-		if err := c.centre.Inbox.Resolve(auth.Operator(), inbox.Item{Kind: record.Conflict, ID: page[0].ID}, inbox.Choice{Other: true}); err != nil {
+		if _, err := c.centre.Inbox.Resolve(auth.Operator(), inbox.Item{Kind: record.Conflict, ID: page[0].ID}, inbox.Choice{Other: true}); err != nil {
 			t.Errorf("%s: %v", edit, err)
 		}
 		c.exchange(t)
@@ -185,7 +185,7 @@ func TestATicketIsNotRestoredInPart(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := matters(t, c.centre, auth.Operator(), record.Conflict)
-	if err := c.centre.Inbox.Resolve(auth.Operator(), inbox.Item{Kind: record.Conflict, ID: page[0].ID}, inbox.Choice{Other: true}); kindOf(err) != "conflict" {
+	if _, err := c.centre.Inbox.Resolve(auth.Operator(), inbox.Item{Kind: record.Conflict, ID: page[0].ID}, inbox.Choice{Other: true}); kindOf(err) != "conflict" {
 		t.Errorf("restore: %v, want conflict", err)
 	}
 	if left := matters(t, c.centre, auth.Operator(), record.Conflict); len(left) != len(page) {
@@ -216,7 +216,7 @@ func TestTheLabelOfARestoredTicket(t *testing.T) {
 	if len(page) != 1 {
 		t.Fatalf("conflicts = %v, want one", page)
 	}
-	if err := c.centre.Inbox.Resolve(auth.Operator(), inbox.Item{Kind: record.Conflict, ID: page[0].ID}, inbox.Choice{Other: true}); err != nil {
+	if _, err := c.centre.Inbox.Resolve(auth.Operator(), inbox.Item{Kind: record.Conflict, ID: page[0].ID}, inbox.Choice{Other: true}); err != nil {
 		t.Fatal(err)
 	}
 	if name, _ := agrees(t, c.centre, id); name != "Eva Ferreira" {

@@ -150,7 +150,7 @@ func TestWhatWasRefusedGoesWithItsDatabase(t *testing.T) {
 	}
 	refuses("event:1", "event-1-names", drawnDoc(record.HolderName, 7), `{"event_id":1,"full_name":"Zulmira Quintela"}`)
 	for _, r := range matters(t, s, auth.Operator(), record.Refusal) {
-		if err := s.Inbox.Resolve(auth.Operator(), inbox.Item{Kind: record.Refusal, ID: r.ID}, inbox.Choice{}); err != nil {
+		if _, err := s.Inbox.Resolve(auth.Operator(), inbox.Item{Kind: record.Refusal, ID: r.ID}, inbox.Choice{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -163,7 +163,7 @@ func TestADocumentThatIsNoneIsRefusedAlone(t *testing.T) {
 		t.Fatalf("staff find %d refusals, %v; want those that have a name", len(page.Items), err)
 	}
 	for _, r := range page.Items {
-		if err := s.Store.Inbox.Resolve(auth.Operator(), inbox.Item{Kind: record.Refusal, ID: r.ID}, inbox.Choice{Other: true}); !errors.Is(err, table.ErrConflict) {
+		if _, err := s.Store.Inbox.Resolve(auth.Operator(), inbox.Item{Kind: record.Refusal, ID: r.ID}, inbox.Choice{Other: true}); !errors.Is(err, table.ErrConflict) {
 			t.Errorf("applying %s = %v, want ErrConflict", r.JSON, err)
 		}
 	}

@@ -49,7 +49,7 @@ var mayImport = map[string][]string{
 	"kv/erase":             {"kv/auth", "kv/engine", "kv/entry", "kv/idempotency", "kv/inbox", "kv/ledger", "kv/merge", "kv/office", "kv/record", "kv/scopes", "kv/table"},
 	"kv/laptop":            {"kv/auth", "kv/desk", "kv/engine", "kv/entry", "kv/idempotency", "kv/inbox", "kv/merge", "kv/office", "kv/record", "kv/rev", "kv/scopes", "kv/table"},
 	"sync/dial":            {"sync/input"},
-	"kv/inbox":             {"kv/admission", "kv/auth", "kv/desk", "kv/disk", "kv/engine", "kv/entry", "kv/fault", "kv/merge", "kv/record", "kv/rev", "kv/scopes", "kv/table", "kv/ticket", "kv/value"},
+	"kv/inbox":             {"kv/admission", "kv/auth", "kv/desk", "kv/disk", "kv/engine", "kv/entry", "kv/fault", "kv/idempotency", "kv/merge", "kv/record", "kv/rev", "kv/scopes", "kv/table", "kv/ticket", "kv/value"},
 	"kv/office":            {"kv/access", "kv/auth", "kv/codes", "kv/disk", "kv/engine", "kv/entry", "kv/fault", "kv/keys", "kv/merge", "kv/record", "kv/scopes", "kv/table", "kv/value"},
 	"sync/input":           {"kv/merge"},
 	"kv/merge":             {"kv/access", "kv/admission", "kv/auth", "kv/disk", "kv/engine", "kv/entry", "kv/ledger", "kv/names", "kv/record", "kv/rev", "kv/scopes", "kv/table", "kv/ticket", "kv/value"},

@@ -12,6 +12,7 @@ import (
 	"doorward/kv/desk"
 	"doorward/kv/entry"
 	"doorward/kv/fault"
+	"doorward/kv/idempotency"
 	"doorward/kv/merge"
 	"doorward/kv/record"
 	"doorward/kv/table"
@@ -24,6 +25,7 @@ import (
 type Choice struct {
 	Other bool           // take what does not stand: the conflict's other value, or the refused document
 	Value jsontext.Value // of a conflict: a third value of the field; nil = none
+	Once  *idempotency.Request
 }
 
 // resolution is an item while a choice about it is applied.

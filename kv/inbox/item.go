@@ -11,6 +11,7 @@ import (
 	"doorward/kv/desk"
 	"doorward/kv/disk"
 	"doorward/kv/entry"
+	"doorward/kv/idempotency"
 	"doorward/kv/record"
 	"doorward/kv/scopes"
 	"doorward/kv/table"
@@ -91,15 +92,21 @@ func (bx *Box) MayResolve(p auth.Principal, it Item) error {
 	})
 }
 
-// Resolve is the function Resolve in an operation of its own. It returns *Forbidden if p may resolve no items.
-func (bx *Box) Resolve(p auth.Principal, it Item, c Choice) error {
+// Resolve is the function Resolve in an operation of its own, done only once for an Idempotency-Key: replayed tells that it was done before.
+// It returns *Forbidden if p may resolve no items.
+func (bx *Box) Resolve(p auth.Principal, it Item, c Choice) (replayed bool, err error) {
 	if err := p.CheckKind(record.Admin, it.Kind, "POST"); err != nil {
-		return err
+		return false, err
 	}
 	if err := bx.tables.Folder.Room.Check(disk.Creates); err != nil {
-		return err
+		return false, err
 	}
-	return bx.tables.Do(bx.standing.By(p, func(o *table.Tx) error { return Resolve(o, p, it, c) }))
+	err = bx.tables.Do(bx.standing.By(p, func(o *table.Tx) error {
+		r, err := idempotency.Once(o, c.Once, func() (entry.Reply, error) { return entry.Reply{ID: it.ID}, Resolve(o, p, it, c) })
+		replayed = r.Replayed
+		return err
+	}))
+	return replayed, err
 }
 
 // fulfils tells whether a record holds what conditions on its texts ask for.
