@@ -575,7 +575,7 @@ func (r *treeReader) node(before []Node) (n Node) {
 	}
 	r.hash(&n.Revision, bits&treeText != 0)
 	ascends := len(before) == 0 || n.Revision.Compare(before[len(before)-1].Revision) > 0
-	if n.Revision.Generation == 0 || !ascends {
+	if n.Revision.Generation == 0 || n.Revision.Generation > MaxGeneration || !ascends {
 		r.fail()
 	}
 	if bits&treeParent != 0 {
