@@ -361,6 +361,7 @@ func TestTheFirstRowOfAnOrderSpeaksForTheOthers(t *testing.T) {
 	importsStates(t, map[string]stateCase{
 		"a tick, and no order behind it": {head("Cancelado") + "P1;;KX7A1\n;;KX7A2\nP2;x;KX7A3\n;;KX7A4\nP3;;KX7A5\n", states(3, 0, 0, 1), 1},
 		"the order in each row":          {head("Cancelado em") + "P1;;KX7A1\nP1;;KX7A2\nP2;13/10/2026;KX7A3\nP2;;KX7A4\nP2;;KX7A5\n", states(2, 0, 0, 1), 2},
+		"an amount that is owed, or n/a": {head("Saldo devedor") + "P1;0;KX7A1\nP1;n/a;KX7A2\nP2;50;KX7A3\nP2;n/a;KX7A4\nP3;50;KX7A5\nP3;não;KX7A6\n", states(3, 2, 0, 0), 1},
 		"an amount that is owed":         {head("Saldo devedor") + "P1;0;KX7A1\nP1;;KX7A2\nP2;50;KX7A3\nP2;;KX7A4\n", states(2, 1, 0, 0), 1},
 		"a first row without a code":     {head("Cancelado") + "P1;x;\nP1;;KX7A1\nP2;;\nP2;;KX7A2\n", states(1, 0, 0, 0), 3},
 		"each row says it":               {head("Cancelado") + "P1;sim;KX7A1\nP1;não;KX7A2\nP2;não;KX7A3\n", states(2, 0, 0, 1), 0},

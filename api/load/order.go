@@ -109,12 +109,17 @@ func (t *tableDrafts) inOrder(row sheet.Row) *Rejection {
 		why = "which may be of its order, is refused and may say that it does not get in"
 	}
 	for _, c := range first.out {
-		if c >= len(row.Texts) || words.Saying(cells.Clean(row.Texts[c])) == "" {
+		if c >= len(row.Texts) || isBlank(cells.Clean(row.Texts[c])) {
 			return &Rejection{row.Line, t.ly.Title(c), fmt.Sprintf("blank, and line %d, %s; "+
 				"say it in each row, or --states '=valid' if a blank cell means that its ticket gets in", first.line, why)}
 		}
 	}
 	return nil
+}
+
+// isBlank tells a cell that says nothing: a dash, n/a. No is an answer.
+func isBlank(cell string) bool {
+	return words.Saying(cell) == "" || words.IsNothing(cell, words.Plain(cell)) && words.TruthOf(cell) == ""
 }
 
 // isTorn tells a row that may hold a ticket, and with cells that may not stand under their titles.
