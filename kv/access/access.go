@@ -192,8 +192,8 @@ func (v Verdict) String() string { return reasons[v] }
 func (v Verdict) Refuses() bool { return v >= oneRevision }
 
 // May answers a question by the rules of replication. All spots of the record must allow the write, and it must come through the
-// database of one of them; a holding's name through either of its two. A record that has moved away is refused for that: a tombstone
-// names no database.
+// database of one of them; a document that does not say which one may come through another of the same sort. A record that has moved away
+// is refused for that.
 func May(p auth.Principal, q Question) Verdict { return may(rightsOf(&p), q) }
 
 func may(w rights, q Question) Verdict {
@@ -205,7 +205,7 @@ func may(w rights, q Question) Verdict {
 		}
 		verdict = max(verdict, from)
 	}
-	if w.class&(root|changesFile) == 0 && verdict != hasMoved && !in(q.Via, q.From) && !in(q.Via, q.To) && !q.half() {
+	if w.class&(root|changesFile) == 0 && verdict != hasMoved && !in(q.Via, q.From) && !in(q.Via, q.To) && !q.half() && !q.unplaced() {
 		verdict = max(verdict, otherDatabase)
 	}
 	return verdict
@@ -234,6 +234,13 @@ func (q *Question) half() bool {
 		other.Sort = scopes.EventNames
 	}
 	return q.Kind == record.HolderName && in(other, q.To)
+}
+
+// unplaced reports whether a document of a church does not say of which one: a tombstone says nothing, and a membership is where its person
+// is. A writer of both churches may have heard of a move before this store, or after it.
+func (q *Question) unplaced() bool {
+	ofChurch := q.Via.Sort == scopes.Church || q.Via.Sort == scopes.ChurchFinance
+	return ofChurch && q.Via.Sort == q.To[0].Sort && (q.Verb == Delete || q.Kind == record.Membership)
 }
 
 func in(s scopes.Scope, spots [2]Spot) bool {

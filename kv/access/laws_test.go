@@ -196,6 +196,36 @@ func TestAWriteComesThroughADatabaseOfItsRecord(t *testing.T) {
 	}
 }
 
+// TestWhatSaysNoChurchComesThroughAnyOfTheWriters: a tombstone and a membership. The writer has both churches, and one of the two stores has
+// not heard of a move yet.
+func TestWhatSaysNoChurchComesThroughAnyOfTheWriters(t *testing.T) {
+	w := rights{class: churchLaptop, grants: withFinance}
+	at := func(s scopes.Sort, church int64, tie Tie) [2]Spot {
+		return [2]Spot{{scopes.Scope{Sort: s, ID: church}, tie}}
+	}
+	for _, one := range []struct {
+		verb Verb
+		kind *record.Kind
+		via  scopes.Sort
+		is   [2]Spot
+		want Verdict
+	}{
+		{Make, record.Membership, scopes.Church, at(scopes.Church, 3, Own), Yes},
+		{Change, record.Membership, scopes.Church, at(scopes.Church, 3, Own), Yes},
+		{Delete, record.Person, scopes.Church, at(scopes.Church, 3, Own), Yes},
+		{Delete, record.FinancialEntry, scopes.ChurchFinance, at(scopes.ChurchFinance, 3, Own), Yes},
+		{Delete, record.FinancialEntry, scopes.Church, at(scopes.ChurchFinance, 3, Own), otherDatabase},
+		{Change, record.Person, scopes.Church, at(scopes.Church, 3, Own), otherDatabase},
+		{Make, record.Membership, scopes.Event, at(scopes.Church, 3, Own), otherDatabase},
+		{Delete, record.Person, scopes.Church, at(scopes.Church, 3, Foreign), hasMoved},
+	} {
+		q := Question{Verb: one.verb, Kind: one.kind, Via: scopes.Scope{Sort: one.via, ID: 4}, From: one.is, To: one.is}
+		if got := may(w, q); got != one.want {
+			t.Errorf("%s of %s at %s through %s = %s, want %s", verbNames[one.verb], one.kind.Name, one.is[0], q.Via, got, one.want)
+		}
+	}
+}
+
 // TestAHoldersNameComesThroughEitherOfItsDatabases, of the event that it goes to: its ticket says which of the two it is in. No other
 // kind does.
 func TestAHoldersNameComesThroughEitherOfItsDatabases(t *testing.T) {

@@ -1,0 +1,49 @@
+package venue_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/kvtest"
+	"doorward/kv/office"
+	"doorward/kv/record"
+)
+
+// TestALaptopOfTwoChurchesMovesBetweenThem: the centre takes what the laptop has made of a person and of an entry after it has moved them,
+// whichever comes first.
+func TestALaptopOfTwoChurchesMovesBetweenThem(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	for _, name := range []string{"A", "B"} {
+		kvtest.Create(t, w.centre, record.Church, fmt.Sprintf(`{"name":%q}`, name))
+	}
+	person := kvtest.Create(t, w.centre, record.Person, `{"full_name":"Ana Souza","church_id":1}`)
+	group := kvtest.Create(t, w.centre, record.Group, `{"name":"Choir","church_id":1}`)
+	kvtest.Create(t, w.centre, record.FinancialAccount, `{"name":"Cash"}`)
+	kvtest.Create(t, w.centre, record.Supplier, `{"name":"Bakery"}`)
+	spent := kvtest.Create(t, w.centre, record.FinancialEntry, `{"transaction_type":"expense","base_amount":"5.00","church_id":1,"financial_account_id":1,"supplier_id":1}`)
+	w.enrolFor(w.laptop, office.Enrolment{Level: auth.Level{Name: auth.ChurchOf, IDs: []int64{1, 2}}, Venue: auth.Venue{Finance: true}})
+	w.visits(w.laptop)
+	w.changes(w.laptop, record.Person, person, `{"church_id":2}`)
+	member := kvtest.Create(t, w.laptop, record.Membership, fmt.Sprintf(`{"person":%d,"group_id":%d}`, person, group))
+	w.changes(w.laptop, record.Person, person, `{"occupation":"baker"}`) // it is pushed after the membership
+	w.changes(w.laptop, record.FinancialEntry, spent, `{"church_id":2}`)
+	if err := w.laptop.Desk.Delete(auth.Operator(), desk.Target{Surface: record.Admin, Kind: record.FinancialEntry, ID: record.Int(spent)}); err != nil {
+		t.Fatal(err)
+	}
+	w.visits(w.laptop)
+	if refusals := w.refusals(); refusals != "" {
+		t.Errorf("the centre refuses %s", refusals)
+	}
+	if all := w.all(w.centre, record.Membership); len(all) != 1 || !strings.Contains(all[0], fmt.Sprintf(`"id":%d,`, member)) {
+		t.Errorf("the centre has the memberships %s", all)
+	}
+	if all := w.all(w.centre, record.FinancialEntry); len(all) != 0 {
+		t.Errorf("the centre still has %s", all)
+	}
+	w.healthy(w.centre)
+	w.healthy(w.laptop)
+}
