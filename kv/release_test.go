@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -191,6 +192,27 @@ func TestWhatWasRefusedGoesWithItsDatabase(t *testing.T) {
 		if bytes.Contains(file, []byte(word)) != stays {
 			t.Errorf("the file holds %s: %v, want %v", word, !stays, stays)
 		}
+	}
+}
+
+// TestMembershipsLeaveWithTheirPerson: also one that the centre has not taken, and none before it was offered.
+func TestMembershipsLeaveWithTheirPerson(t *testing.T) {
+	s := twoChurches(t)
+	person := kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)
+	group := kvtest.Create(t, s, record.Group, `{"name":"Choir","church_id":1}`)
+	offered := s.Tables.Commits.Seq()
+	kvtest.Create(t, s, record.Membership, fmt.Sprintf(`{"person":%d,"group_id":%d}`, person, group))
+	for _, c := range []struct {
+		upto   uint64
+		held   bool
+		people int
+	}{{offered, true, 1}, {s.Tables.Commits.Seq(), false, 0}} {
+		held, err := s.Laptop.Leave(auth.Operator(), "church-1", []string{record.Person.DocID(record.Int(person))}, c.upto)
+		people, members := len(liveIDs(t, s, record.Person)), len(liveIDs(t, s, record.Membership))
+		if err != nil || held != c.held || people != c.people || members != c.people {
+			t.Errorf("Leave(up to %d) = %t, %v; then %d people and %d memberships, want %t and %d of each", c.upto, held, err, people, members, c.held, c.people)
+		}
+		healthy(t, s)
 	}
 }
 

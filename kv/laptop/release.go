@@ -110,8 +110,9 @@ func releasable(v *table.View, h *handover, key, row []byte) (r *released, err e
 	return r, nil
 }
 
-// Leave removes documents from the file that have left a database of records at the centre. It writes no tombstone. It does not remove a
-// document that has changed after the sequence upto, and then returns held.
+// Leave removes documents from the file that have left a database of records at the centre. It writes no tombstone. A person's memberships
+// leave with the person, also those that the centre has not taken. Leave does not remove a document that has changed after the sequence
+// upto, or a person with such a membership, and then returns held.
 func (lp *Laptop) Leave(p auth.Principal, name string, ids []string, upto uint64) (held bool, err error) {
 	if err := p.CheckWhole(); err != nil {
 		return false, err
@@ -144,13 +145,41 @@ func leave(o *table.Tx, scope scopes.Scope, text string, upto uint64) (late bool
 	if err != nil || st == nil || !st.In(scope) {
 		return false, err
 	}
-	if st.Seq > upto {
+	members, err := membershipsOf(o, k, id)
+	if err != nil {
+		return false, err
+	}
+	if st.Seq > upto || slices.ContainsFunc(members, func(m *table.Stored) bool { return m.Seq > upto }) {
 		return true, nil
 	}
 	if err := table.NoteReleased(o); err != nil {
 		return false, err
 	}
+	for _, m := range members {
+		if err := merge.Purge(o, record.Membership, m); err != nil {
+			return false, err
+		}
+	}
 	return false, merge.Purge(o, k, st)
+}
+
+// membershipsOf returns the memberships of a person; of a record of another kind there are none.
+func membershipsOf(o *table.Tx, k *record.Kind, id record.ID) (all []*table.Stored, err error) {
+	if k != record.Person {
+		return nil, nil
+	}
+	ids, err := o.Lookup(record.Membership, "person", id.Int())
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		m, err := o.Load(record.Membership, id)
+		if err != nil || m == nil {
+			return nil, table.OrCorrupt(err)
+		}
+		all = append(all, m)
+	}
+	return all, nil
 }
 
 // releaseSome purges some of the records of a database, from one sequence to another, and forgets those that have left it. It
