@@ -60,6 +60,7 @@ func TestImportLetsNoDoubtfulRowIn(t *testing.T) {
 		"a debt in JSON":                    {"balance_due", `{"kind":"ticket","code":"KX7A1","balance_due":50}` + "\n"},
 		"who is active, in a name of JSON":  {"isActive", `{"kind":"ticket","code":"KX7A1","isActive":false}` + "\n"},
 		"a kind of order":                   {"Order Type", "Order #;Attendee #;Ticket Type;Barcode #;Attendee Status;Order Type\n1;2;Adult;KX7A1;Attending;Eventbrite Completed\n1;3;Adult;KX7A2;Attending;Refunded\n"},
+		"an order that is paid elsewhere":   {"Order Type", "Order #;Attendee #;Ticket Type;Barcode #;Attendee Status;Order Type\n1;2;Adult;KX7A1;Attending;Free Order\n1;3;Adult;KX7A2;Attending;Pay by Invoice\n"},
 		"who is active, in JSON":            {"ativo", `{"kind":"ticket","code":"KX7A1","ativo":false}` + "\n"},
 		"a part of the price":               {"Valor pago", names + "Valor;Valor pago\n" + rowsOf("Ana;R$ 100,00;100,00", "Bia;R$ 100,00;50,00", "Caio;R$ 100,00;100,00")},
 		"the second instalment":             {"2ª parcela", names + "1ª parcela;2ª parcela\n" + rowsOf("Ana;50,00;50,00", "Bia;50,00;", "Caio;50,00;50,00")},

@@ -96,7 +96,7 @@ func (c admission) keepBlank() {
 	for i, title := range c.plains {
 		p, d := &c.profiles[i], deciderOf(i, title)
 		isState := slices.Contains(words.Titles(kinds.State), title) || d.State == "unpaid"
-		if !c.taken[i] && p.Filled == 0 && p.Rows > 0 && isState && !c.isPlace(i) && !slices.Contains(c.origin.others, title) {
+		if !c.taken[i] && p.Filled == 0 && p.Rows > 0 && isState && !c.isPlace(i) && !c.isOther(title) {
 			c.ly.Deciders = append(c.ly.Deciders, d)
 			c.taken[i] = true
 		}
@@ -178,8 +178,8 @@ func (c admission) decides(column int) (d Decider, sure, ask bool) {
 		return d, false, false
 	case title == "":
 		return d, false, true // of what, no title says
-	case slices.Contains(c.origin.others, title):
-		return d, false, c.saysOut(p) || p.Has[profile.Outs] > 0
+	case c.isOther(title):
+		return d, false, c.saysOut(p) || p.Has[profile.Outs] > 0 || c.saysMore(title, p)
 	case own:
 		known := p.Share(func(v string) bool { return d.Means(v, c.said.States) >= 0 })
 		return d, 2*known >= p.Filled, 2*known < p.Filled
@@ -198,6 +198,18 @@ func (c admission) decides(column int) (d Decider, sure, ask bool) {
 		return c.decidesByValues(d, p)
 	}
 	return d, false, c.asksByValues(column)
+}
+
+// isOther tells a title that is known to be of another matter in the exports of this system.
+func (c admission) isOther(title string) bool {
+	_, ok := c.origin.others[title]
+	return ok
+}
+
+// saysMore tells a column of that kind in which only some words are known to be of another matter, and a cell that has none of them.
+func (c admission) saysMore(title string, p *profile.Column) bool {
+	known := c.origin.others[title]
+	return known != nil && p.Share(func(v string) bool { return slices.Contains(known, words.Plain(v)) }) < p.Filled
 }
 
 // asksByValues tells a column under a title of another matter that is asked about for its values. Remarks of a known system are read row by row.

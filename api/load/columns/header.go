@@ -353,7 +353,7 @@ type Origin struct {
 	signs   []string            // the titles that show it, in plain form; of those between bars one
 	columns map[string][]string // field → its titles, the first that a row fills counts
 	IDs     string              // the title of the people's ids, which become external ids
-	others  []string            // titles that sound as if they decided on admission, and do not
+	others  map[string][]string // titles that sound as if they decided on admission, and do not: by any cell, or by these words alone
 	Gone    string              // the title that says yes of people who have died
 	dates   cells.Order         // of dates that do not show it themselves; "" = not known
 	UTC     []string            // fields with times in UTC, if they have no offset
@@ -381,7 +381,8 @@ var origins = []*Origin{
 	{Name: "pretix-json", kind: record.Ticket},
 	{Name: "sympla", kind: record.Ticket, dates: cells.DayFirst,
 		signs: []string{"n ingresso|numero do ingresso|numero ingresso", "n pedido|numero do pedido", "tipo de ingresso", "ordem de inscricao|cupom de desconto|estado de pagamento"}},
-	{Name: "eventbrite", kind: record.Ticket, dates: cells.MonthFirst, others: []string{"order type", "eventbrite payment processing", "fees paid", "total paid"},
+	{Name: "eventbrite", kind: record.Ticket, dates: cells.MonthFirst,
+		others: map[string][]string{"order type": {"eventbrite completed", "free order"}, "eventbrite payment processing": nil, "fees paid": nil, "total paid": nil},
 		signs:  []string{"order number|order id", "attendee number|attendee status", "ticket type"},
 		noCode: "what the QR code holds is Eventbrite's column “Barcode #”: export the list again with it"},
 	{Name: "planning-center", kind: record.Person, dates: cells.MonthFirst, IDs: "person id",
