@@ -218,6 +218,8 @@ func TestRemarksThatKeepOut(t *testing.T) {
 		"estornar", "devolver o dinheiro", "não virá", "cheque voltou", "falta", "no viene", "devolución", "will pay", "cxl", "pays cash at the door",
 		"storniert", "noch nicht bezahlt", "hat abgesagt", "kommt nicht", "Geld zurück", "offen", "Warteliste", "zahlt an der Abendkasse",
 		"anulowane", "nie zapłacił", "rezygnacja", "odwołane", "nieopłacone", "do zapłaty 50", "zapłaci na miejscu", "lista rezerwowa",
+		"annulé", "remboursé le 3/10", "impayé", "n'a pas payé", "liste d'attente", "annullato", "rimborsato", "non ha ancora pagato, da pagare", "in lista d'attesa", "non viene",
+		"geannuleerd", "terugbetaald", "nog niet betaald", "wachtlijst", "afgemeld", "komt niet",
 		"transferida para Maria", "substituído por João", "vendeu pro João", "sold to Bob", "gave ticket to Bob", "gave her ticket away", "repassou pra Bia", "vendió a Juan", "cedió su entrada a Juan",
 		"sem ingresso", "sin entrada", "without ticket", "a receber", "a receber R$ 50", "renunció", "renunció a su plaza", "did not register", "não se inscreveu", "removed", "removed from list", "cancld", "canceld",
 		"pago parcialmente", "falta metade", "pagou só o sinal", "paga na hora", "o resto no dia", "cheque sem fundo", "cancelamento solicitado", "pediu cancelamento",
@@ -243,6 +245,12 @@ func TestColumnsOfOtherLanguages(t *testing.T) {
 	} {
 		wantAsked(t, title, "Code;Name;"+title+"\n"+rowsOf("Ana;"+cell[0], "Bia;"+cell[1], "Caio;"+cell[0]), title)
 	}
+	for title, head := range map[string]string{
+		"Nom": "Code;Nom;État", "Prénom": "Code;Prénom;Encaissé le", "Nachname": "Code;Nachname;Offener Betrag", "Voornaam": "Code;Voornaam;Geannuleerd op",
+		"Cognome": "Code;Cognome;Versato", "Navn": "Code;Navn;Kvittering", "Für wen": "Code;Für wen;Rückmeldung",
+	} {
+		wantAsked(t, head, head+"\n"+rowsOf("Ana;50", "Bia;", "Caio;50"), title)
+	}
 	importsStates(t, map[string]stateCase{
 		"a state beside it":     {"Code;Status;城市\n" + rowsOf("paid;上海", "paid;北京"), states(2, 0, 0, 0), 0},
 		"each of its own":       {"Code;姓名\n" + numbered(30, func(i int) string { return "王" + strings.Repeat("芳", i) }), states(30, 0, 0, 0), 0},
@@ -250,6 +258,7 @@ func TestColumnsOfOtherLanguages(t *testing.T) {
 		"who has paid":          {"Code;Bezahlt am;Data wpłaty\n" + rowsOf("1.10.2026;1.10.2026", "2.10.2026;2.10.2026"), states(2, 0, 0, 0), 0},
 		"no remark":             {"Code;Uwagi\n" + rowsOf("brak", "wegetarianin"), states(2, 0, 0, 0), 0},
 		"a Latin name of a day": {"Code;Tag\n" + rowsOf("Sa", "So"), states(2, 0, 0, 0), 0},
+		"words that are known":  {"Code;Nom;Status\n" + rowsOf("Ana;paid", "Bia;pending"), states(1, 1, 0, 0), 0},
 	})
 }
 

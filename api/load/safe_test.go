@@ -84,6 +84,15 @@ func TestImportAsksWhatMayDecideWhoGetsIn(t *testing.T) {
 				src.States = map[string]string{"Payé": "valid", "Annulé": "cancelled"}
 				src.Map = map[string]string{"state": "Statut"}
 			}, states: states(1, 0, 0, 1)},
+		"a list in a language that is not known": {file: "Code;Prénom;État;Ville\n" + rowsOf("Ana;Validé;Lyon", "Bia;Refusé;Nice"),
+			want: "the column “Prénom” has a title in a language of which no words for states are known here, and no column that is understood says who has paid; " +
+				"say --map 'state=COLUMN' --states 'WORD=valid,OTHER=unpaid' if a column does or --states '=valid' if all rows get in",
+			answer: func(src *load.Source) {
+				src.States = map[string]string{"Validé": "valid", "Refusé": "cancelled"}
+				src.Map = map[string]string{"state": "État"}
+			}, states: states(1, 0, 0, 1)},
+		"a list in another language without states": {file: "Code;Prénom;Ville\n" + rowsOf("Ana;Lyon", "Bia;Nice"),
+			want: "the column “Prénom” has a title in a language", answer: func(src *load.Source) { src.States = map[string]string{"": "valid"} }, states: states(2, 0, 0, 0)},
 		"a type that keeps somebody out": {file: "Código;Tipo\n" + rowsOf("Adulto", "Adulto (cancelado)"),
 			want:   "the column “Tipo” names types that may be no admissions: Adulto 1, Adulto (cancelado) 1; say --only-type 'Adulto' to leave",
 			answer: func(src *load.Source) { src.OnlyTypes = []string{"Adulto"} }, states: states(1, 0, 0, 0)},

@@ -61,6 +61,7 @@ func (c admission) decide() {
 	if c.profiles != nil && !slices.ContainsFunc(c.ly.Deciders, c.saysPayment) {
 		c.askForPayments()
 		c.askForTicks()
+		c.askForLanguage()
 	}
 	if !c.isStated() {
 		c.keepBlank()
@@ -351,6 +352,19 @@ func (c admission) askForTicks() {
 		if !c.taken[i] && (ticks || words.IsForeign(c.plains[i]) && p.IsChoice()) {
 			c.ask(c.question(i), i)
 		}
+	}
+}
+
+// askForLanguage asks about a list with a title in another language, if nothing else is asked: none of its words for what is paid are known here.
+func (c admission) askForLanguage() {
+	if _, all := c.said.States[""]; all || c.origin != Unknown || len(c.ly.questions) > 0 {
+		return
+	}
+	if i := slices.IndexFunc(c.plains, words.IsOfOtherLanguage); i >= 0 {
+		c.ly.questions = append(c.ly.questions, &Question{
+			Column: c.ly.Name(i), Text: "has a title in a language of which no words for states are known here, and no column that is understood says who has paid",
+			Flags: []string{"--map 'state=COLUMN' --states 'WORD=valid,OTHER=unpaid' if a column does", "--states '=valid' if all rows get in"},
+		})
 	}
 }
 

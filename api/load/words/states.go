@@ -147,7 +147,9 @@ var (
 		"cancld canceld cancled cancl cancelld cncld cancelda canselado canselada renunciou " +
 		"desistencia devendo unconfirmed declined expired refused chargeback estornou devolvido devolvida bounced withdrew anulo estornar reembolsar calote devolucion cxl withdrawn revoked iou " +
 		"storniert stornierte stornierung abgesagt abgemeldet unbezahlt erstattet ruckerstattung warteliste " +
-		"anulowane anulowany anulowana anulowano odwołane odwołany odwołana nieopłacone nieopłacony nieopłacona rezygnacja zrezygnował zrezygnowała")
+		"anulowane anulowany anulowana anulowano odwołane odwołany odwołana nieopłacone nieopłacony nieopłacona rezygnacja zrezygnował zrezygnowała " +
+		"annule annulee annules annulees rembourse remboursee remboursement impaye impayee annullato annullata annullati rimborsato rimborsata rimborso " +
+		"geannuleerd terugbetaald wachtlijst afgemeld")
 	waitingAlone = []string{"espera", "na espera", "na fila", "suplente", "suplentes", "standby", "stand by", "waiting", "cancelo", "a confirmar", "por confirmar", "to be confirmed",
 		"falta", "negado", "negada", "acesso negado", "denied", "access denied", "barrado", "barrada", "offen", "zwrot", "rezerwowa", "rezerwowy", "a receber", "sin entrada", "renuncio"} // a whole text; João Cancelo is a name
 	notAdmittedPhrases = slices.Concat(waitingPhrases, []string{"lista espera", "nao pago", "nao paga", "nao pagou", "nao pagos", "nao pagas", "nao pagaram", "faltam pagar",
@@ -166,6 +168,8 @@ var (
 		"nao vira", "nao comparecera", "pg nao", "cheque voltou", "devolver dinheiro", "devolver o dinheiro", "devolver valor", "devolver o valor", "no viene", "no vendra", "no asistira",
 		"will pay", "pays cash", "pays at", "no show", "nicht bezahlt", "kommt nicht", "geld zuruck", "abendkasse", "zahlt vor ort", "lista rezerwowa", "nie zapłacił", "nie zapłaciła",
 		"nie zapłacono", "nie zapłacone", "nie opłacone", "do zapłaty", "zapłaci na miejscu", "nie przyjdzie",
+		"liste d attente", "pas paye", "non paye", "reste a payer", "ne vient pas", "lista d attesa", "non pagato", "non ha pagato", "da pagare", "non viene",
+		"niet betaald", "nog betalen", "komt niet",
 		"sem ingresso", "no ticket", "without ticket", "a receber r", // R$
 		"did not register", "didn t register", "not registered", "nao se inscreveu", "nao inscrito", "nao inscrita", "nao inscritos", "no se inscribio", "renuncio a", "no inscrito", "no inscrita",
 		"removed from", "removido da lista", "removida da lista", "retirado da lista", "retirada da lista", "removidos da lista", "retirados da lista"})

@@ -137,6 +137,15 @@ func IsForeign(title string) bool {
 	return strings.ContainsFunc(title, func(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) })
 }
 
+// otherTitles are words in the titles of lists of further languages, most of them for the name of a guest. No title in Portuguese, English or
+// Spanish has any of them.
+var otherTitles = strings.Fields("nom prenom remarque remarques vorname nachname familienname teilnehmer bemerkung bemerkungen anmerkung anmerkungen naam voornaam achternaam " +
+	"deelnemer opmerking opmerkingen cognome partecipante imie nazwisko uczestnik navn fornavn efternavn etternavn namn fornamn efternamn etunimi sukunimi jmeno prijmeni " +
+	"priezvisko vezeteknev keresztnev prenume soyad prezime priimek cognoms und fur zu noch du et het een")
+
+// IsOfOtherLanguage tells a title in plain form of a language of which no words for states are known.
+func IsOfOtherLanguage(title string) bool { return HasWord(title, otherTitles) }
+
 // marks are the signs that people tick with. A cross is none of them: it means yes to one and no to another.
 var marks = map[string]string{"✓": "true", "✔": "true", "☑": "true", "✅": "true", "√": "true", "☐": "false", "⬜": "false"}
 
