@@ -196,7 +196,11 @@ func (s *Source) checkStates() error {
 		if !slices.Contains(words.Severity, s.States[word]) && state == "" {
 			return fmt.Errorf("%w: --states %s=%s: the states are %s", ErrUsage, word, s.States[word], strings.Join(words.Severity, ", "))
 		}
-		states[words.Saying(word)] = state
+		key := words.Saying(word)
+		if before, ok := states[key]; ok && before != state {
+			return fmt.Errorf("%w: --states %s=%s: the same word is given another state; capitals, accents and signs do not count, and a dash is as good as blank", ErrUsage, word, s.States[word])
+		}
+		states[key] = state
 	}
 	s.States = states
 	return nil

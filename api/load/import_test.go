@@ -147,6 +147,10 @@ func TestImportRefusesAWrongHeaderOnce(t *testing.T) {
 			"--map type=Tipo: the header in line 1 has no such column", load.ErrUsage},
 		"a map of no field": {load.Source{Reader: strings.NewReader("codigo;nome\nA;B\n"), Kind: "ticket", Event: 7, Map: map[string]string{"holder": "Nome"}},
 			"kind ticket has no such field", load.ErrUsage},
+		"two states for one word": {load.Source{Reader: strings.NewReader("codigo;status\nA;Etapa 2\n"), Kind: "ticket", Event: 7, States: map[string]string{"Etapa 2": "unpaid", "etapa 2": "valid"}},
+			"--states etapa 2=valid: the same word is given another state", load.ErrUsage},
+		"two states for a blank cell": {load.Source{Reader: strings.NewReader("codigo;status\nA;\n"), Kind: "ticket", Event: 7, States: map[string]string{"": "unpaid", "-": "valid"}},
+			"a dash is as good as blank", load.ErrUsage},
 		"no such kind":    {load.Source{Reader: strings.NewReader("codigo\n"), Kind: "tickets"}, "did you mean “ticket”?", load.ErrUsage},
 		"no kind":         {load.Source{Reader: strings.NewReader("codigo\n")}, "say with --kind what its rows are", load.ErrUsage},
 		"an empty file":   {load.Source{Reader: strings.NewReader(" \n"), Kind: "ticket"}, "it is empty", load.ErrSource},
@@ -291,6 +295,15 @@ func TestImportNamesWhatDeservesAWord(t *testing.T) {
 		`"warnings":["2 codes are short enough to be guessed (under 60 bits)"]}`
 	if err != nil || string(got) != want {
 		t.Errorf("report = %s, %v, want %s", got, err, want)
+	}
+}
+
+// TestAWordOfStatesThatNoRowHasIsSaid: the operator may have misspelt it, and its rows got in by what the word means as a rule.
+func TestAWordOfStatesThatNoRowHasIsSaid(t *testing.T) {
+	src := load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader("Código;Status\nKX7A1;Liberado\nKX7A2;-\n"), States: map[string]string{"Liberdo": "blocked", "": "unpaid"}}
+	said := strings.Join(mustImport(t, congregation(t), src).Warnings, "\n")
+	if want := "--states explains “liberdo”, and no column of states has that word (did you mean “liberado”?)"; !strings.Contains(said, want) || strings.Count(said, "explains") != 1 {
+		t.Errorf("notes are %q, want %q", said, want)
 	}
 }
 

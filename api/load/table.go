@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -155,6 +156,7 @@ func (t *tableFile) plan(rep *Report) {
 		rep.Columns = append(rep.Columns, t.column(kinds.State, why, [][]int{{d.Column}}))
 		t.unknownWords(d, rep)
 	}
+	t.unusedWords(rep)
 	for _, i := range t.ly.Gone {
 		rep.Columns = append(rep.Columns, t.column(kinds.IsActive, "yes or no: has died", [][]int{{i}}))
 	}
@@ -229,6 +231,25 @@ func (t *tableFile) unknownWords(d columns.Decider, rep *Report) {
 		if d.Means(v.Value, t.src.States) < 0 && words.Plain(v.Value) != "" && len(rep.Warnings) < columns.MaxAsked {
 			rep.Warnings = append(rep.Warnings, fmt.Sprintf("“%s” in the column “%s” (%s) is no state that is known: --states '%s=…' says what it means",
 				profile.Sample(v.Value), t.ly.Name(d.Column), counted(v.Count, "row", "rows"), v.Value))
+		}
+	}
+}
+
+// unusedWords adds a note for each word of --states that no column of states has: it may be misspelt.
+func (t *tableFile) unusedWords(rep *Report) {
+	var said []string
+	for _, d := range t.ly.Deciders {
+		p := &t.ly.Profiles[d.Column]
+		if p.Filled > 0 && p.Counts == nil {
+			return // too many to know them all
+		}
+		for _, v := range p.Values() {
+			said = append(said, words.Saying(v.Value))
+		}
+	}
+	for _, word := range slices.Sorted(maps.Keys(t.src.States)) {
+		if word != "" && !slices.Contains(said, word) {
+			rep.Warnings = append(rep.Warnings, fmt.Sprintf("--states explains “%s”, and no column of states has that word%s", word, words.DidYouMean(word, said)))
 		}
 	}
 }
