@@ -156,7 +156,7 @@ func (t *tableFile) plan(rep *Report) {
 		rep.Columns = append(rep.Columns, t.column(kinds.State, why, [][]int{{d.Column}}))
 		t.unknownWords(d, rep)
 	}
-	t.unusedWords(rep)
+	rep.Warnings = append(rep.Warnings, unusedWords(t.ly, t.src.States)...)
 	for _, i := range t.ly.Gone {
 		rep.Columns = append(rep.Columns, t.column(kinds.IsActive, "yes or no: has died", [][]int{{i}}))
 	}
@@ -235,23 +235,24 @@ func (t *tableFile) unknownWords(d columns.Decider, rep *Report) {
 	}
 }
 
-// unusedWords adds a note for each word of --states that no column of states has: it may be misspelt.
-func (t *tableFile) unusedWords(rep *Report) {
+// unusedWords are notes, one for each word of --states that no column of states has: it may be misspelt.
+func unusedWords(ly *columns.Layout, states map[string]string) (notes []string) {
 	var said []string
-	for _, d := range t.ly.Deciders {
-		p := &t.ly.Profiles[d.Column]
+	for _, d := range ly.Deciders {
+		p := &ly.Profiles[d.Column]
 		if p.Filled > 0 && p.Counts == nil {
-			return // too many to know them all
+			return nil // too many to know them all
 		}
 		for _, v := range p.Values() {
 			said = append(said, words.Saying(v.Value))
 		}
 	}
-	for _, word := range slices.Sorted(maps.Keys(t.src.States)) {
+	for _, word := range slices.Sorted(maps.Keys(states)) {
 		if word != "" && !slices.Contains(said, word) {
-			rep.Warnings = append(rep.Warnings, fmt.Sprintf("--states explains “%s”, and no column of states has that word%s", word, words.DidYouMean(word, said)))
+			notes = append(notes, fmt.Sprintf("--states explains “%s”, and no column of states has that word%s", word, words.DidYouMean(word, said)))
 		}
 	}
+	return notes
 }
 
 // report adds the counts of left out rows and dates.

@@ -97,7 +97,7 @@ func (c admission) keepBlank() {
 	for i, title := range c.plains {
 		p, d := &c.profiles[i], deciderOf(i, title)
 		isState := slices.Contains(words.Titles(kinds.State), title) || d.State == "unpaid"
-		if !c.taken[i] && p.Filled == 0 && p.Rows > 0 && isState && !c.isPlace(i) && !c.isOther(title) {
+		if !c.taken[i] && p.Filled == 0 && p.Rows > 0 && isState && !c.isPlace(i) && !c.origin.isOther(title) {
 			c.ly.Deciders = append(c.ly.Deciders, d)
 			c.taken[i] = true
 		}
@@ -179,8 +179,8 @@ func (c admission) decides(column int) (d Decider, sure, ask bool) {
 		return d, false, false
 	case title == "":
 		return d, false, true // of what, no title says
-	case c.isOther(title):
-		return d, false, c.saysOut(p) || p.Has[profile.Outs] > 0 || c.saysMore(title, p)
+	case c.origin.isOther(title):
+		return d, false, c.saysOut(p) || p.Has[profile.Outs] > 0 || c.origin.saysMore(title, p)
 	case own:
 		known := p.Share(func(v string) bool { return d.Means(v, c.said.States) >= 0 })
 		return d, 2*known >= p.Filled, 2*known < p.Filled
@@ -202,14 +202,14 @@ func (c admission) decides(column int) (d Decider, sure, ask bool) {
 }
 
 // isOther tells a title that is known to be of another matter in the exports of this system.
-func (c admission) isOther(title string) bool {
-	_, ok := c.origin.others[title]
+func (o *Origin) isOther(title string) bool {
+	_, ok := o.others[title]
 	return ok
 }
 
 // saysMore tells a column of that kind in which only some words are known to be of another matter, and a cell that has none of them.
-func (c admission) saysMore(title string, p *profile.Column) bool {
-	known := c.origin.others[title]
+func (o *Origin) saysMore(title string, p *profile.Column) bool {
+	known := o.others[title]
 	return known != nil && p.Share(func(v string) bool { return slices.Contains(known, words.Plain(v)) }) < p.Filled
 }
 

@@ -184,7 +184,7 @@ func traitsOf(cell string) [traits]bool {
 		Digits:   strings.ContainsFunc(cell, unicode.IsDigit),
 		Ats:      strings.Contains(cell, "@"),
 		Codes:    codeLike(cell, text),
-		Truths:   words.IsYesOrNo(text) || text == "" && words.IsTick(cell),
+		Truths:   words.IsYesOrNo(cell, text),
 		Whole:    isWhole,
 		long:     isWhole && len(cell) > 2,
 		Numbers:  isNumber,

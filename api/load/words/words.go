@@ -126,8 +126,10 @@ var Truths = map[string]string{
 // otherTruths are the words for yes and no of further languages. No cell is read by them: a column of them is asked about.
 var otherTruths = strings.Fields("ja nein oui non nee tak nie nei nej ano ne da nu evet hayir hayır igen nem hai ie да нет так ні не ναι οχι نعم لا כן לא 是 否 有 无 無 はい いいえ 예 네 아니요 아니오")
 
-// IsYesOrNo tells a text in plain form that says yes or no, in any of the languages.
-func IsYesOrNo(text string) bool { return Truths[text] != "" || slices.Contains(otherTruths, text) }
+// IsYesOrNo tells a cell, given with its plain form, that says yes or no in any of the languages, or by a tick, an empty box or a cross.
+func IsYesOrNo(cell, text string) bool {
+	return Truths[text] != "" || slices.Contains(otherTruths, text) || text == "" && (TruthOf(cell) != "" || strings.ContainsAny(cell, crosses))
+}
 
 // IsForeignTruth tells a cell that says yes or no in one of the languages of which no titles are known.
 func IsForeignTruth(cell string) bool { return slices.Contains(otherTruths, Plain(cell)) }
@@ -151,9 +153,6 @@ var marks = map[string]string{"✓": "true", "✔": "true", "☑": "true", "✅"
 
 // crosses are the signs by which people say no, or cross out.
 const crosses = "❌✗✘✖🚫⛔"
-
-// IsTick tells a cell of signs alone that has a tick, an empty box or a cross.
-func IsTick(cell string) bool { return TruthOf(cell) != "" || strings.ContainsAny(cell, crosses) }
 
 // TruthOf is the yes or no that a cell says; "" where it says neither, or asks.
 func TruthOf(cell string) string {
