@@ -48,7 +48,7 @@ func Refuses(state string) bool { return state != "" && state != Severity[0] }
 var (
 	TellingTitles = slices.Concat(payTitles, RefundTitles, strings.Fields("status situac estado state pagto pgto pgmt quitad quitou quitac bloque block cancel anul "+
 		"conferid valid vencid vencim vencto vigen caduc expir aprov approv aprob confirm pending liberad inadimpl autoriz suspen desist recus "+
-		"rejeit rechaz reject revog revok negad eliminad removid removed banid penden pendient efetivad compensad recebid abonad cobrad disput storn annul bezahl "+
+		"rejeit rechaz reject revog revok negad eliminad removid removed banid penden pendient efetivad compensad recebid abonad cobrad storn annul bezahl "+
 		"payed pagou admit credenciad vetad blacklist fraud suspeit contestac apagad atras overdue replac substitu transferid transferred trocad duplic voided deposit cobr "+
 		"invalid inactiv inativ impag moros adimpl exceden comprov anulow rezygn potwierdz odwoł płatno "+
 		"betaal gesperr wartelist wachtlijst ungultig attente attesa zahlung paiement"))
@@ -61,14 +61,14 @@ var (
 	waitingPhrases = []string{"lista de espera", "fila de espera", "waiting list", "wait list", "em espera"}
 	TellingPhrases = slices.Concat(waitingPhrases, []string{"na fila", "em dia", "al dia", "pode entrar", "can enter", "may enter", "lista negra", "perdeu o prazo",
 		"reservado ate", "reserva ate", "pagar ate", "reserved until", "hold until", "pay by", "pay until"})
-	RefundTitles = strings.Fields("refund reembols estorn devol devuel chargeback erstatt rembours rimbors")
+	RefundTitles = strings.Fields("refund reembols estorn devol devuel chargeback disput erstatt rembours rimbors")
 	mailTitles   = strings.Fields("mail email correo")
 	otherMatters = strings.Fields("civil marital endereco address direccion fatura invoice billing home work shipping entrega metodo forma meio method provider " +
 		"gateway valor total amount taxa fee fees preco price precio currency moeda mail email cupom coupon voucher processing uf natal birth")
 	PlaceTitles  = strings.Fields("cidade city ciudad pais country cep zip postal bairro endereco address municipio logradouro rua street")
 	dayTitles    = strings.Fields("data date fecha")
 	DateTitles   = append(strings.Fields("em at"), dayTitles...)
-	AmountTitles = strings.Fields("valor total amount monto importe preco price precio")
+	AmountTitles = strings.Fields("valor total amount monto importe preco price precio gross net bruto liquido neto")
 	cutTitles    = strings.Fields("desconto descuento discount fee fees taxa taxas tax taxes")
 	CountTitles  = strings.Fields("quantidade quantity qtd qtde qty cantidad")
 	payTitles    = strings.Fields("pagament pagad payment pago paga paid bezahl opłac zapłac wpłat")
@@ -142,7 +142,7 @@ func HasWord(text string, words []string) bool {
 // Words and phrases that refuse admission, wherever they stand.
 var (
 	notAdmitted = strings.Fields("cancelado cancelada cancelados canceladas cancelled canceled anulado anulada anulados anuladas estornado estornada estornados " +
-		"reembolsado reembolsada reembolsados refunded unpaid bloqueado bloqueada bloqueados blocked pendente pendentes pending pendiente pendientes waitlist waitlisted " +
+		"reembolsado reembolsada reembolsados refunded refund unpaid bloqueado bloqueada bloqueados blocked pendente pendentes pending pendiente pendientes waitlist waitlisted " +
 		"inadimplente inadimplentes suspenso suspensa banido banida cancelou cancelar desistiu desistente desistentes reembolso estorno fiado canc cancel pend bloq reemb desist aguardando awaiting expirado expirada recusado recusada vencido vencida " +
 		"cancld canceld cancled cancl cancelld cncld cancelda canselado canselada renunciou " +
 		"desistencia devendo unconfirmed declined expired refused chargeback estornou devolvido devolvida bounced withdrew anulo estornar reembolsar calote devolucion cxl withdrawn revoked iou " +
