@@ -494,6 +494,20 @@ func TestACodeInTwoFormsIsOneCode(t *testing.T) {
 	}
 }
 
+// TestACodeInAnotherFormIsNoFurtherTicket: a later list that writes the codes in another form would leave a cancelled guest a valid ticket, and
+// let a guest in twice.
+func TestACodeInAnotherFormIsNoFurtherTicket(t *testing.T) {
+	for _, forms := range [][2]string{{"K7QP2M9D4RSX1ABC", "k7qp2m9d4rsx1abc"}, {"K7QP-2M9D-4RSX-1ABC", "K7QP2M9D4RSX1ABC"}, {"k7qp2m9d4rsx1abc", "K7qp2m9d4rsx1abc"}} {
+		s := congregation(t)
+		mustImport(t, s, load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader("Código;Status\n" + forms[0] + ";pago\n")})
+		rep := mustImport(t, s, load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader("Código;Status\n" + forms[1] + ";cancelado\n")})
+		if len(rep.Rejected) != 1 || !strings.Contains(rep.Rejected[0].Reason, "in other capitals, spaces or hyphens") || len(tickets(t, s)) != 1 {
+			t.Errorf("%s: %+v, want it refused", forms, rep)
+		}
+	}
+	importsStates(t, map[string]stateCase{"short codes": {"Código;Status\naB3x;pago\nAb3X;pago\nKX7A1;pago\nKX7A2;pago\n", states(4, 0, 0, 0), 0}})
+}
+
 // TestAShopsListWithoutStatesIsSaid: what the shop's own list would tell is missing, and every ticket is taken as valid.
 func TestAShopsListWithoutStatesIsSaid(t *testing.T) {
 	s := congregation(t)

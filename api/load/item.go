@@ -12,11 +12,11 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"doorward/api/load/kinds"
 	"doorward/api/load/words"
 	"doorward/kv/auth"
+	"doorward/kv/codes"
 	"doorward/kv/desk"
 	"doorward/kv/entry"
 	"doorward/kv/fault"
@@ -216,7 +216,7 @@ type rowKey struct {
 }
 
 func (s *seen) note(it *item, code string, keys int) {
-	if code != "" && bits(code) < 60 {
+	if code != "" && !codes.IsStrong(code) {
 		s.weak++
 	}
 	if code != "" && strings.Trim(code, "0123456789") == "" {
@@ -264,25 +264,6 @@ func text(p *record.Patch, name string) string {
 		return body
 	}
 	return string(v) // only compared with its like
-}
-
-// bits returns the most entropy that a code of these kinds of characters can have.
-func bits(code string) float64 {
-	digits, letters, lower, n := 0.0, 0.0, 0.0, 0
-	for _, r := range code {
-		switch {
-		case unicode.IsDigit(r):
-			digits = 10
-		case unicode.IsLower(r):
-			lower = 26
-		case unicode.IsLetter(r):
-			letters = 26
-		default:
-			continue
-		}
-		n++
-	}
-	return float64(n) * math.Log2(max(1, digits+letters+lower))
 }
 
 func counted(n int, one, many string) string {

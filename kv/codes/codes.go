@@ -2,6 +2,7 @@ package codes
 
 import (
 	"crypto/rand"
+	"math"
 	"net/url"
 	"slices"
 	"strings"
@@ -75,6 +76,31 @@ func isGap(r rune) bool {
 		return true
 	}
 	return unicode.IsSpace(r) || unicode.Is(unicode.Pd, r)
+}
+
+// strong is how many bits a code has that nobody can guess, and that no other one has by chance.
+const strong = 60
+
+// IsStrong tells a code that may have so many bits, by its length and the kinds of its characters.
+func IsStrong(code string) bool { return bits(code) >= strong }
+
+// bits returns the most entropy that a code of these kinds of characters can have.
+func bits(code string) float64 {
+	digits, letters, lower, n := 0.0, 0.0, 0.0, 0
+	for _, r := range code {
+		switch {
+		case unicode.IsDigit(r):
+			digits = 10
+		case unicode.IsLower(r):
+			lower = 26
+		case unicode.IsLetter(r):
+			letters = 26
+		default:
+			continue
+		}
+		n++
+	}
+	return float64(n) * math.Log2(max(1, digits+letters+lower))
 }
 
 // crockford are the digits of a code we make.

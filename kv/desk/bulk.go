@@ -199,7 +199,7 @@ func otherKey(o *table.Tx, p auth.Principal, row entry.Row, in *entry.Input, eve
 		ids, err := table.TicketsOf(o.View, table.ExactForm, in.Exact[:], event)
 		if err != nil || len(ids) == 0 {
 			in.Free = err == nil // an external_id was looked for before
-			return record.ID{}, err
+			return record.ID{}, errors.Join(err, in.OtherForm(o, event))
 		}
 		return ids[0], nil
 	case row.Kind == record.Person:

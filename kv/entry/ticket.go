@@ -94,6 +94,24 @@ func (in *Input) hashCode(s *table.Set) {
 	}
 }
 
+// OtherForm returns a *table.Conflict if a ticket of the event has the code in other capitals, spaces or hyphens. A list that writes it so means
+// that ticket, unless the code is short: then it may be chance.
+func (in *Input) OtherForm(o *table.Tx, event int64) error {
+	if !codes.IsStrong(in.Text("code")) {
+		return nil
+	}
+	for _, form := range table.CodeForms {
+		ids, err := table.TicketsOf(o.View, form, in.Normal[:], event)
+		if err != nil {
+			return err
+		}
+		if len(ids) > 0 {
+			return &table.Conflict{Reason: "a ticket of the event has this code in other capitals, spaces or hyphens: write it as it is there", Field: "code"}
+		}
+	}
+	return nil
+}
+
 // Split takes a ticket's form apart.
 func (in *Input) Split() record.Parts {
 	parts := record.SplitTicket(in.Patch)
