@@ -117,6 +117,21 @@ func TestImportLetsNoDoubtfulRowIn(t *testing.T) {
 		"a part of the price in advance":    {"Sinal", names + "Preço;Sinal\n" + rowsOf("Ana;80;40", "Bia;80;40", "Caio;80;40")},
 		"who does not come":                 {"Vem?", names + "Vem?\n" + rowsOf("Ana;sim", "Bia;não", "Caio;sim")},
 		"who is not coming":                 {"Are you coming?", "Code;Name;Are you coming?\n" + rowsOf("Ann;yes", "Bob;no", "Cy;yes")},
+		"sentences, each of its own": {"Situação pagto", names + "Situação pagto\n" + rowsOf(func() (all []string) {
+			for i := range 300 {
+				all = append(all, "Ana;Pendente desde "+strings.Repeat("I", i))
+			}
+			return all
+		}()...)},
+	} {
+		wantAsked(t, name, c.file, c.column)
+	}
+}
+
+// TestAPaymentInDoubtIsAskedAbout: so is a debt, money that was given back, and whether a guest comes.
+func TestAPaymentInDoubtIsAskedAbout(t *testing.T) {
+	const names = "Código;Nome;"
+	for name, c := range map[string]struct{ column, file string }{
 		"who may not come":                  {"Attending", "Code;Name;Attending\n" + rowsOf("Ann;yes", "Bob;no", "Cy;maybe")},
 		"who has not answered":              {"Vai comparecer?", names + "Vai comparecer?\n" + rowsOf("Ana;Sim", "Bia;Talvez", "Caio;")},
 		"parts of a price, in words":        {"Valor pago", names + "Valor pago\n" + rowsOf("Ana;tudo", "Bia;metade", "Caio;tudo")},
@@ -141,12 +156,6 @@ func TestImportLetsNoDoubtfulRowIn(t *testing.T) {
 		"what a guest lacks":                {"Notes", "Code;Name;Notes\n" + rowsOf("Ann;", "Bob;falta 20", "Cy;")},
 		"one word for all":                  {"Valor pago", names + "Valor pago\n" + rowsOf("Ana;metade", "Bia;metade")},
 		"a debt and a day":                  {"Saldo", names + "Saldo\n" + rowsOf("Ana;2026-10-01", "Bia;aberto desde outubro")},
-		"sentences, each of its own": {"Situação pagto", names + "Situação pagto\n" + rowsOf(func() (all []string) {
-			for i := range 300 {
-				all = append(all, "Ana;Pendente desde "+strings.Repeat("I", i))
-			}
-			return all
-		}()...)},
 	} {
 		wantAsked(t, name, c.file, c.column)
 	}
