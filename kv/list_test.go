@@ -17,6 +17,7 @@ import (
 	"doorward/kv/desk"
 	"doorward/kv/entry"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
 	"doorward/kv/record"
 )
 
@@ -148,6 +149,27 @@ func TestMembershipsFollowTheirPerson(t *testing.T) {
 	after, err := s.Desk.Retrieve(auth.Operator(), target(record.Membership, 1))
 	if err != nil || after.Revision != before.Revision {
 		t.Errorf("a membership that followed has revision %s, %v, want %s as before", after.Revision, err, before.Revision)
+	}
+	healthy(t, s)
+}
+
+// TestAMembershipWaitsForItsPerson: a laptop brings a membership of a person that is not here, or was deleted. No list counts it before
+// the person is there.
+func TestAMembershipWaitsForItsPerson(t *testing.T) {
+	s := twoChurches(t)
+	kvtest.Create(t, s, record.Group, `{"name":"Choir","church_id":1}`)
+	db, key := opens(t, s, auth.Operator(), "church-1"), kvtest.Login(t, s, "church:1", "*:*")
+	for i, w := range []merge.DocWrite{
+		{ID: record.Membership.DocID(record.Int(7)), Path: chain("a"), Body: []byte(`{"person":9,"group_id":1}`)},
+		{ID: record.Person.DocID(record.Int(9)), Path: chain("a"), Body: []byte(`{"full_name":"Ana","church_id":1}`)},
+	} {
+		if err := push(t, db, w); err != nil {
+			t.Fatal(err)
+		}
+		page, err := s.Desk.List(key, desk.Query{Kind: record.Membership, Limit: 10})
+		if seen := s.Desk.Sees(key, record.Membership, record.Int(7)) == nil; err != nil || page.Count != i || seen != (i == 1) {
+			t.Errorf("with %d people the key lists %d memberships, %v, and sees this one: %t", i, page.Count, err, seen)
+		}
 	}
 	healthy(t, s)
 }

@@ -12,7 +12,7 @@ import (
 
 // This file asks the rules of the desk (package auth) which records a principal sees and which it may change. Everything else asks here.
 
-// Sees tells whether p sees a stored record. A membership is seen where its group is seen too.
+// Sees tells whether p sees a stored record. A membership is seen where its person is there and its group is seen too.
 func Sees(v *table.View, p auth.Principal, k *record.Kind, st *table.Stored) (bool, error) {
 	tie, err := tieTo(v, p, k, st)
 	if err != nil || !access.MayAtDesk(p, access.Read, k, tie) {
@@ -20,6 +20,10 @@ func Sees(v *table.View, p auth.Principal, k *record.Kind, st *table.Stored) (bo
 	}
 	if k != record.Membership || p.IsWhole() {
 		return true, nil
+	}
+	person, err := v.Load(record.Person, Member(st.Body, "person"))
+	if err != nil || person == nil {
+		return false, err
 	}
 	group, err := v.LoadRef(record.Group, Member(st.Body, "group_id"))
 	if err != nil || group == nil {
