@@ -111,56 +111,57 @@ func releasable(v *table.View, h *handover, key, row []byte) (r *released, err e
 }
 
 // Leave removes documents from the file that have left a database of records at the centre. It writes no tombstone. A person's memberships
-// leave with the person, also those that the centre has not taken. Leave does not remove a document that has changed after the sequence
-// upto, or a person with such a membership, and then returns held.
-func (lp *Laptop) Leave(p auth.Principal, name string, ids []string, upto uint64) (held bool, err error) {
+// leave with the person, also those that the centre has not taken; gone names them too. Leave does not remove a document that has changed
+// after the sequence upto, or a person with such a membership, and then returns held.
+func (lp *Laptop) Leave(p auth.Principal, name string, ids []string, upto uint64) (gone []string, held bool, err error) {
 	if err := p.CheckWhole(); err != nil {
-		return false, err
+		return nil, false, err
 	}
 	scope, ok := scopes.Parse(name)
 	if !ok {
-		return false, nil // of all records none is another's
+		return nil, false, nil // of all records none is another's
 	}
-	gone := make(map[string]bool, len(ids))
+	leaving := make(map[string]bool, len(ids))
 	for _, id := range ids {
-		gone[id] = true
+		leaving[id] = true
 	}
-	if err := idempotency.Redact(lp.tables, scope, func(k *record.Kind, st *table.Stored) bool { return gone[k.DocID(st.ID)] && st.Seq <= upto }); err != nil {
-		return false, err
+	if err := idempotency.Redact(lp.tables, scope, func(k *record.Kind, st *table.Stored) bool { return leaving[k.DocID(st.ID)] && st.Seq <= upto }); err != nil {
+		return nil, false, err
 	}
 	err = table.DoEach(lp.tables, ids, func(o *table.Tx, id string) error {
-		late, err := leave(o, scope, id, upto)
-		held = held || late
+		out, late, err := leave(o, scope, id, upto)
+		gone, held = append(gone, out...), held || late
 		return err
 	})
-	return held, err
+	return gone, held, err
 }
 
-func leave(o *table.Tx, scope scopes.Scope, text string, upto uint64) (late bool, err error) {
+func leave(o *table.Tx, scope scopes.Scope, text string, upto uint64) (gone []string, late bool, err error) {
 	k, id, ok := record.ParseDocID(text)
 	if !ok {
-		return false, nil // of a kind that this version does not know
+		return nil, false, nil // of a kind that this version does not know
 	}
 	st, err := o.LoadAny(k, id)
 	if err != nil || st == nil || !st.In(scope) {
-		return false, err
+		return nil, false, err
 	}
 	members, err := membershipsOf(o, k, id)
 	if err != nil {
-		return false, err
+		return nil, false, err
 	}
 	if st.Seq > upto || slices.ContainsFunc(members, func(m *table.Stored) bool { return m.Seq > upto }) {
-		return true, nil
+		return nil, true, nil
 	}
 	if err := table.NoteReleased(o); err != nil {
-		return false, err
+		return nil, false, err
 	}
 	for _, m := range members {
 		if err := merge.Purge(o, record.Membership, m); err != nil {
-			return false, err
+			return nil, false, err
 		}
+		gone = append(gone, record.Membership.DocID(m.ID))
 	}
-	return false, merge.Purge(o, k, st)
+	return append(gone, text), false, merge.Purge(o, k, st)
 }
 
 // membershipsOf returns the memberships of a person; of a record of another kind there are none.

@@ -38,10 +38,11 @@ type copies struct {
 	*visit
 	copied  chan struct{} // something was copied since the last handshake
 	rekeyed chan struct{} // the centre has other keys
+	leaving sync.Mutex    // held while documents leave one database and are brought from the others, which they may leave next
 }
 
 func newCopies(x *visit) *copies {
-	return &copies{x, make(chan struct{}, 1), make(chan struct{}, 1)}
+	return &copies{visit: x, copied: make(chan struct{}, 1), rekeyed: make(chan struct{}, 1)}
 }
 
 // signal fills a channel of one, if it is empty.
@@ -102,8 +103,16 @@ func (x *copies) job(c copyJob) (replicate.Job, error) {
 		if j.Since, err = (lag{x.config.Store, x.upstream}).checkpointOf(c.name, false); err != nil { // the centre knows none of a new key
 			return replicate.Job{}, err
 		}
-		pushed := x.pushedUpTo(c.name) // the handshake writes into x.upstream and x.greeting meanwhile
-		j.On.Left = func(ctx context.Context, ids []string) error { return x.left(ctx, pushed, c.name, ids) }
+		pushed, pulls := x.pushedUpTo(c.name), x.greeting.Pulls() // the handshake writes into x.upstream and x.greeting meanwhile
+		j.On.Left = func(ctx context.Context, ids []string) error {
+			x.leaving.Lock()
+			defer x.leaving.Unlock()
+			gone, err := x.left(ctx, pushed, c.name, ids)
+			if err != nil {
+				return err
+			}
+			return x.bring(ctx, pulls, c.name, append(gone, ids...))
+		}
 	}
 	j.On.Progress = func(out replicate.Outcome) {
 		count(out)
@@ -199,25 +208,47 @@ func (x *copies) renew(ctx context.Context, measures bool) error {
 }
 
 // left removes documents from the file that have left a database of the centre. It waits until changes made here are pushed: the centre keeps
-// them for staff.
-func (x *copies) left(ctx context.Context, pushed func() (uint64, error), name string, ids []string) error {
-	ids, err := x.leaving(ids)
-	if err != nil {
-		return err
+// them for staff. gone names what was removed.
+func (x *copies) left(ctx context.Context, pushed func() (uint64, error), name string, ids []string) (gone []string, err error) {
+	if ids, err = x.goingNow(ids); err != nil {
+		return nil, err
 	}
 	for {
 		upto, err := pushed()
 		if err != nil {
-			return err
+			return nil, err
 		}
-		held, err := x.config.Store.Laptop.Leave(auth.Operator(), name, ids, upto)
+		some, held, err := x.config.Store.Laptop.Leave(auth.Operator(), name, ids, upto)
+		gone = append(gone, some...)
 		if err != nil || !held {
-			return err
+			return gone, err
 		}
 		if err := dial.Rest(ctx, helloSoon/10); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// bring copies documents that have left one of the pulled databases from the others, as far as these have them. Their pulls may have passed
+// the documents while this store still had them in the first.
+func (x *copies) bring(ctx context.Context, pulls []string, left string, ids []string) error {
+	for _, name := range pulls {
+		if name == left {
+			continue
+		}
+		theirs, err := x.database(name)
+		if err != nil {
+			return err
+		}
+		own, err := replicate.OpenLocal(x.config.Store, auth.Operator(), name)
+		if err != nil {
+			return err
+		}
+		if _, err := replicate.Run(ctx, replicate.Job{Source: unremembered{theirs}, Target: own, IDs: ids, Tries: 1}); err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
 // pushedUpTo returns a function that tells up to which sequence a database is pushed. Where the laptop only pulls, nothing waits to be
@@ -230,8 +261,8 @@ func (x *copies) pushedUpTo(name string) func() (uint64, error) {
 	return func() (uint64, error) { return behind.acknowledged(name) }
 }
 
-// leaving returns the documents that go now. An event stays while tickets are scanned there: dropper takes it out later, with its tickets.
-func (x *copies) leaving(ids []string) (going []string, err error) {
+// goingNow returns the documents that go now. An event stays while tickets are scanned there: dropper takes it out later, with its tickets.
+func (x *copies) goingNow(ids []string) (going []string, err error) {
 	now := x.config.Store.Tables.Clock.Now()
 	for _, id := range ids {
 		if k, event, ok := record.ParseDocID(id); ok && k == record.Event {

@@ -47,3 +47,29 @@ func TestALaptopOfTwoChurchesMovesBetweenThem(t *testing.T) {
 	w.healthy(w.centre)
 	w.healthy(w.laptop)
 }
+
+// TestAMembershipComesBackWithAPersonThatMoved: the laptop hears of the move in one database, and takes the person out with the other.
+func TestAMembershipComesBackWithAPersonThatMoved(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	for _, name := range []string{"A", "B"} {
+		kvtest.Create(t, w.centre, record.Church, fmt.Sprintf(`{"name":%q}`, name))
+	}
+	group := kvtest.Create(t, w.centre, record.Group, `{"name":"Region","church_id":null}`)
+	w.enrolFor(w.laptop, office.Enrolment{Level: auth.Level{Name: auth.ChurchOf, IDs: []int64{1, 2}}})
+	for _, home := range []int64{1, 2} {
+		person := kvtest.Create(t, w.centre, record.Person, fmt.Sprintf(`{"full_name":"Ana Souza","church_id":%d}`, home))
+		kvtest.Create(t, w.centre, record.Membership, fmt.Sprintf(`{"person":%d,"group_id":%d}`, person, group))
+		w.visits(w.laptop)
+		w.changes(w.centre, record.Person, person, fmt.Sprintf(`{"church_id":%d}`, 3-home))
+		w.changes(w.laptop, record.Person, person, `{"occupation":"baker"}`) // the laptop's revision may win here, the merged one at the centre
+		w.changes(w.laptop, record.Person, person, `{"occupation":"cook"}`)
+	}
+	for range 3 {
+		w.visits(w.laptop)
+	}
+	if here, there := w.all(w.laptop, record.Membership), w.all(w.centre, record.Membership); len(here) != 2 || len(there) != 2 {
+		t.Errorf("the laptop has the memberships %s, the centre %s", here, there)
+	}
+	w.healthy(w.laptop)
+}
