@@ -507,3 +507,19 @@ func TestAHelperTakesBackWhomThePhoneLetIn(t *testing.T) {
 		t.Errorf("the store has %d check-ins, want one", n)
 	}
 }
+
+// TestALateAnswerWaitsForADialog, which would lie over it.
+func TestALateAnswerWaitsForADialog(t *testing.T) {
+	proof.Only(t, manyPages)
+	t.Parallel()
+	p := anaCameIn(t)
+	p.run(lateAnswers + `; late = '/scan/'`)
+	p.types("UNPAID", kb.Enter)
+	p.until(`held`)
+	p.do(chromedp.Click("#menu"), chromedp.WaitVisible("#settings"))
+	p.run(`release()`)
+	p.settles()
+	p.until(`document.getElementById('result').hidden`)
+	p.do(chromedp.Click("#settings .close"))
+	p.sees("unpaid")
+}

@@ -355,7 +355,7 @@ $('scan').addEventListener('submit', e => {
   read(code);
 });
 
-const free = () => !$('work').hidden && !document.querySelector('dialog[open]');
+const free = () => !$('work').hidden && !dialog();
 const sinceKey = listen($('code'), $('scan'), free, stays);
 
 // --- result ------------------------------------------------------------------------------------------------------------------
@@ -369,10 +369,13 @@ const taps = []; // called when the result closes
 const must = () => !$('result').hidden && $('result').dataset.must === 'tap';
 const tapped = () => must() ? new Promise(done => taps.push(done)) : null;
 
-// present shows a ruling: at once if it goes over the one that is presented, else after a result that must be tapped.
-async function present(ruling, over = false) {
-  while (!over && must()) {
-    await tapped();
+const dialog = () => document.querySelector('dialog[open]'); // it lies over a result, too
+const unlocked = () => new Promise(done => dialog().addEventListener('close', done, {once: true}));
+
+// present shows a ruling. It waits for a dialog that is open, and for a result that must be tapped, unless it goes over that one.
+async function present(ruling, over) {
+  while (dialog() || facing !== over && must()) {
+    await (dialog() ? unlocked() : tapped());
     if ($('work').hidden) return; // the session has ended meanwhile
   }
   facing = ruling;
@@ -503,14 +506,14 @@ function hold() {
   $('result-time').hidden = true;
 }
 document.addEventListener('keydown', e => {
-  if (e.defaultPrevented || $('result').hidden || document.querySelector('dialog[open]')) return;
+  if (e.defaultPrevented || $('result').hidden || dialog()) return;
   if (e.key === 'Escape' && $('result').dataset.must !== 'tap') close();
   if (e.key === 'Tab') hold(); // as a tap does
 });
 
 // undo takes a check-in back. A check-in is taken back once, so its id is the key of the request, however often the helper asks.
 async function undo(ruling) {
-  const answer = told => present(told, facing === ruling); // over its own result at once, over another when it was tapped
+  const answer = told => present(told, ruling); // over its own result at once, over another when it was tapped
   try {
     const {status, data} = await ask('POST', path('undo'), {checkin_id: ruling.checkin_id}, undefined, `undo-${ruling.checkin_id}`);
     if (status === 401) return ended();
@@ -616,8 +619,8 @@ async function letInFamily(first, tickets) {
   }
   const not = refused.length > 0 && say('family.not', {names: refused.join(', ')});
   const told = {label: labels.filter(Boolean).join(', '), notice: [...notices, not].filter(Boolean).join(' · '), family: true};
-  if (let_in > 0) return present({outcome: 'admitted', ...told, more: say('family.done', {n: let_in})}, true);
-  present({outcome: 'refused', why: not, family: true}, true);
+  if (let_in > 0) return present({outcome: 'admitted', ...told, more: say('family.done', {n: let_in})}, first);
+  present({outcome: 'refused', why: not, family: true}, first);
 }
 
 // --- out of reach ------------------------------------------------------------------------------------------------------------
