@@ -523,3 +523,22 @@ func TestALateAnswerWaitsForADialog(t *testing.T) {
 	p.do(chromedp.Click("#settings .close"))
 	p.sees("unpaid")
 }
+
+// TestACodeBehindADialogIsReadLater: a result would lie below the dialog, and close there.
+func TestACodeBehindADialogIsReadLater(t *testing.T) {
+	proof.Only(t, manyPages)
+	w := newDoorTown(t)
+	p := browse(t)
+	p.signIn(w.link(), "Bia")
+	p.opensCamera("")
+	p.looksTwice()
+	p.do(chromedp.Click("#way-search"), chromedp.WaitVisible("#find-words"))
+	p.run(`sight = ['K7QP2M']`)
+	p.looksTwice()
+	p.settles()
+	if n := w.admissions(); n != 0 {
+		t.Errorf("the store has %d check-ins behind a dialog", n)
+	}
+	p.do(chromedp.Click("#find .close"))
+	p.labelled("Ana S.")
+}

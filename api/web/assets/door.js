@@ -824,7 +824,7 @@ $('way-camera').addEventListener('click', async () => {
   $('eye-says').textContent = say('eye.looking');
   try {
     const stop = await watch($('video'), code => {
-      const takes = eye === mine && ($('result').hidden || !$('family').hidden);
+      const takes = eye === mine && free() && ($('result').hidden || !$('family').hidden);
       if (takes) read(code);
       return takes;
     });
