@@ -542,3 +542,18 @@ func TestACodeBehindADialogIsReadLater(t *testing.T) {
 	p.do(chromedp.Click("#find .close"))
 	p.labelled("Ana S.")
 }
+
+// TestASearchThatFailsSaysSo: it does not say that a guest has no ticket, and shows no guest of the search before.
+func TestASearchThatFailsSaysSo(t *testing.T) {
+	proof.Only(t, manyPages)
+	t.Parallel()
+	p := anaCameIn(t)
+	p.run(`(() => {
+		const real = window.fetch, busy = () => new Response(JSON.stringify({error: {code: 'RATE_LIMITED', message: 'Too many requests.'}}), {status: 429});
+		window.fetch = async (path, options) => path.endsWith('?q=melo') ? busy() : real(path, options);
+	})()`)
+	p.do(chromedp.Click("#way-search"), chromedp.WaitVisible("#find-words"), chromedp.SendKeys("#find-words", "lima"), chromedp.WaitVisible("#find-list button"))
+	p.run(`document.getElementById('find-words').value = ''`)
+	p.do(chromedp.SendKeys("#find-words", "melo"))
+	p.until(`document.getElementById('find-says').textContent.includes('Too many requests.') && document.getElementById('find-list').children.length === 0`)
+}

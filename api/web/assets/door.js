@@ -897,19 +897,24 @@ $('find-words').addEventListener('input', () => {
 });
 
 async function find() {
-  const words = $('find-words').value.trim();
-  $('find-says').textContent = words.length < 2 ? say('find.more') : '';
-  if (words.length < 2) return $('find-list').replaceChildren();
+  const typed = () => $('find-words').value.trim(), words = typed();
+  if (words.length < 2) return showFound(say('find.more'));
   try {
     const {status, data} = await ask('GET', path('search') + '?q=' + encodeURIComponent(words));
-    if (words !== $('find-words').value.trim()) return; // more was typed meanwhile
+    if (words !== typed()) return; // more was typed meanwhile
     if (status === 401) return $('find').close(), ended();
-    const results = data.results ?? [];
-    $('find-says').textContent = results.length === 0 ? say('find.none') : data.more || results.length > shown ? say('find.many') : '';
-    replace($('find-list'), results.slice(0, shown).map(foundRow)); // a letter more may find the same
-  } catch {
-    $('find-says').textContent = say('away');
+    if (status !== 200) return showFound(say('say.refused', {why: data?.error?.message ?? status}));
+    const {results, more} = data;
+    showFound(results.length === 0 ? say('find.none') : more || results.length > shown ? say('find.many') : '', results.slice(0, shown));
+  } catch (fault) {
+    if (!(fault instanceof Unreachable)) throw fault;
+    if (words === typed()) showFound(say('away'));
   }
+}
+
+function showFound(says, tickets = []) {
+  write('find-says', says);
+  replace($('find-list'), tickets.map(foundRow)); // a letter more may find the same
 }
 
 function foundRow(ticket) {
