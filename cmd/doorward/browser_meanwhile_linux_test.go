@@ -557,3 +557,30 @@ func TestASearchThatFailsSaysSo(t *testing.T) {
 	p.do(chromedp.SendKeys("#find-words", "melo"))
 	p.until(`document.getElementById('find-says').textContent.includes('Too many requests.') && document.getElementById('find-list').children.length === 0`)
 }
+
+// TestOneEventsWordIsNotSeenAtAnother: the laptop's word on a guest of one event stays while that on another event's is seen.
+func TestOneEventsWordIsNotSeenAtAnother(t *testing.T) {
+	proof.Only(t, manyPages)
+	t.Parallel()
+	w := newFamilyTown(t)
+	p := browse(t)
+	p.servesTwo(w, "Retiro")
+	w.down()
+	letsIn := func(code string) {
+		p.types(code, kb.Enter)
+		p.sees("unreachable")
+		p.next()
+	}
+	letsIn("UNPAID")
+	p.do(chromedp.Click("#where"), chromedp.WaitVisible("#pick-form"))
+	p.goes(2)
+	letsIn("NONE")
+	w.up()
+	for p.decided() != "" {
+		p.settles()
+	}
+	p.do(chromedp.WaitVisible("#differs-seen"), chromedp.Click("#differs-seen"), chromedp.WaitNotVisible("#differs"))
+	p.do(chromedp.Click("#where"), chromedp.WaitVisible("#pick-form"))
+	p.goes(1)
+	p.until(`document.getElementById('differs-list').innerText.includes('Not paid')`)
+}

@@ -727,10 +727,12 @@ async function send(of) {
   }
 }
 
+let differing = []; // what the list shows
+
 async function drawDiffers() {
-  const all = event ? await queue.differences(event.id) : [];
-  $('differs').hidden = all.length === 0;
-  $('differs-list').replaceChildren(...all.map(one => {
+  differing = event ? await queue.differences(event.id) : [];
+  $('differs').hidden = differing.length === 0;
+  $('differs-list').replaceChildren(...differing.map(one => {
     const row = make('li', '', 'scan ' + (looks[one.outcome]?.[0] ?? 'bad')), text = make('span', '', 'scan-text');
     text.append(make('strong', one.label), make('span', `${clock(one.at)} · ${one.outcome ? say(one.outcome) : one.why}`, 'quiet'));
     row.append(drawn('look', 'sign'), text);
@@ -738,7 +740,7 @@ async function drawDiffers() {
   }));
 }
 $('differs-seen').addEventListener('click', async () => {
-  await queue.seen();
+  await queue.seen(differing);
   await drawDiffers();
   focusCode();
 });

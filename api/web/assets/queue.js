@@ -65,5 +65,7 @@ export async function byEvent() {
 // differences are what the server said otherwise of an event's scans.
 export const differences = async event => oldest(await run(['differences'], 'readonly', kept => kept.getAll()), event);
 
-// seen forgets them.
-export const seen = () => run(['differences'], 'readwrite', kept => kept.clear());
+// seen forgets those that a helper has seen.
+export const seen = all => run(['differences'], 'readwrite', kept => {
+  for (const {nonce} of all) kept.delete(nonce);
+});
