@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"doorward/kv/kvtest/proof"
+
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
@@ -382,4 +384,19 @@ func TestADoorShowsNoOtherEventsCounts(t *testing.T) {
 	p.do(chromedp.Click("#where"), chromedp.WaitVisible("#pick-form"))
 	p.goes(2)
 	p.until(`document.getElementById('count-expected').textContent === '–' && document.getElementById('doors').children.length === 0`)
+}
+
+// TestAChosenLanguageIsThatOfEveryList, and of the scans that wait.
+func TestAChosenLanguageIsThatOfEveryList(t *testing.T) {
+	proof.Only(t, manyPages)
+	t.Parallel()
+	w, p := familyDoor(t)
+	w.down()
+	p.keepsOut("SOLO")
+	p.types("UNPAID", kb.Enter)
+	p.sees("unreachable")
+	p.next() // let in
+	w.up()
+	p.do(chromedp.WaitVisible("#differs"), chromedp.Click("#menu"), chromedp.SetValue("#set-language", "pt-BR"), chromedp.Evaluate(`document.getElementById('set-language').dispatchEvent(new Event('change'))`, nil))
+	p.until(`document.querySelector('#waiting-list button').textContent === 'Decidir agora' && document.getElementById('differs-list').innerText.includes('Não pago')`)
 }

@@ -958,7 +958,10 @@ for (const [id, name, value] of [['set-language', 'language', e => e.value], ['s
     await speak(settings.language);
     label();
     drawLists();
-    if (event) showAway();
+    if (!event) return;
+    showAway();
+    drawWaiting();
+    drawDiffers();
   });
 }
 $('menu').addEventListener('click', () => $('settings').showModal());
