@@ -400,3 +400,16 @@ func TestAChosenLanguageIsThatOfEveryList(t *testing.T) {
 	p.do(chromedp.WaitVisible("#differs"), chromedp.Click("#menu"), chromedp.SetValue("#set-language", "pt-BR"), chromedp.Evaluate(`document.getElementById('set-language').dispatchEvent(new Event('change'))`, nil))
 	p.until(`document.querySelector('#waiting-list button').textContent === 'Decidir agora' && document.getElementById('differs-list').innerText.includes('Não pago')`)
 }
+
+// TestANameOfBlanksIsAskedForAgain, and so is a door's.
+func TestANameOfBlanksIsAskedForAgain(t *testing.T) {
+	proof.Only(t, manyPages)
+	t.Parallel()
+	w := newFamilyTown(t)
+	p := browse(t)
+	p.do(chromedp.Navigate(w.link()), chromedp.WaitVisible("#helper"), chromedp.SendKeys("#helper", "  "), chromedp.Click("#enter-ticket button"))
+	p.until(`document.querySelector('#helper:invalid') && document.getElementById('enter-fault').textContent === ''`)
+	p.do(chromedp.SendKeys("#helper", " Bia "), chromedp.Click("#enter-ticket button"), chromedp.WaitVisible("#pick-form"), chromedp.SetValue("#door", "  "), chromedp.Click("#pick-form > button"))
+	p.until(`document.querySelector('#door:invalid') !== null`)
+	p.do(chromedp.SendKeys("#door", "North"), chromedp.Click("#pick-form > button"), chromedp.WaitVisible("#code"))
+}

@@ -184,10 +184,17 @@ async function goesOn(helper) {
   return same;
 }
 
+// filled tells whether a field has a text. The browser asks for one where it has blanks alone.
+function filled(field) {
+  field.value = field.value.trim();
+  return field.reportValidity();
+}
+
 $('enter-ticket').addEventListener('submit', e => {
   e.preventDefault();
   wake();
-  store.helper = $('helper').value.trim();
+  if (!filled($('helper'))) return;
+  store.helper = $('helper').value;
   signIn({ticket, name: store.helper});
 });
 $('enter-key').addEventListener('submit', e => {
@@ -240,9 +247,10 @@ $('pick-form').addEventListener('submit', e => {
   e.preventDefault();
   wake();
   const chosen = chosenEvent();
-  door = $('door').value.trim();
+  if (!chosen || !filled($('door'))) return;
+  door = $('door').value;
   store.way = new FormData($('pick-form')).get('way');
-  if (chosen && door) work(chosen);
+  work(chosen);
 });
 
 function work(chosen) {
