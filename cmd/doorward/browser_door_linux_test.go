@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
@@ -412,4 +413,16 @@ func TestANameOfBlanksIsAskedForAgain(t *testing.T) {
 	p.do(chromedp.SendKeys("#helper", " Bia "), chromedp.Click("#enter-ticket button"), chromedp.WaitVisible("#pick-form"), chromedp.SetValue("#door", "  "), chromedp.Click("#pick-form > button"))
 	p.until(`document.querySelector('#door:invalid') !== null`)
 	p.do(chromedp.SendKeys("#door", "North"), chromedp.Click("#pick-form > button"), chromedp.WaitVisible("#code"))
+}
+
+// TestAMangledLinkIsRefusedAsACode, and not as a key.
+func TestAMangledLinkIsRefusedAsACode(t *testing.T) {
+	proof.Only(t, manyPages)
+	t.Parallel()
+	w := newFamilyTown(t)
+	p := browse(t)
+	for _, mangled := range []string{"50%", strings.Repeat("long", 30)} {
+		p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(w.served.url+"/door#"+mangled), chromedp.WaitVisible("#helper"), chromedp.SetValue("#helper", "Bia"), chromedp.Click("#enter-ticket button"))
+		p.until(`document.getElementById('enter-fault').textContent.includes('used before')`)
+	}
 }

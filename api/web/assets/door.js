@@ -85,7 +85,7 @@ function replace(list, rows) {
 
 // --- sign in -----------------------------------------------------------------------------------------------------------------
 
-let ticket = decodeURIComponent(location.hash.slice(1)); // empty once it is spent
+let ticket = location.hash.slice(1); // empty once it is spent
 if (ticket) history.replaceState(null, '', location.pathname); // it is good once, and not for the history
 addEventListener('hashchange', () => location.reload()); // another QR code, read while the page is open
 
@@ -169,8 +169,8 @@ async function signIn(body) {
     if (status === 200 || status === 401 && body.ticket) ticket = '';
     if (status === 200) return signedIn(data);
     if (status === 401 && body.ticket && await goesOn(body.name)) return;
-    const faults = {401: body.ticket ? 'enter.used' : 'enter.wrong', 403: 'enter.nodoor', 429: 'enter.slow'};
-    enter(faults[status] ?? 'enter.wrong');
+    const faults = {403: 'enter.nodoor', 429: 'enter.slow'};
+    enter(faults[status] ?? (body.ticket ? 'enter.used' : 'enter.wrong'));
   } catch {
     enter('away');
   }

@@ -25,6 +25,6 @@ export async function upgrade(ticket) {
     return 'here'; // the authority is not installed
   }
   if ((await waits()).length > 0) return 'waits';
-  location.replace(`${secure}/door#${encodeURIComponent(ticket)}`);
+  location.replace(`${secure}/door#${ticket}`);
   return 'moves';
 }
