@@ -245,3 +245,22 @@ func (p *phone) tourConsole(w *doorTown, look func(state string)) {
 	look("the console without its server")
 	w.up()
 }
+
+// TestACodeIsOfTheRoleThatWasChosenLast: the answer to the one before comes late.
+func TestACodeIsOfTheRoleThatWasChosenLast(t *testing.T) {
+	proof.Only(t, manyPages)
+	t.Parallel()
+	w := newFamilyTown(t)
+	p := browse(t)
+	k := w.laptopKey("checkin:*,admin:POST")
+	p.entersConsole(w.served.url, k)
+	p.run(lateAnswers + `; late = '/door/ticket'`)
+	p.do(chromedp.Click("[data-role=supervisor]"))
+	p.until(`held`)
+	p.do(chromedp.Click("#phone-close"), chromedp.Click("[data-role=steward]"))
+	link := p.showsCode(w, k)
+	p.do(chromedp.Evaluate(`release(); fetch('/healthz').then(() => new Promise(done => setTimeout(() => done(true))))`, nil, awaited))
+	if now := p.showsCode(w, k); now != link {
+		t.Errorf("the code has changed from %s to %s", link, now)
+	}
+}

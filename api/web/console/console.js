@@ -51,7 +51,7 @@ follow();
 // --- codes for phones --------------------------------------------------------------------------------------------------------
 
 const dialog = $('phone'), words = dialog.dataset;
-let chosen = null; // the button of the role
+let chosen = null, asked = 0; // the button of the role; how many codes were asked for
 
 // clear takes the code off the page: it lets a phone in.
 function clear() {
@@ -63,19 +63,16 @@ function clear() {
 }
 
 async function show() {
+  const mine = ++asked, wanted = {event: Number(chosen.closest('section').dataset.event), role: chosen.dataset.role};
   clear();
   $('phone-next').disabled = true;
-  try {
-    const {status, data} = await ask('POST', '/door/ticket', {event: Number(chosen.closest('section').dataset.event), role: chosen.dataset.role});
-    if (status === 401) return enter();
-    if (!dialog.open) return;
-    if (status === 200) draw(data);
-    else $('phone-fault').textContent = status === 403 ? words.maynot : words.refused.replace('{why}', data?.error?.message ?? status);
-  } catch {
-    $('phone-fault').textContent = words.away;
-  } finally {
-    $('phone-next').disabled = false;
-  }
+  const {status, data} = await ask('POST', '/door/ticket', wanted).catch(() => ({}));
+  if (status === 401) return enter();
+  if (!dialog.open || mine !== asked) return; // another code is wanted now, or none
+  $('phone-next').disabled = false;
+  if (status === 200) return draw(data);
+  const refused = status === 403 ? words.maynot : words.refused.replace('{why}', data?.error?.message ?? status);
+  $('phone-fault').textContent = status ? refused : words.away;
 }
 
 function draw(code) {
