@@ -678,7 +678,7 @@ async function keepLetIn(scan) {
 
 // takeBack forgets a guest that this phone let in by itself, while the laptop knows nothing of it.
 async function takeBack(entry) {
-  if (sending || entry.offered) return; // the laptop may have taken it: its word comes
+  if (sending) return; // the laptop may have taken it: its word comes
   sending = true;
   const {nonce, code} = entry.ruling.kept;
   entry.undone = await queue.drop(nonce).then(() => true, () => false).finally(() => sending = false);
