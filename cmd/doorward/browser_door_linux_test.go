@@ -426,3 +426,27 @@ func TestAMangledLinkIsRefusedAsACode(t *testing.T) {
 		p.until(`document.getElementById('enter-fault').textContent.includes('used before')`)
 	}
 }
+
+// TestACopyAtTheSameDoorIsNoTicketReadTwice: two phones have the name that the page proposes, and a ticket comes to one after it came to the other. The
+// phone that let it in a minute ago asks, too.
+func TestACopyAtTheSameDoorIsNoTicketReadTwice(t *testing.T) {
+	proof.Only(t, manyPages)
+	t.Parallel()
+	w := newFamilyTown(t)
+	bia, caio := browse(t), browse(t)
+	bia.signIn(w.link(), "Bia")
+	caio.signIn(w.link(), "Caio")
+	bia.types("SOLO", kb.Enter)
+	bia.sees("admitted")
+	bia.types("SOLO", kb.Enter)
+	bia.sees("already_admitted", "here at this door", "read twice?")
+	for range 2 {
+		caio.types("SOLO", kb.Enter)
+		caio.sees("already_admitted", "here at this door", "Ask who came in with it")
+		caio.next()
+	}
+	bia.next()
+	bia.run(`Date.now = (now => () => now() + 60000)(Date.now)`)
+	bia.types("SOLO", kb.Enter)
+	bia.sees("already_admitted", "here at this door", "Ask who came in with it")
+}

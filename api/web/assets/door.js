@@ -15,7 +15,7 @@ const settings = {
 };
 let event = null, door = store.door ?? '', way = 'in', me = {}, timer = 0, eye = null;
 let finding = null; // ends the stream that is followed
-const undoable = 60_000, entries = [];
+const undoable = 60_000, entries = []; // milliseconds in which a steward takes back, and in which a ticket is read twice
 
 // make builds an element with text and classes; text is never read as HTML.
 function make(tag, text, className, act) {
@@ -435,13 +435,17 @@ function stays() {
   return false;
 }
 
+// readTwice tells whether this phone itself let a ticket in just now. Two phones may stand at one door, or both keep the name that the page proposes: what
+// the other let in may be a copy.
+const readTwice = ({checkin_id}) => entries.some(({ruling, at}) => ruling.outcome === 'admitted' && ruling.checkin_id === checkin_id && Date.now() - at < undoable);
+
 // more is what a helper does next.
 function more(ruling) {
   const came = {ago: ago(ruling.seconds_ago ?? 0), door: ruling.door ?? '?', time: ruling.admitted_at ? clock(ruling.admitted_at) : '?'};
   switch (ruling.outcome) {
     case 'admitted': return ruling.more ?? '';
     case 'left': return say('say.left', came);
-    case 'already_admitted': return say(ruling.door === door ? 'say.already_here' : 'say.already_admitted', came);
+    case 'already_admitted': return say(ruling.door !== door ? 'say.already_admitted' : readTwice(ruling) ? 'say.already_here' : 'say.already_beside', came);
     case 'refused': return say('say.refused', {why: ruling.why});
   }
   return say('say.' + ruling.outcome);
