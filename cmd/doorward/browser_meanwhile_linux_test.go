@@ -584,3 +584,33 @@ func TestOneEventsWordIsNotSeenAtAnother(t *testing.T) {
 	p.goes(1)
 	p.until(`document.getElementById('differs-list').innerText.includes('Not paid')`)
 }
+
+// TestTheLastScansStayAtTheirEvent when it is chosen again, for another door say. They go with their session.
+func TestTheLastScansStayAtTheirEvent(t *testing.T) {
+	proof.Only(t, manyPages)
+	t.Parallel()
+	w := newFamilyTown(t)
+	p := browse(t)
+	p.servesTwo(w, "Retiro")
+	p.types("SOLO", kb.Enter)
+	p.sees("admitted")
+	p.next()
+	chooses := func(event int) {
+		p.do(chromedp.Click("#where"), chromedp.WaitVisible("#pick-form"))
+		p.goes(event)
+	}
+	chooses(1)
+	p.do(chromedp.Click("#last button"))
+	p.sees("undone", "Ana S.")
+	p.next()
+	chooses(2)
+	p.until(`document.getElementById('last').children.length === 0`)
+	chooses(1)
+	p.types("SOLO", kb.Enter)
+	p.sees("admitted")
+	p.next()
+	p.do(chromedp.Click("#menu"), chromedp.WaitVisible("#leave"), chromedp.Click("#leave"), chromedp.WaitVisible("#enter"))
+	p.signsInByKey(w)
+	p.goes(1)
+	p.until(`document.getElementById('last').children.length === 0`)
+}

@@ -133,6 +133,7 @@ async function bring(ticket) {
 }
 
 function enter(fault) {
+  entries.length = 0; // of a session that has ended
   $('enter-kept').textContent = '';
   $('enter-ticket').hidden = !ticket;
   $('enter-how').hidden = Boolean(ticket);
@@ -254,11 +255,11 @@ $('pick-form').addEventListener('submit', e => {
 });
 
 function work(chosen) {
+  if (event?.id !== chosen.id) entries.length = 0;
   event = chosen;
   Object.assign(store, {event: String(event.id), door});
   $('where-event').textContent = event.name || '#' + event.id;
   way = chosen.reentry ? store.way ?? 'in' : 'in';
-  entries.length = 0;
   label();
   show('work');
   board = null;
