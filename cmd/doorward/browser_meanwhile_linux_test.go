@@ -614,3 +614,19 @@ func TestTheLastScansStayAtTheirEvent(t *testing.T) {
 	p.goes(1)
 	p.until(`document.getElementById('last').children.length === 0`)
 }
+
+// TestASearchWaitsForTheIndex: the laptop is there and cannot search yet. The page asks again.
+func TestASearchWaitsForTheIndex(t *testing.T) {
+	proof.Only(t, manyPages)
+	t.Parallel()
+	p := anaCameIn(t)
+	p.run(`(() => {
+		const real = window.fetch;
+		window.builds = true;
+		window.fetch = async (path, options) => builds && path.includes('/search/') ? new Response('{}', {status: 503}) : real(path, options);
+	})()`)
+	p.do(chromedp.Click("#way-search"), chromedp.WaitVisible("#find-words"), chromedp.SendKeys("#find-words", "rocha"))
+	p.until(`document.getElementById('find-says').textContent.includes('prepares the search')`)
+	p.run(`builds = false`)
+	p.until(`document.getElementById('find-list').textContent.includes('Gil R.') && document.getElementById('find-says').textContent === ''`)
+}

@@ -912,6 +912,7 @@ $('find-words').addEventListener('input', () => {
 });
 
 async function find() {
+  if (!$('find').open) return;
   const typed = () => $('find-words').value.trim(), words = typed();
   if (words.length < 2) return showFound(say('find.more'));
   try {
@@ -923,7 +924,10 @@ async function find() {
     showFound(results.length === 0 ? say('find.none') : more || results.length > shown ? say('find.many') : '', results.slice(0, shown));
   } catch (fault) {
     if (!(fault instanceof Unreachable)) throw fault;
-    if (words === typed()) showFound(say('away'));
+    if (words !== typed()) return;
+    if (fault.status !== 503) return showFound(say('away'));
+    showFound(say('find.soon'));
+    typing = setTimeout(find, 2000);
   }
 }
 

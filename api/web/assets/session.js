@@ -1,8 +1,13 @@
 // Requests to the server that the page came from. The session is a cookie that no script reads.
 export const base = new URL(import.meta.url).pathname.replace(/\/door\/assets\/[^/]*$/, ''); // the path that the server is mounted below
 
-// Unreachable: there was no answer, or none that decides anything. The server may have decided all the same.
-export class Unreachable extends Error {}
+// Unreachable: there was no answer, or none that decides anything. The server may have decided all the same. status is that of an answer.
+export class Unreachable extends Error {
+  constructor(why, status) {
+    super(why);
+    this.status = status;
+  }
+}
 
 const patience = 5000;
 
@@ -36,7 +41,7 @@ export async function ask(method, path, body, media = 'application/json', once) 
   } catch (fault) {
     throw new Unreachable(String(fault));
   }
-  if (answer.status >= 500) throw new Unreachable('status ' + answer.status);
+  if (answer.status >= 500) throw new Unreachable('status ' + answer.status, answer.status);
   let data = null;
   try {
     if (text) data = JSON.parse(text);
