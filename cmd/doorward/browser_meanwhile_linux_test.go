@@ -630,3 +630,17 @@ func TestASearchWaitsForTheIndex(t *testing.T) {
 	p.run(`builds = false`)
 	p.until(`document.getElementById('find-list').textContent.includes('Gil R.') && document.getElementById('find-says').textContent === ''`)
 }
+
+// TestARefusalIsInTheHelpersLanguage: the laptop's own reason is English, and for programs.
+func TestARefusalIsInTheHelpersLanguage(t *testing.T) {
+	proof.Only(t, manyPages)
+	w := newDoorTown(t)
+	p := browse(t)
+	p.do(onEachPage(`try { localStorage.language = 'pt-BR' } catch {}`))
+	p.signIn(w.link(), "Bia")
+	p.opensCamera(strings.Repeat("https://", 40))
+	p.sees("refused", "Não é código de ingresso.")
+	p.next()
+	p.do(chromedp.Click("#way-search"), chromedp.WaitVisible("#find-words"), chromedp.SendKeys("#find-words", ",,"))
+	p.until(`document.getElementById('find-says').textContent === 'Digite mais letras.'`)
+}

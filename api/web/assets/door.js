@@ -330,7 +330,7 @@ async function decide(scan) {
     const {status, data} = await scanNow(scan);
     reached(true);
     if (status === 401) return ended();
-    if (status !== 200) return await settle({outcome: 'refused', why: data?.error?.message ?? status});
+    if (status !== 200) return await settle({outcome: 'refused', why: because(data)});
     if (scan.held) forget(scan).catch(() => null); // asked again, it gets the same answer
     await settle(data);
   } catch (fault) {
@@ -349,6 +349,11 @@ async function letInBefore({event, code, direction}) {
   const before = (await queue.all(event).catch(() => [])).filter(one => one.let_in && one.code === code).pop();
   return before && before.direction === direction && direction !== 'out' ? say('say.letin_before', {time: clock(before.at)}) : '';
 }
+
+const reasons = {VALIDATION_ERROR: 'why.wrong', FORBIDDEN: 'why.forbidden', NOT_FOUND: 'why.gone', RATE_LIMITED: 'why.slow'};
+
+// because is why the laptop has refused a request. What it says itself is English, and meant for programs.
+const because = told => say(reasons[told?.error?.code] ?? told?.error?.message ?? '?');
 
 // settle presents a ruling and waits until it was tapped, if it must be.
 async function settle(ruling) {
@@ -531,7 +536,7 @@ async function undo(ruling) {
     const {status, data} = await ask('POST', path('undo'), {checkin_id: ruling.checkin_id}, undefined, `undo-${ruling.checkin_id}`);
     if (status === 401) return ended();
     if (status === 403) return answer({outcome: 'refused', why: say('undo.old')});
-    if (status !== 200) return answer({outcome: 'refused', why: data?.error?.message ?? status});
+    if (status !== 200) return answer({outcome: 'refused', why: because(data)});
     for (const entry of entries) if (entry.ruling.checkin_id === ruling.checkin_id) entry.undone = true;
     answer({...data, outcome: 'undone', label: data.label ?? ruling.label});
   } catch {
@@ -731,7 +736,7 @@ async function send(of) {
     if (status !== 200) throw new Unreachable('status ' + status);
     for (const [i, result] of data.results.entries()) {
       const {code, at, nonce} = scans[i], fine = ['admitted', 'left'].includes(result.outcome);
-      await queue.settle(nonce, fine ? null : {nonce, event: of, label: result.label || code, at, outcome: result.outcome, why: result.error?.message});
+      await queue.settle(nonce, fine ? null : {nonce, event: of, label: result.label || code, at, outcome: result.outcome, why: result.error && because(result)});
       told(nonce, result);
       sent++;
     }
@@ -919,7 +924,8 @@ async function find() {
     const {status, data} = await ask('GET', path('search') + '?q=' + encodeURIComponent(words));
     if (words !== typed()) return; // more was typed meanwhile
     if (status === 401) return $('find').close(), ended();
-    if (status !== 200) return showFound(say('say.refused', {why: data?.error?.message ?? status}));
+    if (status === 400) return showFound(say('find.more')); // commas alone, say
+    if (status !== 200) return showFound(say('say.refused', {why: because(data)}));
     const {results, more} = data;
     showFound(results.length === 0 ? say('find.none') : more || results.length > shown ? say('find.many') : '', results.slice(0, shown));
   } catch (fault) {
