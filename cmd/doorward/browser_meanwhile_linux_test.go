@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -643,4 +644,19 @@ func TestARefusalIsInTheHelpersLanguage(t *testing.T) {
 	p.next()
 	p.do(chromedp.Click("#way-search"), chromedp.WaitVisible("#find-words"), chromedp.SendKeys("#find-words", ",,"))
 	p.until(`document.getElementById('find-says').textContent === 'Digite mais letras.'`)
+}
+
+// TestAPhotoClosesTheCamera, which would read on where nothing is seen of it, and takes away how the camera is set up.
+func TestAPhotoClosesTheCamera(t *testing.T) {
+	proof.Only(t, manyPages)
+	w := newDoorTown(t)
+	p := browse(t)
+	p.signIn(w.link(), "Bia")
+	p.opensCamera("")
+	p.looksTwice()
+	p.run(`document.getElementById('eye-trust').hidden = false`) // as after a camera that is missing over http
+	blank := filepath.Join(t.TempDir(), "blank.png")
+	drawBlank(t, blank)
+	p.do(chromedp.SetUploadFiles("#photo", []string{blank}))
+	p.until(`document.getElementById('eye-says').innerText.includes('No code') && document.getElementById('eye-trust').hidden && stopped === 1`)
 }

@@ -875,6 +875,7 @@ $('photo').addEventListener('change', async () => {
   wake();
   const [file] = $('photo').files;
   if (!file) return;
+  closeCamera(); // it would read on behind the photo
   $('eye').hidden = false;
   $('video').hidden = true;
   name('eye-close', 'close');
