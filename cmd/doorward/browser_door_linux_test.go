@@ -404,8 +404,15 @@ func TestAChosenLanguageIsThatOfEveryList(t *testing.T) {
 	p.types("UNPAID", kb.Enter)
 	p.sees("unreachable")
 	p.next() // let in
+	speaks := func(language string) {
+		p.do(chromedp.SetValue("#set-language", language), chromedp.Evaluate(`document.getElementById('set-language').dispatchEvent(new Event('change'))`, nil))
+	}
+	speaks("pt-BR")
+	p.until(`document.getElementById('last').innerText.includes('Você deixou entrar')`) // told, and not asked for as on a button
+	speaks("en")
 	w.up()
-	p.do(chromedp.WaitVisible("#differs"), chromedp.Click("#menu"), chromedp.SetValue("#set-language", "pt-BR"), chromedp.Evaluate(`document.getElementById('set-language').dispatchEvent(new Event('change'))`, nil))
+	p.do(chromedp.WaitVisible("#differs"))
+	speaks("pt-BR")
 	p.until(`document.querySelector('#waiting-list button').textContent === 'Decidir agora' && document.getElementById('differs-list').innerText.includes('Não pago')`)
 }
 

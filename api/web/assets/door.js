@@ -681,7 +681,7 @@ function tell(id, sentences) {
 async function keepLetIn(scan) {
   await queue.keep({...scan, let_in: true});
   close();
-  remember({outcome: 'unreachable', label: scan.code, kept: scan}, 'ask', 'ask', scan.direction === 'out' ? 'letout' : 'letin');
+  remember({outcome: 'unreachable', label: scan.code, kept: scan}, 'ask', 'ask', scan.direction === 'out' ? 'letout.done' : 'letin.done');
   drawWaiting();
   showAway();
 }
