@@ -660,3 +660,18 @@ func TestAPhotoClosesTheCamera(t *testing.T) {
 	p.do(chromedp.SetUploadFiles("#photo", []string{blank}))
 	p.until(`document.getElementById('eye-says').innerText.includes('No code') && document.getElementById('eye-trust').hidden && stopped === 1`)
 }
+
+// TestADialogEndsWithItsSession: it would lie over the words that the phone may not scan any more.
+func TestADialogEndsWithItsSession(t *testing.T) {
+	proof.Only(t, manyPages)
+	t.Parallel()
+	w, p := familyDoor(t)
+	p.do(chromedp.Click("#menu"), chromedp.WaitVisible("#settings"))
+	var keys struct{ Results []key }
+	var gone struct{ Revoked bool }
+	w.run(&keys, "keys", "list")
+	w.run(&gone, "keys", "revoke", fmt.Sprint(keys.Results[len(keys.Results)-1].ID))
+	w.down()
+	w.up()
+	p.until(`document.getElementById('enter-fault').innerText.includes('may not scan any more') && document.querySelector('dialog[open]') === null`)
+}

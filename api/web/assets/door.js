@@ -148,6 +148,7 @@ function enter(fault) {
 async function ended() {
   finding?.abort();
   closeCamera();
+  dialog()?.close();
   close();
   enter('enter.ended');
   const handed = await handIn().catch(() => 0);
@@ -924,7 +925,7 @@ async function find() {
   try {
     const {status, data} = await ask('GET', path('search') + '?q=' + encodeURIComponent(words));
     if (words !== typed()) return; // more was typed meanwhile
-    if (status === 401) return $('find').close(), ended();
+    if (status === 401) return ended();
     if (status === 400) return showFound(say('find.more')); // commas alone, say
     if (status !== 200) return showFound(say('say.refused', {why: because(data)}));
     const {results, more} = data;
