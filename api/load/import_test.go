@@ -298,6 +298,14 @@ func TestImportNamesWhatDeservesAWord(t *testing.T) {
 	}
 }
 
+// TestAWordThatIsNoChoiceIsAnsweredWithTheChoices, because a cell of a table is no value of the contract.
+func TestAWordThatIsNoChoiceIsAnsweredWithTheChoices(t *testing.T) {
+	rep := mustImport(t, congregation(t), load.Source{Kind: "person", Reader: strings.NewReader("Nome;Sexo\nAna;Fem\nBia;?\n")})
+	if len(rep.Rejected) != 1 || rep.Rejected[0].Column != "Sexo" || rep.Rejected[0].Reason != "none of the words that are known: male, female" {
+		t.Errorf("refused %+v, want Bia with the two choices", rep.Rejected)
+	}
+}
+
 // TestAWordOfStatesThatNoRowHasIsSaid: the operator may have misspelt it, and its rows got in by what the word means as a rule.
 func TestAWordOfStatesThatNoRowHasIsSaid(t *testing.T) {
 	src := load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader("Código;Status\nKX7A1;Liberado\nKX7A2;-\n"), States: map[string]string{"Liberdo": "blocked", "": "unpaid"}}

@@ -74,7 +74,9 @@ func (c *Reader) Value(name string, f *record.Field, cell string) (v jsontext.Va
 	case record.Text:
 		cell = c.text(name, cell)
 	case record.Choice:
-		cell = c.Choice(name, t, cell)
+		if cell = c.Choice(name, t, cell); !slices.Contains(t, cell) {
+			fault = "none of the words that are known: " + strings.Join(t, ", ")
+		}
 	case record.Object, record.Objects:
 		return object(cell)
 	}
@@ -249,7 +251,7 @@ func truth(cell string) string {
 	return cell
 }
 
-// Choice finds the value that a word means; an unknown word is left to the table to refuse.
+// Choice finds the value that a word means; an unknown word stays as it is, in small letters.
 func (c *Reader) Choice(name string, of record.Choice, cell string) string {
 	key := name + "\x00" + cell
 	if v, ok := c.Words[key]; ok {
