@@ -52,6 +52,7 @@ func TestImportLetsNoDoubtfulRowIn(t *testing.T) {
 		"a second validity":                 {"Validade", names + "Válido até;Validade\n" + rowsOf("Ana;;13/01/2020", "Bia;;14/01/2020", "Caio;31/12/2026;")},
 		"something is pending":              {"Pendência financeira", names + "Pendência financeira\n" + rowsOf("Ana;não", "Bia;sim", "Caio;não")},
 		"a place in the queue":              {"Posição na fila de espera", names + "Posição na fila de espera\n" + rowsOf("Ana;", "Bia;103", "Caio;")},
+		"a day that may be that of a bill":  {"Vencimento", names + "Status;Vencimento\n" + rowsOf("Ana;pago;10/10/2026", "Bia;pago;13/10/2026")},
 		"who went away":                     {"Desistiu", names + "Desistiu\n" + rowsOf("Ana;", "Bia;x", "Caio;")},
 		"a word of another language":        {"Stornierung", "Code;Name;Stornierung\n" + rowsOf("Ana;nein", "Bia;ja", "Caio;nein")},
 		"words of access":                   {"Access", "Code;Name;Access\n" + rowsOf("Ana;granted", "Bia;denied", "Caio;granted")},

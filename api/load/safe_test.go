@@ -63,6 +63,8 @@ func TestImportAsksWhatMayDecideWhoGetsIn(t *testing.T) {
 			want: "the column “Data de pagamento” may decide", answer: ignoring("Data de pagamento"), states: states(3, 0, 0, 0)},
 		"a validity under another title": {file: "Código;Expira\n" + rowsOf("13/08/2026", "14/08/2026"),
 			want: "the column “Expira” may decide", answer: byMap("valid_until", "Expira"), states: states(2, 0, 0, 0)},
+		"a day on which a ticket ends, or a bill": {file: "Código;Vencimento\n" + rowsOf("13/08/2026", "14/08/2026"),
+			want: "say --map 'valid_until=Vencimento' or --ignore 'Vencimento'", answer: byMap("valid_until", "Vencimento"), states: states(2, 0, 0, 0)},
 		"the marks of who has paid": {file: "Código;Quem pagou\n" + rowsOf("x", "x", ""),
 			want: "the column “Quem pagou” may decide", answer: ignoring("Quem pagou"), states: states(3, 0, 0, 0)},
 		"a waiting list": {file: "Código;Lista de espera\n" + rowsOf("não", "sim"),

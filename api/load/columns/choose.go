@@ -199,6 +199,9 @@ func (c *chooser) suitsAnother(field string, column int) bool {
 	})
 }
 
+// due is a title in plain form of the day on which a bill is due, or a ticket ends.
+const due = "vencimento"
+
 // fits tells whether a column's values may be a field's: its title alone proves nothing.
 func (c *chooser) fits(field string, column int) bool {
 	if c.profiles == nil || c.profiles[column].Filled == 0 {
@@ -210,6 +213,8 @@ func (c *chooser) fits(field string, column int) bool {
 	switch {
 	case ticket && field == kinds.Code:
 		return p.IsCodes()
+	case ticket && c.plains[column] == due:
+		return false // askForRest asks
 	case f != nil && !c.understands(field, f, p):
 		return false
 	case f == nil || c.plains[column] == words.Plain(field):
