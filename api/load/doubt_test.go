@@ -700,6 +700,7 @@ func TestAHeadingOverRowsMayDecide(t *testing.T) {
 	for name, file := range map[string]string{
 		"between the rows": "Código;Nome;Mesa\n" + rowsOf("Ana;1", "Bia;2") + "LISTA DE ESPERA;;\nKX9A;Caio;3\n",
 		"above the header": "Ingressos cancelados;;\nCódigo;Nome;Mesa\n" + rowsOf("Ana;1", "Bia;2"),
+		"over two columns": "Inscrição;;Pagamento;\nCódigo;Nome;Data;Forma\n" + rowsOf("Ana;10/10/2026;Pix", "Bia;;"),
 	} {
 		s := congregation(t)
 		src := load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(file)}

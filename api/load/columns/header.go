@@ -59,6 +59,8 @@ func Find(top []sheet.Row, f kinds.Form, said *Answers) *Layout {
 		}
 		if h, ok := HeadingOf(row); ok {
 			best.Headings = append(best.Headings, h)
+		} else if h, ok := groupOf(row, best); ok {
+			best.Headings = append(best.Headings, h)
 		}
 		if best.Lost == 0 && best.looksLikeRow(row.Texts) {
 			best.Lost = row.Line

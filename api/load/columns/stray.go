@@ -74,7 +74,8 @@ func isTotal(cell string) bool {
 
 func isWord(cell string) bool { return strings.ContainsFunc(cell, unicode.IsLetter) }
 
-// Heading is a line above the header, or a line or a sheet's name above rows, that says of them what no column does: a waiting list.
+// Heading is a line above the header, or a line or a sheet's name above rows, that says of them what no column does: a waiting list. A title over
+// a group of columns is one too.
 type Heading struct {
 	Line int // 0 = a sheet's name
 	Text string
@@ -97,6 +98,19 @@ func HeadingOf(row sheet.Row) (h Heading, ok bool) {
 	}
 	h.Out, _ = words.Heading(words.Plain(h.Text))
 	return h, h.Out
+}
+
+// groupOf is a title that speaks of admission, in the row above the header and over a column that is not understood: Pagamento over Data and Forma.
+// A line over the whole list begins in the first column.
+func groupOf(row sheet.Row, ly *Layout) (h Heading, ok bool) {
+	for i, cell := range row.Texts[:min(len(row.Texts), len(ly.Titles))] {
+		title := words.Plain(cell)
+		fed := slices.ContainsFunc(ly.Feeds, func(f Feed) bool { return slices.Contains(f.Columns(), i) })
+		if i > 0 && row.Line == ly.Line-1 && !fed && ly.Titles[i] != "" && (words.Tells(title) || words.IsPayment(title)) {
+			return Heading{Line: row.Line, Text: strings.TrimSpace(cell), Out: true}, true
+		}
+	}
+	return Heading{}, false
 }
 
 // Section is a heading among the rows of a list of tickets: the only words of a row that has no code. A number may stand beside them, or the
