@@ -114,6 +114,7 @@ func TestImportLetsNoDoubtfulRowIn(t *testing.T) {
 		"a reason to stay away":             {"Motivo", names + "Motivo\n" + rowsOf("Ana;", "Bia;desistência", "Caio;")},
 		"who owes, in the place of a price": {"Total", names + "Total\n" + rowsOf("Ana;50", "Bia;devendo", "Caio;50")},
 		"a booking for a time":              {"Reserved until", "Code;Name;Reserved until\n" + rowsOf("Ana;", "Bia;2026-10-01", "Caio;")},
+		"a part in advance, in Spain":       {"Señal", "Código;Nombre;Señal\n" + rowsOf("Ana;50", "Bea;25", "Caro;50")},
 		"what was paid in advance":          {"Anticipo", "Código;Nombre;Anticipo\n" + rowsOf("Ana;50", "Bea;25", "Caro;50")},
 		"a part of the price in advance":    {"Sinal", names + "Preço;Sinal\n" + rowsOf("Ana;80;40", "Bia;80;40", "Caio;80;40")},
 		"who does not come":                 {"Vem?", names + "Vem?\n" + rowsOf("Ana;sim", "Bia;não", "Caio;sim")},
@@ -265,6 +266,7 @@ func TestColumnsOfOtherLanguages(t *testing.T) {
 	} {
 		wantAsked(t, head, head+"\n"+rowsOf("Ana;50", "Bia;", "Caio;50"), title)
 	}
+	wantAsked(t, "an amount that one lacks", "Code;付款金额\n"+numbered(30, func(i int) string { return fmt.Sprintf("%d.50", 50+i) })+"KX9;\n", "付款金额")
 	importsStates(t, map[string]stateCase{
 		"a state beside it":     {"Code;Status;城市\n" + rowsOf("paid;上海", "paid;北京"), states(2, 0, 0, 0), 0},
 		"each of its own":       {"Code;姓名\n" + numbered(30, func(i int) string { return "王" + strings.Repeat("芳", i) }), states(30, 0, 0, 0), 0},

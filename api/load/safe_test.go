@@ -189,6 +189,7 @@ func TestImportUnderstandsStates(t *testing.T) {
 		"one of two states, in no row":      {"Código;Status;Status do pagamento\n" + rowsOf("pago;", "pendente;"), states(1, 1, 0, 0), 0},
 		"the state of an address, blank":    {"Código;Cidade;Estado\n" + rowsOf("Rio;", "Santos;"), states(2, 0, 0, 0), 0},
 		"a word with a question":            {"Código;Status\n" + rowsOf("pago", "pago?", "pago"), states(2, 0, 0, 0), 1},
+		"what is left, in Spanish":          {"Código;Señal;Resto\n" + rowsOf("20;0", "20;30,00", "20;0"), states(2, 1, 0, 0), 0},
 		"who owes, and how much":            {"Código;Deve\n" + rowsOf("50,00", "", "0,00"), states(2, 1, 0, 0), 0},
 		"how many":                          {"Código;Quantidade\n" + rowsOf("1", "2"), states(2, 0, 0, 0), 0},
 		"who came in":                       {"Código;Check-in;Status\n" + rowsOf("Sim;pago", "Não;pendente"), states(1, 1, 0, 0), 0},

@@ -338,7 +338,7 @@ func lacksProof(p *profile.Column) bool {
 
 // askForTicks asks about columns of yes and no that differ from row to row, where no column says a state and --states does not say it of all
 // rows. A question to the guest, and what is asked of guests as a rule, is left out. In another language or script no title is known: a
-// column of yes and no, or of few values, may say there what is paid, also beside a state that does not.
+// column of yes and no, or of few values, or with blanks, may say there what is paid, also beside a state that does not.
 func (c admission) askForTicks() {
 	if _, all := c.said.States[""]; all || c.profiles == nil || c.origin != Unknown {
 		return
@@ -349,7 +349,8 @@ func (c admission) askForTicks() {
 		ticks := p.IsYesOrNo() && !words.IsAboutGuests(c.ly.Titles[i]) ||
 			words.AsksToCome(c.plains[i]) && p.Has[profile.Truths] > 0 && p.IsChoice() // yes, no and perhaps
 		ticks = ticks && (!stated || p.Share(words.IsForeignTruth) > 0)
-		if !c.taken[i] && (ticks || words.IsForeign(c.plains[i]) && p.IsChoice()) {
+		parts := p.IsChoice() || p.Filled > 0 && p.Filled < p.Rows || p.Has[profile.Zeros] > 0 // some rows from others
+		if !c.taken[i] && (ticks || words.IsForeign(c.plains[i]) && parts) {
 			c.ask(c.question(i), i)
 		}
 	}

@@ -56,7 +56,7 @@ var (
 		"waitlist waitlisted deleted excluido excluida void permitido permitida proibido proibida allowed denied barrado banned comprovante archived arquivado arquivada " +
 		"baixa baixado baixada tesouraria financeiro comprovou pix entra statut stato zustand bezahlt storniert paye annule pagato annullato regle reglee pag pg pgt sit situ stat sts st ok conf rsvp settled cleared received baja transferencia uberweisung przelew")
 	debtWords = strings.Fields("aberto devedor debito debitos divida dividas due owed owes owing balance outstanding saldo saldos pendente pendentes adeudado " +
-		"deuda deudas faltante falta resta restante restam remaining devendo deve devem devido devida cobrar offen")
+		"deuda deudas faltante falta resta resto restante restam remaining devendo deve devem devido devida cobrar offen")
 	debtPhrases    = []string{"a pagar", "a receber", "por pagar", "por cobrar", "to pay", "em atraso", "open amount", "unpaid amount"}
 	waitingPhrases = []string{"lista de espera", "fila de espera", "waiting list", "wait list", "em espera"}
 	TellingPhrases = slices.Concat(waitingPhrases, []string{"na fila", "em dia", "al dia", "pode entrar", "can enter", "may enter", "lista negra", "perdeu o prazo",
@@ -288,7 +288,7 @@ var moneyTitles = append(strings.Fields("r dinheiro especie efectivo cash cartao
 	"entrada ingreso betrag beitrag kwota opłata"), slices.Concat(advanceTitles, AmountTitles)...)
 
 // advanceTitles are the titles of columns for what each guest has paid in advance.
-var advanceTitles = strings.Fields("sinal sena anticipo adiantamento adelanto anzahlung zaliczka zadatek")
+var advanceTitles = strings.Fields("sinal sena senal anticipo adiantamento adelanto anzahlung zaliczka zadatek")
 
 // IsMoney tells a title in plain form of a column of amounts that guests give; sure where it is all of the title.
 func IsMoney(title string) (is, sure bool) {
