@@ -143,7 +143,7 @@ func (t *Tickets) putBack(text string, taken ticket) {
 }
 
 // Redeem uses a ticket up, and makes a key for the phone in the name of the principal that has shown the ticket. A ticket stays good after an
-// error that is not ErrTicket, such as that of a full disk.
+// error that is not ErrTicket, for example that of a full disk.
 func (t *Tickets) Redeem(s *kv.Store, text, name string) (k auth.Key, secret string, err error) {
 	now := s.Tables.Clock.Now()
 	shown, ok := t.take(text, now)

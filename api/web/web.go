@@ -209,7 +209,7 @@ func mediaOf(name string) string {
 type Console struct {
 	Base  string
 	Name  string   // of the key
-	Near  []Card   // the events whose doors are set up now
+	Near  []Card   // the events that have their doors set up now
 	Later []Card   // the others, with neither counts nor roles
 	Needs []string // sentences that ask for a person, in the reader's language
 }

@@ -78,7 +78,7 @@ func isGap(r rune) bool {
 	return unicode.IsSpace(r) || unicode.Is(unicode.Pd, r)
 }
 
-// strong is how many bits a code has that nobody can guess, and that no other one has by chance.
+// strong is how many bits a code has that cannot be guessed, and that no other code has by chance.
 const strong = 60
 
 // IsStrong tells a code that may have so many bits, by its length and the kinds of its characters.

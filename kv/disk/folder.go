@@ -47,7 +47,7 @@ func Size(path string) int64 {
 	return info.Size()
 }
 
-// SyncDir makes the names in a folder durable. A folder that the system lets nobody sync is left to it.
+// SyncDir makes the names in a folder durable. A folder that the system does not let a program sync is left to it.
 func SyncDir(dir string) error {
 	d, err := OpenFolder(filepath.Clean(dir))
 	if cannotSync(err) {

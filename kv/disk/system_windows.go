@@ -89,7 +89,7 @@ func Lock(f *os.File) error {
 }
 
 // lockFolder takes the lock of a folder until free is called or the process ends: as Lock. The system locks no folder, but it refuses the right to
-// remove one while somebody has it open who does not share that right.
+// remove one while a program has it open that does not share that right.
 func lockFolder(dir string) (free func(), err error) {
 	f, err := open(dir, windows.DELETE, shared, windows.OPEN_EXISTING, windows.FILE_FLAG_BACKUP_SEMANTICS)
 	if errors.Is(err, windows.ERROR_SHARING_VIOLATION) {

@@ -103,7 +103,7 @@ func (x *copies) job(c copyJob) (replicate.Job, error) {
 		if j.Since, err = (lag{x.config.Store, x.upstream}).checkpointOf(c.name, false); err != nil { // the centre knows none of a new key
 			return replicate.Job{}, err
 		}
-		pushed, pulls := x.pushedUpTo(c.name), x.greeting.Pulls() // the handshake writes into x.upstream and x.greeting meanwhile
+		pushed, pulls := x.pushedUpTo(c.name), x.greeting.Pulls() // the handshake writes into x.upstream and x.greeting while jobs run
 		j.On.Left = func(ctx context.Context, ids []string) error {
 			x.leaving.Lock()
 			defer x.leaving.Unlock()

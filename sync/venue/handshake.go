@@ -29,7 +29,7 @@ const (
 
 // handshake compares clocks, notices a copy of this store, and takes ids, keys and erasures.
 func (x *visit) handshake(ctx context.Context) error {
-	for range 3 { // a store that has a copy begins another epoch and asks again, and so does a machine that has slept meanwhile
+	for range 3 { // a store that has a copy begins another epoch and asks again, and so does a machine that has slept during the answer
 		m, err := x.hello(ctx, false)
 		if err != nil {
 			return err
@@ -57,7 +57,7 @@ func (x *visit) handshake(ctx context.Context) error {
 // measurement is what an exchange tells of the two clocks.
 type measurement struct {
 	offset time.Duration // how far the centre's clock is ahead of the middle of the exchange
-	steady bool          // this machine's clock went on as usual: the machine did not sleep, and nobody put the clock right
+	steady bool          // this machine's clock went on as usual: the machine did not sleep, and the clock was not put right
 }
 
 // measure compares the centre's time with when an exchange began, by this machine's clock, and how long it took. now is when it ended.

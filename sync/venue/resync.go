@@ -20,7 +20,7 @@ import (
 )
 
 // resync copies everything again if the centre's epoch has changed. A centre that was restored from a backup may lack what it had
-// acknowledged, and may have again what had left a database or was erased. A laptop that is enrolled anew pulls everything again: its
+// acknowledged, and may have again what had left a database or was erased. A laptop that is enrolled again pulls everything again: its
 // databases may hold more for the new key.
 func (x *visit) resync(ctx context.Context) error {
 	restored := x.upstream.Epoch != "" && x.upstream.Epoch != x.greeting.Epoch

@@ -255,7 +255,7 @@ func (p *Column) IsSums() bool {
 	return p.Has[Numbers] > 0 && p.Has[Numbers]+p.Has[Nothings]+p.Has[Oks] == p.Filled
 }
 
-// IsAmounts tells such a column of numbers that are no short codes, 1, 2, 3.
+// IsAmounts tells a column as IsSums does, of numbers that are no short codes, 1, 2, 3.
 func (p *Column) IsAmounts() bool {
 	return p.IsSums() && (p.Has[Whole] < p.Has[Numbers] || p.Has[long] > 0)
 }

@@ -2,6 +2,6 @@
 // the operator, and numbers and commands as text.
 //
 // Console has the three streams, prints (Printf, JSON, Warn) and asks (Ask); each command has one. Output remembers an error of writing, so
-// that a command whose output is lost fails. Progress is one line on a terminal that is written again and again. UsageError, ErrStopped and
+// that a command fails if its output is lost. Progress is one line on a terminal that is written again and again. UsageError, ErrStopped and
 // ErrSaid say how a command ended; main makes the exit code of them. The package knows no store.
 package console
