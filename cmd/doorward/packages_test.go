@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -30,6 +31,8 @@ type packageSize struct {
 	exported   int // names, without methods
 	largest    string
 	methods    int
+	sentences  int      // of comments
+	riddles    []string // those that do not name what they speak of
 }
 
 // String is the package's line in the manual.
@@ -93,6 +96,24 @@ func TestTheManualListsThePackages(t *testing.T) {
 	}
 }
 
+// TestPackagesKeepTheirLimits: few names, no type of many methods, and comments that name what they speak of.
+func TestPackagesKeepTheirLimits(t *testing.T) {
+	t.Parallel()
+	const names, methods = 60, 20
+	many := []string{"api", "kv/record", "kv/table", "sync"} // they have the names that they need
+	for _, p := range measurePackages(t) {
+		if p.exported > names && !slices.Contains(many, p.path) {
+			t.Errorf("%s exports %d names, want at most %d", p.path, p.exported, names)
+		}
+		if p.methods > methods {
+			t.Errorf("%s.%s has %d methods, want at most %d", p.path, p.largest, p.methods, methods)
+		}
+		if len(p.riddles)*50 > p.sentences {
+			t.Errorf("%s: %d of %d sentences of comments are riddles, want less than 2 %%: %q", p.path, len(p.riddles), p.sentences, p.riddles)
+		}
+	}
+}
+
 // measurePackages measures every package, in the order of their paths.
 func measurePackages(t *testing.T) (all []packageSize) {
 	t.Helper()
@@ -141,11 +162,18 @@ func synopsis(text string) string {
 func (p *packageSize) measure(t *testing.T, path string, methods map[string]int) {
 	t.Helper()
 	files := token.NewFileSet()
-	f, err := parser.ParseFile(files, path, nil, 0)
+	f, err := parser.ParseFile(files, path, nil, parser.ParseComments)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.lines += files.File(f.Pos()).LineCount()
+	for _, c := range f.Comments {
+		for _, s := range sentence.FindAllString(c.Text(), -1) {
+			if p.sentences++; riddle.MatchString(s) {
+				p.riddles = append(p.riddles, strings.Join(strings.Fields(s), " "))
+			}
+		}
+	}
 	for _, d := range f.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
