@@ -230,10 +230,11 @@ func (x *copies) left(ctx context.Context, pushed func() (uint64, error), name s
 }
 
 // bring copies documents that have left one of the pulled databases from the others, as far as these have them. Their pulls may have passed
-// the documents while this store still had them in the first.
+// the documents while this store still had them in the first. Databases of events are not asked: they are many, and hold nothing that leaves a
+// church with a person.
 func (x *copies) bring(ctx context.Context, pulls []string, left string, ids []string) error {
 	for _, name := range pulls {
-		if name == left {
+		if name == left || strings.HasPrefix(name, "event-") {
 			continue
 		}
 		theirs, err := x.database(name)
