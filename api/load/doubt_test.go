@@ -163,6 +163,22 @@ func TestAPaymentInDoubtIsAskedAbout(t *testing.T) {
 	}
 }
 
+// TestAWordThatIsNoWayToPayIsAskedAbout: nothing may be paid by it yet.
+func TestAWordThatIsNoWayToPayIsAskedAbout(t *testing.T) {
+	for _, title := range []string{"Forma de pagamento", "Forma de pgto", "Payment method", "Método de pago", "Via"} {
+		for _, way := range []string{"Invoice", "Offline", "Not yet", "Card failed", "Faturado", "A pagar no local", "Na portaria", "Pix agendado", ""} {
+			wantAsked(t, title+": "+way, "Code;Name;"+title+"\n"+rowsOf("Ana;Pix", "Bia;"+way, "Caio;Cartão de crédito 3x"), title)
+		}
+	}
+	wantAsked(t, "all of them", "Code;Payment method\n"+rowsOf("Invoice", "Invoice"), "Payment method")
+	importsStates(t, map[string]stateCase{
+		"ways to pay": {"Code;Forma de pagamento;Via\n" + rowsOf("Pix;Boleto", "Visa •••• 4242;Cartão", "Transferência bancária;PayPal", "Cortesia;Cash", "à vista em dinheiro;Cheque"), states(5, 0, 0, 0), 0},
+		"where":       {"Code;Canal\n" + rowsOf("Online", "Site", "Bilheteria"), states(3, 0, 0, 0), 0},
+		"a state":     {"Code;Status;Forma de pagamento\n" + rowsOf("pago;Pix", "pendente;Invoice", "pago;Invoice"), states(2, 1, 0, 0), 0},
+		"all paid":    {"Code;Data pgto\n" + rowsOf("13/10/2026", "14/10/2026"), states(2, 0, 0, 0), 0},
+	})
+}
+
 // wantAsked imports a list of tickets. It wants one question, about a column, and no ticket.
 func wantAsked(t *testing.T, name, file, column string) {
 	t.Helper()
@@ -702,7 +718,7 @@ func TestAHeadingOverRowsMayDecide(t *testing.T) {
 	for name, file := range map[string]string{
 		"between the rows": "Código;Nome;Mesa\n" + rowsOf("Ana;1", "Bia;2") + "LISTA DE ESPERA;;\nKX9A;Caio;3\n",
 		"above the header": "Ingressos cancelados;;\nCódigo;Nome;Mesa\n" + rowsOf("Ana;1", "Bia;2"),
-		"over two columns": "Inscrição;;Pagamento;\nCódigo;Nome;Data;Forma\n" + rowsOf("Ana;10/10/2026;Pix", "Bia;;"),
+		"over two columns": "Inscrição;;Pagamento;\nCódigo;Nome;Data;Banco\n" + rowsOf("Ana;10/10/2026;Itaú", "Bia;;"),
 	} {
 		s := congregation(t)
 		src := load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(file)}

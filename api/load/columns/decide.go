@@ -301,13 +301,15 @@ func (c admission) askForPayments() {
 		blank := p.Rows - p.Filled + p.Has[profile.Nothings]
 		none := blank + p.Has[profile.Zeros]
 		isMoney, sure := words.IsMoney(title)
+		isProof, isPart := words.IsProof(title)
 		switch {
 		case words.IsPaid(title) && (lacksPayment(title, p) || p.NotPrice > 0),
 			words.IsAdvance(title) && p.IsSums() && len(p.Counts) != 1 && !slices.ContainsFunc(c.plains, words.IsPrice), // parts of what price
 			(sure && p.IsSums() || isMoney && p.IsAmounts()) && blank > 0,                                               // nothing, and not an amount of nothing
 			(sure || isMoney) && p.Mostly(profile.Numbers) && !p.IsSums(),                                               // an amount in words
 			words.IsQueue(title) && blank > 0,
-			words.IsProof(title) && (none > 0 && none < p.Rows || lacksProof(p) || words.IsInstalment(title) && p.DiffersInParts()):
+			isProof && (none > 0 && none < p.Rows || lacksProof(p) || isPart && p.DiffersInParts()),
+			c.lacksWay(title, p):
 			c.ask(c.question(i), i)
 		}
 	}
@@ -328,6 +330,15 @@ func lacksPayment(title string, p *profile.Column) bool {
 	}
 	all, none := paid == p.Rows, paid == 0 && said == p.Has[profile.Zeros]
 	return !all && !none || p.Has[profile.Doubts] > 0
+}
+
+// lacksWay tells a column of ways to pay, under whatever title, in which a cell is none: Invoice, Offline.
+func (c admission) lacksWay(title string, p *profile.Column) bool {
+	paid := p.Has[profile.Ways] + p.Has[profile.Oks]
+	if slices.Contains(words.Titles("payment_method"), title) {
+		return paid+p.Has[profile.Nothings] < p.Filled // lacksPayment asks about blanks
+	}
+	return p.Mostly(profile.Ways) && paid < p.Rows && !c.isKnown(title)
 }
 
 // lacksProof tells a column of receipts and the like in which a cell has no number where most have one, or leaves open what is paid.

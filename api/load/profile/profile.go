@@ -44,6 +44,7 @@ const (
 	Blanks                // it is as good as blank: -, n/a
 	Oks                   // it is a word for a ticket that gets in
 	Paids                 // it is an amount above zero, or a word for a ticket that gets in
+	Ways                  // it is a way to pay
 	Doubts                // it leaves open whether all is paid: half, tomorrow, 50%
 	traits                // how many there are
 )
@@ -199,6 +200,7 @@ func traitsOf(cell string) [traits]bool {
 		Blanks:   !isNumber && words.IsNothing(cell, text),
 		Oks:      isOk,
 		Paids:    isNumber && sign > 0 || isOk,
+		Ways:     words.IsWay(text),
 		Doubts:   words.IsDoubtful(text) || strings.HasSuffix(cell, "%") && text != "100",
 	}
 }

@@ -46,7 +46,7 @@ func Refuses(state string) bool { return state != "" && state != Severity[0] }
 
 // Beginnings of words in titles that speak of admission, and words beside them that show another matter.
 var (
-	TellingTitles = slices.Concat(payTitles, RefundTitles, strings.Fields("status situac estado state pagto pgto pgmt quitad quitou quitac bloque block cancel anul "+
+	TellingTitles = slices.Concat(payTitles, RefundTitles, strings.Fields("status situac estado state quitad quitou quitac bloque block cancel anul "+
 		"conferid valid vencid vencim vencto vigen caduc expir aprov approv aprob confirm pending liberad inadimpl autoriz suspen desist recus "+
 		"rejeit rechaz reject revog revok negad eliminad removid removed banid penden pendient efetivad compensad recebid abonad cobrad storn annul bezahl "+
 		"payed pagou admit credenciad vetad blacklist fraud suspeit contestac apagad atras overdue replac substitu transferid transferred trocad duplic voided deposit cobr "+
@@ -71,7 +71,7 @@ var (
 	AmountTitles = strings.Fields("valor total amount monto importe preco price precio gross net bruto liquido neto")
 	cutTitles    = strings.Fields("desconto descuento discount fee fees taxa taxas tax taxes")
 	CountTitles  = strings.Fields("quantidade quantity qtd qtde qty cantidad")
-	payTitles    = strings.Fields("pagament pagad payment pago paga paid bezahl opłac zapłac wpłat")
+	payTitles    = strings.Fields("pagament pagad pagto pgto pgmt payment pago paga paid bezahl opłac zapłac wpłat")
 )
 
 // tellingValues are the beginnings of words in cells that speak of admission.
@@ -283,6 +283,24 @@ var (
 		"fiado", "at the door", "on arrival", "on site", "on the day", "pay later", "en la puerta", "en la entrada", "a la entrada", "el dia"}, nil)
 )
 
+// ways are the words for ways to pay by which something is paid, and wayNotes those that may stand beside one. By any other word nothing may be paid
+// yet: on an invoice.
+var (
+	ways = strings.Fields("pix cartao cartoes tarjeta card credito debito credit debit visa mastercard elo amex hipercard maestro dinheiro especie efectivo cash boleto " +
+		"transferencia transfer ted doc deposito cheque check paypal stripe mercadopago pagseguro picpay zelle venmo bizum sumup")
+	someWay  = lexiconOf(ways, nil)
+	wayNotes = strings.Fields("de do da em com via e and of by a vista bancario bancaria bank wire mercado pago apple google pay online site app nubank automatico direct x")
+)
+
+// IsWay tells a cell in plain form that is a way to pay: Cartão de crédito 3x, Visa 4242.
+func IsWay(cell string) bool {
+	return someWay.in(cell) && !slices.ContainsFunc(strings.Fields(cell), func(word string) bool {
+		bare := strings.TrimLeft(word, "0123456789")
+		isCard := bare == "" && len(word) == 4
+		return !isCard && !slices.Contains(ways, bare) && !slices.Contains(wayNotes, bare)
+	})
+}
+
 // moneyTitles are the titles of columns for what each guest has given.
 var moneyTitles = append(strings.Fields("r dinheiro especie efectivo cash cartao tarjeta card contribuicao contribucion contribution "+
 	"entrada ingreso betrag beitrag kwota opłata"), slices.Concat(advanceTitles, AmountTitles)...)
@@ -309,16 +327,15 @@ func IsPayment(title string) bool { return Begins(title, payTitles) && !Begins(t
 // IsAdvance tells a title in plain form of a column of amounts that were paid in advance, as parts of a price.
 func IsAdvance(title string) bool { return slices.Contains(advanceTitles, title) }
 
-// IsProof tells a title in plain form of a column that is filled where a payment, or a part of it, has come: a receipt, the second instalment.
-func IsProof(title string) bool {
-	return (Begins(title, proofTitles) || HasWord(title, invoiceWords) || HasPhrase(title, invoicePhrases) || IsInstalment(title)) && !HasWord(title, wishes)
+// IsProof tells a title in plain form of a column that is filled where a payment, or a part of it, has come: a receipt, or an instalment.
+func IsProof(title string) (is, instalment bool) {
+	instalment = Begins(title, instalmentTitles)
+	is = Begins(title, proofTitles) || HasWord(title, invoiceWords) || HasPhrase(title, invoicePhrases) || instalment
+	return is && !HasWord(title, wishes), instalment
 }
 
 // IsQueue tells a title in plain form of a place in a queue, or of a row of seats. Rows of seats are those of every guest, or of nobody.
 func IsQueue(title string) bool { return slices.Contains(queueTitles, title) }
-
-// IsInstalment tells a title in plain form of a column of parts of a payment.
-func IsInstalment(title string) bool { return Begins(title, instalmentTitles) }
 
 // guestTitles are the beginnings of words in titles of what a list tells of its guests, by yes and no, beside their tickets.
 var guestTitles = strings.Fields("vip alerg allerg restric vegetar vegan gluten lactos crianc child kid filh bebe baby menor minor idos acompanh membro miembro member batiz baptiz " +

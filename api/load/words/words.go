@@ -77,7 +77,7 @@ var titles = []struct {
 	{"accrual_date", "competencia|data de competencia"},
 	{"payment_date", "pagamento|data de pagamento|data do pagamento|paid at"},
 	{"is_paid", "pago|paid"},
-	{"payment_method", "forma de pagamento|metodo de pagamento|meio de pagamento"},
+	{"payment_method", "forma de pagamento|metodo de pagamento|meio de pagamento|tipo de pagamento|forma de pgto|metodo de pgto|meio de pgto|payment type|forma de pago|metodo de pago|medio de pago"},
 	{"installment_number", "parcela|numero da parcela"},
 	{"start_datetime", "inicio|data de inicio|comeca em|start"},
 	{"end_datetime", "fim|termino|data de termino|termina em|end"},
