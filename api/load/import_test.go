@@ -507,6 +507,18 @@ func TestImportOfWhoIsActiveInRock(t *testing.T) {
 	s := congregation(t)
 	const file = "Family Id,Id,First Name,Last Name,Is Deceased,Record Status\n1,1,Ana,Luz,False,Active\n1,2,Bia,Luz,False,Inactive\n1,3,Caio,Luz,True,Active\n1,4,Davi,Luz,?,Active\n1,5,Eva,Luz,,Pending\n"
 	rep := mustImport(t, s, load.Source{Kind: "person", Reader: strings.NewReader(file)})
+	want := map[string][2]any{"Ana Luz": {true, nil}, "Bia Luz": {false, nil}, "Caio Luz": {false, "death"}}
+	if diff := cmp.Diff(want, active(t, s)); diff != "" {
+		t.Errorf("who is active differs (-want +got):\n%s", diff)
+	}
+	if len(rep.Rejected) != 2 || rep.Rejected[0].Column != "Is Deceased" || rep.Rejected[1].Column != "Record Status" {
+		t.Errorf("rejected = %+v, want lines 5 and 6", rep.Rejected)
+	}
+}
+
+// active returns who is active, and the reason where a person is not, but for the person of the congregation.
+func active(t *testing.T, s *kv.Store) map[string][2]any {
+	t.Helper()
 	got := map[string][2]any{}
 	err := s.Log.Export(auth.Operator(), record.Person, func(b []byte) error {
 		var one map[string]any
@@ -514,13 +526,40 @@ func TestImportOfWhoIsActiveInRock(t *testing.T) {
 		got[one["full_name"].(string)] = [2]any{one["is_active"], one["inactive_reason"]}
 		return err
 	})
-	delete(got, "Ana Souza")
-	want := map[string][2]any{"Ana Luz": {true, nil}, "Bia Luz": {false, nil}, "Caio Luz": {false, "death"}}
-	if diff := cmp.Diff(want, got); diff != "" || err != nil {
-		t.Errorf("who is active differs (-want +got): %v\n%s", err, diff)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if len(rep.Rejected) != 2 || rep.Rejected[0].Column != "Is Deceased" || rep.Rejected[1].Column != "Record Status" {
-		t.Errorf("rejected = %+v, want lines 5 and 6", rep.Rejected)
+	delete(got, "Ana Souza")
+	return got
+}
+
+// TestImportOfWhoIsNotActive: each of these lists once came in with every person active.
+func TestImportOfWhoIsNotActive(t *testing.T) {
+	for name, c := range map[string]struct {
+		file string
+		want map[string][2]any
+	}{
+		"flags, as Elvanto has": {"First Name,Last Name,Archived,Deceased\nAna,Luz,No,No\nBia,Luz,Yes,No\nCaio,Luz,Yes,Yes\n",
+			map[string][2]any{"Ana Luz": {true, nil}, "Bia Luz": {false, nil}, "Caio Luz": {false, "death"}}},
+		"a word and a day, as CCB has": {"First Name,Last Name,Inactive/Remove,Deceased\nAna,Luz,,\nBia,Luz,Inactive,\nCaio,Luz,,2020-01-02\n",
+			map[string][2]any{"Ana Luz": {true, nil}, "Bia Luz": {false, nil}, "Caio Luz": {false, "death"}}},
+		"a state, as ChurchSuite has": {"First Name,Last Name,Status\nAna,Luz,active\nBia,Luz,archived\n", map[string][2]any{"Ana Luz": {true, nil}, "Bia Luz": {false, nil}}},
+		"a state and a reason": {"Person ID,Household ID,First Name,Last Name,Status,Inactive Reason\n1,1,Ana,Luz,active,\n2,1,Bia,Luz,inactive,Deceased\n",
+			map[string][2]any{"Ana Luz": {true, nil}, "Bia Luz": {false, "death"}}},
+		"a day in Portuguese": {"Nome,Data de falecimento\nAna Luz,\nBia Luz,13/10/2020\n", map[string][2]any{"Ana Luz": {true, nil}, "Bia Luz": {false, "death"}}},
+		"another state":       {"Nome,Status,Estado\nAna Luz,aprovado,SP\nBia Luz,pendente,RJ\n", map[string][2]any{"Ana Luz": {true, nil}, "Bia Luz": {true, nil}}},
+	} {
+		s := congregation(t)
+		mustImport(t, s, load.Source{Kind: "person", Reader: strings.NewReader(c.file)})
+		if diff := cmp.Diff(c.want, active(t, s)); diff != "" {
+			t.Errorf("%s: who is active differs (-want +got):\n%s", name, diff)
+		}
+	}
+	s := congregation(t)
+	const breeze = "Breeze ID,First Name,Last Name,Status\n1,Ana,Luz,Member\n2,Bia,Luz,Inactive\n3,Caio,Luz,Deceased\n"
+	_, err := load.Import(context.Background(), s, auth.Operator(), load.Source{Kind: "person", Reader: strings.NewReader(breeze)}, nil)
+	if err == nil || !strings.Contains(err.Error(), "the column “Status” may say who is not active and is not understood: Deceased 1, Inactive 1, Member 1; say --map 'is_active=Status'") {
+		t.Errorf("words that are not all known: error = %v, want a question about Status", err)
 	}
 }
 

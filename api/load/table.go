@@ -157,8 +157,12 @@ func (t *tableFile) plan(rep *Report) {
 		t.unknownWords(d, rep)
 	}
 	rep.Warnings = append(rep.Warnings, unusedWords(t.ly, t.src.States)...)
-	for _, i := range t.ly.Gone {
-		rep.Columns = append(rep.Columns, t.column(kinds.IsActive, "yes or no: has died", [][]int{{i}}))
+	for _, a := range t.ly.Gone {
+		why := "yes or no: is not active"
+		if a.Reason != "" {
+			why = "yes or no: has died"
+		}
+		rep.Columns = append(rep.Columns, t.column(kinds.IsActive, why, [][]int{{a.Column}}))
 	}
 	for _, i := range t.ly.Checkins {
 		rep.Columns = append(rep.Columns, t.column(kinds.Checkin, "its title", [][]int{{i}}))
@@ -450,7 +454,7 @@ func (t *tableDrafts) read(row sheet.Row) (draft, *Rejection) {
 		return d, r
 	}
 	for i := range t.ly.Feeds {
-		if gone && (t.ly.Feeds[i].Name == kinds.IsActive || t.ly.Feeds[i].Name == kinds.Inactive) {
+		if slices.Contains(gone, t.ly.Feeds[i].Name) {
 			continue
 		}
 		if r := t.feed(&d, row, &t.ly.Feeds[i]); r != nil {
@@ -480,21 +484,28 @@ func (t *tableDrafts) read(row sheet.Row) (draft, *Rejection) {
 	return d, nil
 }
 
-// gone tells whether a row is of a person who has died, and puts that into the draft.
-func (t *tableDrafts) gone(d *draft, row sheet.Row) (yes bool, r *Rejection) {
-	for _, i := range t.ly.Gone {
-		if i >= len(row.Texts) || cells.Clean(row.Texts[i]) == "" {
+// gone puts into the draft that a person is not active any more, and the reason if a column gives one. It returns the fields that it has put.
+func (t *tableDrafts) gone(d *draft, row sheet.Row) (fields []string, r *Rejection) {
+	reason := ""
+	for _, a := range t.ly.Gone {
+		if a.Column >= len(row.Texts) || cells.Clean(row.Texts[a.Column]) == "" {
 			continue
 		}
-		switch words.TruthOf(cells.Clean(row.Texts[i])) {
+		switch a.Means(cells.Clean(row.Texts[a.Column])) {
 		case "true":
-			d.body = value.AppendMember(value.AppendMember(d.body, kinds.IsActive, value.Quote("false")), kinds.Inactive, value.Quote("death"))
-			return true, nil
+			fields, reason = []string{kinds.IsActive}, cmp.Or(reason, a.Reason)
 		case "":
-			return false, &Rejection{row.Line, t.ly.Title(i), "neither yes nor no"}
+			return nil, &Rejection{row.Line, t.ly.Title(a.Column), "neither yes nor no"}
 		}
 	}
-	return false, nil
+	if len(fields) > 0 {
+		d.body = value.AppendMember(d.body, kinds.IsActive, value.Quote("false"))
+	}
+	if reason != "" {
+		fields = append(fields, kinds.Inactive)
+		d.body = value.AppendMember(d.body, kinds.Inactive, value.Quote(reason))
+	}
+	return fields, nil
 }
 
 // saysOut tells words for a state in the place of a code. Where a column says states, they may be a code.

@@ -72,10 +72,6 @@ func (c *chooser) takeOrigin() {
 			c.take(field, c.origin.Name, columns)
 		}
 	}
-	if i := slices.Index(c.plains, c.origin.Gone); i >= 0 && c.origin.Gone != "" && !c.taken[i] {
-		c.ly.Gone = []int{i}
-		c.taken[i] = true
-	}
 	if i := slices.Index(c.plains, c.origin.IDs); i >= 0 && c.origin.IDs != "" && !c.taken[i] && !c.mapped(kinds.ExternalID) && !c.mapped(kinds.ID) {
 		c.take(kinds.ExternalID, c.origin.Name, []int{i})
 	}

@@ -32,7 +32,7 @@ type Layout struct {
 	Deciders  []Decider // the columns that say a ticket's state
 	Checkins  []int     // the columns that say whether and when a ticket was used
 	Remarks   []Remarks // of a known system, in which some rows say that their ticket does not get in
-	Gone      []int     // the columns that say which people have died
+	Gone      []Absence // the columns that say which people are not active any more
 	torn      []torn
 	questions Questions
 	Orders    map[string]cells.Order
@@ -92,9 +92,12 @@ func Lay(row sheet.Row, f kinds.Form, said *Answers, profiles []profile.Column) 
 	c.takeMapped()
 	c.takeOwn()
 	c.takeOrigin()
-	if f.Kind == record.Ticket {
+	switch f.Kind {
+	case record.Ticket:
 		by.takeCheckins()
 		by.decide()
+	case record.Person:
+		c.takeAbsences()
 	}
 	c.takeByTitle()
 	c.joinNames()
@@ -356,7 +359,6 @@ type Origin struct {
 	columns map[string][]string // field → its titles, the first that a row fills counts
 	IDs     string              // the title of the people's ids, which become external ids
 	others  map[string][]string // titles that sound as if they decided on admission, and do not: by any cell, or by these words alone
-	Gone    string              // the title that says yes of people who have died
 	dates   cells.Order         // of dates that do not show it themselves; "" = not known
 	UTC     []string            // fields with times in UTC, if they have no offset
 	Types   bool                // its products are not all admissions
@@ -390,7 +392,7 @@ var origins = []*Origin{
 	{Name: "planning-center", kind: record.Person, dates: cells.MonthFirst, IDs: "person id",
 		columns: map[string][]string{kinds.Email: {"home email", "work email", "other email"}},
 		signs:   []string{"person id", "given name|household id|name prefix|nickname", "first name", "last name"}},
-	{Name: "rock", kind: record.Person, dates: cells.MonthFirst, IDs: "id", Gone: "is deceased",
+	{Name: "rock", kind: record.Person, dates: cells.MonthFirst, IDs: "id",
 		columns: map[string][]string{kinds.IsActive: {"record status"}},
 		signs:   []string{"family id", "last name", "nick name|connection status|record status"}},
 	{Name: "churchcrm", kind: record.Person, IDs: "person id",

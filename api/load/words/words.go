@@ -65,7 +65,8 @@ var titles = []struct {
 	{"nationality", "nacionalidade"},
 	{"blood_type", "tipo sanguineo|sangue"},
 	{"previous_church", "igreja anterior"},
-	{"is_active", "ativo|ativa|active"},
+	{"is_active", "ativo|ativa|active|activo|activa|is active"},
+	{"death_date", "data de falecimento|data do falecimento|date of death|deceased date|date deceased|fecha de fallecimiento"},
 	{"is_approved", "aprovado|aprovada|approved"},
 	{"transaction_type", "tipo|tipo de lancamento|tipo de transacao"},
 	{"base_amount", "valor|valor base|amount|value;total"},
@@ -88,7 +89,8 @@ var titles = []struct {
 var Choices = map[string]map[string]string{
 	"transaction_type": alias("expense", "saida|saidas|despesa|despesas|debito|pagamento|pagamentos",
 		"income", "entrada|entradas|receita|receitas|credito|dizimo|dizimos|oferta|ofertas"),
-	"is_active":      alias("true", "ativo|ativa|active", "false", "inativo|inativa|inactive"),
+	"is_active": alias("true", "ativo|ativa|active|activo|activa", "false", "inativo|inativa|inactive|inactivo|inactiva|archived|arquivado|arquivada|archivado|archivada|"+
+		"deceased|falecido|falecida|fallecido|fallecida|desligado|desligada|former member"),
 	"status":         alias("pending", "pendente|aguardando", "approved", "aprovado|aprovada", "refused", "recusado|recusada|rejected"),
 	"gender":         alias("male", "masculino|m|homem|masc|h", "female", "feminino|f|mulher|fem"),
 	"church_profile": alias("visitor", "visitante", "frequent", "frequentador|frequentadora|congregado|frequente", "member", "membro"),
@@ -96,7 +98,7 @@ var Choices = map[string]map[string]string{
 	"baptism_type":   alias("immersion", "imersao", "aspersion", "aspersao"),
 	"list_rule": alias("once", "uma vez|unico", "daily", "diario|por dia|diariamente",
 		"reentry", "reentrada|com reentrada|entra e sai"),
-	"inactive_reason": alias("transference", "transferencia|transferido|transferida", "death", "falecimento|morte|obito|falecido|falecida",
+	"inactive_reason": alias("transference", "transferencia|transferido|transferida", "death", "falecimento|morte|obito|falecido|falecida|deceased",
 		"withdrawal", "desligamento|saida|desistencia", "exclusion", "exclusao|excluido", "no_contact", "sem contato|no contact", "other", "outro|outros"),
 	"payment_method": alias("billet", "boleto|boleto bancario", "pix", "", "credit_card", "cartao de credito|credito|credit card",
 		"debit_card", "cartao de debito|debito|debit card", "money", "dinheiro|especie|cash", "transference", "transferencia|ted|doc|transfer",
