@@ -249,7 +249,7 @@ func TestRemarksThatKeepOut(t *testing.T) {
 		"estornar", "devolver o dinheiro", "não virá", "cheque voltou", "falta", "no viene", "devolución", "will pay", "cxl", "pays cash at the door",
 		"storniert", "noch nicht bezahlt", "hat abgesagt", "kommt nicht", "Geld zurück", "offen", "Warteliste", "zahlt an der Abendkasse",
 		"anulowane", "nie zapłacił", "rezygnacja", "odwołane", "nieopłacone", "do zapłaty 50", "zapłaci na miejscu", "lista rezerwowa",
-		"annulé", "remboursé le 3/10", "impayé", "n'a pas payé", "liste d'attente", "annullato", "rimborsato", "non ha ancora pagato, da pagare", "in lista d'attesa", "non viene",
+		"annulé", "remboursé le 3/10", "impayé", "n'a pas payé", "liste d'attente", "annullato", "rimborsato", "non ha ancora pagato, da pagare", "in lista d'attesa", "non viene", "non ha versato", "quota non versata", "in attesa", "muss noch zahlen", "noch ausstehend",
 		"geannuleerd", "terugbetaald", "nog niet betaald", "wachtlijst", "afgemeld", "komt niet",
 		"transferida para Maria", "substituído por João", "vendeu pro João", "sold to Bob", "gave ticket to Bob", "gave her ticket away", "repassou pra Bia", "vendió a Juan", "cedió su entrada a Juan",
 		"sem ingresso", "sin entrada", "without ticket", "a receber", "a receber R$ 50", "renunció", "renunció a su plaza", "did not register", "não se inscreveu", "removed", "removed from list", "cancld", "canceld",
@@ -279,6 +279,7 @@ func TestColumnsOfOtherLanguages(t *testing.T) {
 	for title, head := range map[string]string{
 		"Nom": "Code;Nom;État", "Prénom": "Code;Prénom;Encaissé le", "Nachname": "Code;Nachname;Offener Betrag", "Voornaam": "Code;Voornaam;Geannuleerd op",
 		"Cognome": "Code;Cognome;Versato", "Navn": "Code;Navn;Kvittering", "Für wen": "Code;Für wen;Rückmeldung",
+		"Einlass": "Code;Name;Einlass", "Rückmeldung": "Code;Name;Rückmeldung", "Iscrizione": "Code;Name;Iscrizione", "Versamento": "Code;Name;Versamento", "Encaissé": "Code;Name;Encaissé",
 	} {
 		wantAsked(t, head, head+"\n"+rowsOf("Ana;50", "Bia;", "Caio;50"), title)
 	}

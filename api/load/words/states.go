@@ -168,7 +168,7 @@ var (
 		"nao vira", "nao comparecera", "pg nao", "cheque voltou", "devolver dinheiro", "devolver o dinheiro", "devolver valor", "devolver o valor", "no viene", "no vendra", "no asistira",
 		"will pay", "pays cash", "pays at", "no show", "nicht bezahlt", "kommt nicht", "geld zuruck", "abendkasse", "zahlt vor ort", "lista rezerwowa", "nie zapłacił", "nie zapłaciła",
 		"nie zapłacono", "nie zapłacone", "nie opłacone", "do zapłaty", "zapłaci na miejscu", "nie przyjdzie",
-		"liste d attente", "pas paye", "non paye", "reste a payer", "ne vient pas", "lista d attesa", "non pagato", "non ha pagato", "da pagare", "non viene",
+		"liste d attente", "pas paye", "non paye", "reste a payer", "ne vient pas", "lista d attesa", "non pagato", "non ha pagato", "da pagare", "non viene", "non versato", "non versata", "non ha versato", "da versare", "in attesa", "muss noch zahlen", "noch ausstehend",
 		"niet betaald", "nog betalen", "komt niet",
 		"sem ingresso", "no ticket", "without ticket", "a receber r", // R$
 		"did not register", "didn t register", "not registered", "nao se inscreveu", "nao inscrito", "nao inscrita", "nao inscritos", "no se inscribio", "renuncio a", "no inscrito", "no inscrita",

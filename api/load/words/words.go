@@ -141,11 +141,15 @@ func IsForeign(title string) bool {
 	return strings.ContainsFunc(title, func(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) })
 }
 
-// otherTitles are words in the titles of lists of further languages, most of them for the name of a guest. No title in Portuguese, English or
+// otherTitles are words in the titles of lists of further languages, for the name of a guest or for what lists of guests tell. No title in Portuguese, English or
 // Spanish has any of them.
 var otherTitles = strings.Fields("nom prenom remarque remarques vorname nachname familienname teilnehmer bemerkung bemerkungen anmerkung anmerkungen naam voornaam achternaam " +
 	"deelnemer opmerking opmerkingen cognome partecipante imie nazwisko uczestnik navn fornavn efternavn etternavn namn fornamn efternamn etunimi sukunimi jmeno prijmeni " +
-	"priezvisko vezeteknev keresztnev prenume soyad prezime priimek cognoms und fur zu noch du et het een")
+	"priezvisko vezeteknev keresztnev prenume soyad prezime priimek cognoms und fur zu noch du et het een " +
+	"einlass eintritt eingang zutritt vermerk ruckmeldung teilnahme buchung bestellung bestellnummer kassiert beglichen rechnung preis anzahl datum tisch essen platz gast gaste kunde " +
+	"gruppe anrede strasse plz ort wohnort telefon geburtsdatum iscrizione iscritto iscritti prenotazione partecipazione ricevuta quietanza versamento versato incasso incassato saldato " +
+	"ospite biglietto biglietti tavolo pranzo cellulare indirizzo citta nascita adresse ville montant naissance tarif encaisse encaissement versement recu acompte " +
+	"inschrijving betaling bedrag toegang tafel")
 
 // IsOfOtherLanguage tells a title in plain form of a language of which no words for states are known.
 func IsOfOtherLanguage(title string) bool { return HasWord(title, otherTitles) }
