@@ -157,6 +157,15 @@ func TestAPaymentInDoubtIsAskedAbout(t *testing.T) {
 		"a day among amounts of nothing":    {"Payment", "Code;Name;Payment\n" + rowsOf("Ann;0,00", "Bob;2026-10-01", "Cy;0,00")},
 		"what a guest lacks":                {"Notes", "Code;Name;Notes\n" + rowsOf("Ann;", "Bob;falta 20", "Cy;")},
 		"one word for all":                  {"Valor pago", names + "Valor pago\n" + rowsOf("Ana;metade", "Bia;metade")},
+		"an amount that was collected":      {"Collected", "Code;Name;Collected\n" + rowsOf("Ann;50", "Bob;0", "Cy;50")},
+		"who has received it":               {"Quem recebeu", names + "Quem recebeu\n" + rowsOf("Ana;Zé", "Bia;", "Caio;Zé")},
+		"a fee that one lacks":              {"Fee", "Code;Name;Fee\n" + rowsOf("Ann;50", "Bob;", "Cy;50")},
+		"an offering that one lacks":        {"Ofrenda", names + "Ofrenda\n" + rowsOf("Ana;50", "Bea;", "Caro;50")},
+		"a part in advance, in Mexico":      {"Abono", names + "Abono\n" + rowsOf("Ana;50", "Bea;20", "Caro;50")},
+		"the number of a cheque":            {"Check no.", "Code;Name;Check no.\n" + rowsOf("Ann;101", "Bob;", "Cy;102")},
+		"a month that one lacks":            {"Fev", names + "Jan;Fev\n" + rowsOf("Ana;50;50", "Bia;50;", "Caio;50;50")},
+		"a registration that is not done":   {"Inscrição", names + "Inscrição\n" + rowsOf("Ana;Completa", "Bia;Incompleta", "Caio;Completa")},
+		"a guest in reserve":                {"List", "Code;Name;List\n" + rowsOf("Ann;Main", "Bob;Reserve", "Cy;Main")},
 		"a debt and a day":                  {"Saldo", names + "Saldo\n" + rowsOf("Ana;2026-10-01", "Bia;aberto desde outubro")},
 	} {
 		wantAsked(t, name, c.file, c.column)

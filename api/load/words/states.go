@@ -21,7 +21,8 @@ var StateWords = alias(
 		"not paid|unpaid|a pagar|por pagar|no pagado|sin pagar|em analise|in review|under review|en revision|expirado|expirada|expired|vencido|vencida|"+
 		"caducado|caducada|recusado|recusada|nao aprovado|nao aprovada|nao autorizado|rejeitado|rejeitada|rechazado|rechazada|refused|declined|rejected|"+
 		"failed|inadimplente|atrasado|atrasada|overdue|pending overdue|approval pending|pending approval|pagamento pendente|pago pendiente|"+
-		"em disputa|disputed|contestado|contestada|nao confirmado|nao confirmada|unconfirmed|reservado|reservada|reserved|on hold",
+		"em disputa|disputed|contestado|contestada|nao confirmado|nao confirmada|unconfirmed|reservado|reservada|reserved|reserva|reserve|on hold|"+
+		"incompleto|incompleta|incomplete|nao efetivado|nao efetivada|nao concluido|nao concluida",
 	"blocked", "bloqueado|bloqueada|blocked|suspenso|suspensa|suspended|suspendido|inativo|inativa|inactive|inactivo")
 
 // FlagTitles are the titles of yes/no columns that say a ticket's state.
@@ -274,10 +275,11 @@ func HasPhrase(text string, phrases []string) bool {
 var (
 	proofTitles      = strings.Fields("cheque recibo receipt transac transaction txid nsu autenticac")
 	invoiceWords     = strings.Fields("nf nfe nfs nfse factura fattura rechnung")
-	invoicePhrases   = []string{"nota fiscal", "n da nota", "numero da nota", "check number", "invoice number", "invoice no", "invoice id", "invoice status", "numero da fatura", "n da fatura"}
+	invoicePhrases   = []string{"nota fiscal", "n da nota", "numero da nota", "check number", "check no", "invoice number", "invoice no", "invoice id", "invoice status", "numero da fatura", "n da fatura"}
 	queueTitles      = strings.Fields("fila queue cola")
 	instalmentTitles = strings.Fields("parcela prestac mensalidad cuota installment instalment")
-	receivedTitles   = strings.Fields("recebid receiv eingang")
+	receivedTitles   = strings.Fields("recebid recebeu receiv collected eingang")
+	monthTitles      = strings.Fields("jan fev mar abr mai jun jul ago set out nov dez feb apr may aug sep oct dec ene dic")
 	wishes           = strings.Fields("precisa deseja quer gostaria want wants need needs necesita quiere")
 	laterWays        = lexiconOf([]string{"na portaria", "na porta", "no dia", "na hora", "na entrada", "na chegada", "no local", "no evento", "no credenciamento", "depois", "mais tarde",
 		"fiado", "at the door", "on arrival", "on site", "on the day", "pay later", "en la puerta", "en la entrada", "a la entrada", "el dia"}, nil)
@@ -303,10 +305,10 @@ func IsWay(cell string) bool {
 
 // moneyTitles are the titles of columns for what each guest has given.
 var moneyTitles = append(strings.Fields("r dinheiro especie efectivo cash cartao tarjeta card contribuicao contribucion contribution "+
-	"entrada ingreso betrag beitrag kwota opłata"), slices.Concat(advanceTitles, AmountTitles)...)
+	"entrada ingreso betrag beitrag kwota opłata given fee fees taxa ofrenda oferta carne acerto"), slices.Concat(advanceTitles, AmountTitles)...)
 
 // advanceTitles are the titles of columns for what each guest has paid in advance.
-var advanceTitles = strings.Fields("sinal sena senal anticipo adiantamento adelanto anzahlung zaliczka zadatek")
+var advanceTitles = strings.Fields("sinal sena senal abono anticipo adiantamento adelanto anzahlung zaliczka zadatek")
 
 // IsMoney tells a title in plain form of a column of amounts that guests give; sure where it is all of the title.
 func IsMoney(title string) (is, sure bool) {
@@ -329,7 +331,7 @@ func IsAdvance(title string) bool { return slices.Contains(advanceTitles, title)
 
 // IsProof tells a title in plain form of a column that is filled where a payment, or a part of it, has come: a receipt, or an instalment.
 func IsProof(title string) (is, instalment bool) {
-	instalment = Begins(title, instalmentTitles)
+	instalment = Begins(title, instalmentTitles) || slices.Contains(monthTitles, title) // paid by the month
 	is = Begins(title, proofTitles) || HasWord(title, invoiceWords) || HasPhrase(title, invoicePhrases) || instalment
 	return is && !HasWord(title, wishes), instalment
 }
