@@ -262,13 +262,16 @@ func TestRemarksThatKeepOut(t *testing.T) {
 		"geannuleerd", "terugbetaald", "nog niet betaald", "wachtlijst", "afgemeld", "komt niet",
 		"transferida para Maria", "substituído por João", "vendeu pro João", "sold to Bob", "gave ticket to Bob", "gave her ticket away", "repassou pra Bia", "vendió a Juan", "cedió su entrada a Juan",
 		"sem ingresso", "sin entrada", "without ticket", "a receber", "a receber R$ 50", "renunció", "renunció a su plaza", "did not register", "não se inscreveu", "removed", "removed from list", "cancld", "canceld",
+		"hasn't settled up", "can't make it", "cannot come", "won't attend", "unable to attend", "ticket given to Maria", "will pay Sunday", "não pode vir", "não poderá ir", "não vai poder",
+		"passou a vaga pra Maria", "falta acertar", "acerta domingo", "paga domingo", "no puede venir", "no podrá asistir", "paga el domingo",
 		"pago parcialmente", "falta metade", "pagou só o sinal", "paga na hora", "o resto no dia", "cheque sem fundo", "cancelamento solicitado", "pediu cancelamento",
 	} {
 		wantAsked(t, remark, "Code;Name;Notes\n"+rowsOf("Ana;vegetarian", "Bia;"+remark, "Caio;chega tarde"), "Notes")
 	}
 	importsStates(t, map[string]stateCase{
 		"remarks of another matter": {"Code;Name;Notes\n" + rowsOf("João Cancelo;vegetariano", "Bia;half vegetarian", "Caio;pago em dinheiro", "Davi;li a política de cancelamento",
-			"Eva;chega depois", "Gil;vem no dia 12", "Hugo;vai receber os convidados", "Iara;sin entrada de sopa", "Joel;gave a talk", "Eva Renuncio;"), states(10, 0, 0, 0), 0},
+			"Eva;chega depois", "Gil;vem no dia 12", "Hugo;vai receber os convidados", "Iara;sin entrada de sopa", "Joel;gave a talk", "Eva Renuncio;",
+			"Lia;não pode comer glúten", "Max;can't eat nuts"), states(12, 0, 0, 0), 0},
 		"questions beside a state": {"Code;Status;Vem?\n" + rowsOf("paid;sim", "paid;não", "paid;talvez"), states(3, 0, 0, 0), 0},
 		"a question beside states": {"Code;Status;Vem?\n" + rowsOf("confirmed;sim", "confirmed;não", "confirmed;talvez"), states(3, 0, 0, 0), 0},
 		"what guests are asked":    {"Code;Vem de ônibus?;Vai ao almoço?\n" + rowsOf("sim;não", "não;sim"), states(2, 0, 0, 0), 0},

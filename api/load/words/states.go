@@ -152,7 +152,7 @@ var (
 		"annule annulee annules annulees rembourse remboursee remboursement impaye impayee annullato annullata annullati rimborsato rimborsata rimborso " +
 		"geannuleerd terugbetaald wachtlijst afgemeld")
 	waitingAlone = []string{"espera", "na espera", "na fila", "suplente", "suplentes", "standby", "stand by", "waiting", "cancelo", "a confirmar", "por confirmar", "to be confirmed",
-		"falta", "negado", "negada", "acesso negado", "denied", "access denied", "barrado", "barrada", "offen", "zwrot", "rezerwowa", "rezerwowy", "a receber", "sin entrada", "renuncio"} // a whole text; João Cancelo is a name
+		"falta", "negado", "negada", "acesso negado", "denied", "access denied", "barrado", "barrada", "offen", "zwrot", "rezerwowa", "rezerwowy", "a receber", "sin entrada", "renuncio", "nao vai poder", "nao podera"} // a whole text; João Cancelo is a name
 	notAdmittedPhrases = slices.Concat(waitingPhrases, []string{"lista espera", "nao pago", "nao paga", "nao pagou", "nao pagos", "nao pagas", "nao pagaram", "faltam pagar",
 		"not paid", "no pago", "no pagado", "sin pagar", "a pagar", "por pagar", "falta pagar", "faltou pagar", "falta receber", "em analise", "em aberto",
 		"vai pagar", "vou pagar", "pagar na porta", "pagar na portaria", "pagar na entrada", "pagar na hora", "pagar no dia", "pagar no local", "pay at the door", "nao deixar entrar", "nao pode entrar", "nao entra", "nao liberar",
@@ -173,6 +173,10 @@ var (
 		"niet betaald", "nog betalen", "komt niet",
 		"sem ingresso", "no ticket", "without ticket", "a receber r", // R$
 		"did not register", "didn t register", "not registered", "nao se inscreveu", "nao inscrito", "nao inscrita", "nao inscritos", "no se inscribio", "renuncio a", "no inscrito", "no inscrita",
+		"hasn t settled", "not settled", "can t make it", "cannot make it", "cannot come", "can t come", "cannot attend", "can t attend", "won t attend", "won t come", "will not attend",
+		"will not come", "unable to attend", "unable to come", "ticket given to", "pay sunday", "pays sunday", "nao pode vir", "nao podera vir", "nao podera ir", "nao vai poder ir",
+		"nao vai poder vir", "nao vai poder participar", "nao conseguira ir", "nao conseguira vir", "passou a vaga", "falta acertar", "vai acertar", "acerta domingo", "paga domingo",
+		"paga sabado", "paga amanha", "paga depois", "no puede venir", "no podra venir", "no podra ir", "no puede asistir", "no podra asistir", "paga el domingo", "paga manana",
 		"removed from", "removido da lista", "removida da lista", "retirado da lista", "retirada da lista", "removidos da lista", "retirados da lista"})
 	outs     = lexiconOf(slices.Concat(notAdmitted, notAdmittedPhrases), nil)
 	passedOn = lexiconOf([]string{"transferido para", "transferida para", "transferido a", "transferida a", "transferred to", "transferiu para", "substituido por", "substituida por",
