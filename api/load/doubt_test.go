@@ -158,6 +158,8 @@ func TestAPaymentInDoubtIsAskedAbout(t *testing.T) {
 		"what a guest lacks":                {"Notes", "Code;Name;Notes\n" + rowsOf("Ann;", "Bob;falta 20", "Cy;")},
 		"one word for all":                  {"Valor pago", names + "Valor pago\n" + rowsOf("Ana;metade", "Bia;metade")},
 		"an amount that was collected":      {"Collected", "Code;Name;Collected\n" + rowsOf("Ann;50", "Bob;0", "Cy;50")},
+		"a refund that is completed":        {"Refund status", "Code;Name;Status;Refund status\n" + rowsOf("Ann;paid;", "Bob;paid;completed", "Cy;paid;")},
+		"a cancellation that is approved":   {"Cancelamento", names + "Status;Cancelamento\n" + rowsOf("Ana;pago;", "Bia;pago;aprovado", "Caio;pago;")},
 		"who has received it":               {"Quem recebeu", names + "Quem recebeu\n" + rowsOf("Ana;Zé", "Bia;", "Caio;Zé")},
 		"a fee that one lacks":              {"Fee", "Code;Name;Fee\n" + rowsOf("Ann;50", "Bob;", "Cy;50")},
 		"an offering that one lacks":        {"Ofrenda", names + "Ofrenda\n" + rowsOf("Ana;50", "Bea;", "Caro;50")},

@@ -190,6 +190,7 @@ func TestImportUnderstandsStates(t *testing.T) {
 		"the state of an address, blank":    {"Código;Cidade;Estado\n" + rowsOf("Rio;", "Santos;"), states(2, 0, 0, 0), 0},
 		"a word with a question":            {"Código;Status\n" + rowsOf("pago", "pago?", "pago"), states(2, 0, 0, 0), 1},
 		"what is left, in Spanish":          {"Código;Señal;Resto\n" + rowsOf("20;0", "20;30,00", "20;0"), states(2, 1, 0, 0), 0},
+		"a refund that is done":             {"Código;Status;Reembolsado\n" + rowsOf("pago;não", "pago;ok", "pago;não", "pago;concluído", "pago;sim", "pago;não"), map[string]int{"valid": 3, "refunded": 1}, 2},
 		"who owes, and how much":            {"Código;Deve\n" + rowsOf("50,00", "", "0,00"), states(2, 1, 0, 0), 0},
 		"how many":                          {"Código;Quantidade\n" + rowsOf("1", "2"), states(2, 0, 0, 0), 0},
 		"who came in":                       {"Código;Check-in;Status\n" + rowsOf("Sim;pago", "Não;pendente"), states(1, 1, 0, 0), 0},

@@ -174,6 +174,7 @@ func (c admission) decides(column int) (d Decider, sure, ask bool) {
 	}
 	p := &c.profiles[column]
 	isMoney, _ := words.IsMoney(title)
+	isRefund, _ := words.IsUndoing(title)
 	switch {
 	case p.Filled == 0, c.isPlace(column):
 		return d, false, false
@@ -189,7 +190,7 @@ func (c admission) decides(column int) (d Decider, sure, ask bool) {
 	case words.IsDebt(title) && p.IsSums():
 		d.State, d.when = "unpaid", whenOwed
 		return d, p.Has[profile.Below] == 0, p.Has[profile.Below] > 0 // below zero may be a debt or a credit
-	case words.Begins(title, words.RefundTitles) && (p.IsSums() || !words.Tells(title)):
+	case isRefund && (p.IsSums() || !words.Tells(title)):
 		return d, false, p.Says() > p.Has[profile.Zeros]
 	case isMoney && p.IsSums() && p.Has[profile.Below] > 0:
 		return d, false, true // money that was given back
@@ -246,7 +247,10 @@ func (c admission) decidesByValues(d Decider, p *profile.Column) (_ Decider, sur
 	title := c.spelled(d.Column)
 	dated := p.Dates != cells.Evidence{} || p.Has[profile.Days] > 0
 	pays := words.IsPaid(title)
+	_, undoes := words.IsUndoing(title)
 	switch {
+	case undoes && p.Has[profile.Oks] > 0:
+		return d, false, true // is it a refund that is completed, or a ticket
 	case p.Counts != nil && 2*known >= p.Filled:
 		return d, true, false
 	case dated && pays, pays && p.IsAmounts():
@@ -505,6 +509,8 @@ func (d Decider) Means(cell string, own map[string]string) int {
 			state = words.Severity[0]
 		case d.when == "true" && words.StateWords[p] == d.State: // “Cancelado” under Cancelado
 			state = d.State
+		case d.when == "true" && !words.Refuses(state): // “ok” under Cancelado
+			state = ""
 		}
 	}
 	if state == "" {

@@ -47,7 +47,7 @@ func Refuses(state string) bool { return state != "" && state != Severity[0] }
 
 // Beginnings of words in titles that speak of admission, and words beside them that show another matter.
 var (
-	TellingTitles = slices.Concat(payTitles, RefundTitles, strings.Fields("status situac estado state quitad quitou quitac bloque block cancel anul "+
+	TellingTitles = slices.Concat(payTitles, refundTitles, strings.Fields("status situac estado state quitad quitou quitac bloque block cancel anul "+
 		"conferid valid vencid vencim vencto vigen caduc expir aprov approv aprob confirm pending liberad inadimpl autoriz suspen desist recus "+
 		"rejeit rechaz reject revog revok negad eliminad removid removed banid penden pendient efetivad compensad recebid abonad cobrad storn annul bezahl "+
 		"payed pagou admit credenciad vetad blacklist fraud suspeit contestac apagad atras overdue replac substitu transferid transferred trocad duplic voided deposit cobr "+
@@ -62,7 +62,7 @@ var (
 	waitingPhrases = []string{"lista de espera", "fila de espera", "waiting list", "wait list", "em espera"}
 	TellingPhrases = slices.Concat(waitingPhrases, []string{"na fila", "em dia", "al dia", "pode entrar", "can enter", "may enter", "lista negra", "perdeu o prazo",
 		"reservado ate", "reserva ate", "pagar ate", "reserved until", "hold until", "pay by", "pay until"})
-	RefundTitles = strings.Fields("refund reembols estorn devol devuel chargeback disput erstatt rembours rimbors")
+	refundTitles = strings.Fields("refund reembols estorn devol devuel chargeback disput erstatt rembours rimbors")
 	mailTitles   = strings.Fields("mail email correo")
 	otherMatters = strings.Fields("civil marital endereco address direccion fatura invoice billing home work shipping entrega metodo forma meio method provider " +
 		"gateway valor total amount taxa fee fees preco price precio currency moeda mail email cupom coupon voucher processing uf natal birth")
@@ -313,6 +313,15 @@ var moneyTitles = append(strings.Fields("r dinheiro especie efectivo cash cartao
 
 // advanceTitles are the titles of columns for what each guest has paid in advance.
 var advanceTitles = strings.Fields("sinal sena senal abono anticipo adiantamento adelanto anzahlung zaliczka zadatek")
+
+// IsUndoing tells a title in plain form of money that was given back, or of a ticket that was taken back too.
+func IsUndoing(title string) (refund, any bool) {
+	refund = Begins(title, refundTitles)
+	return refund, refund || Begins(title, undoingTitles)
+}
+
+// undoingTitles are the beginnings of words in titles of tickets that were taken back.
+var undoingTitles = strings.Fields("cancel anul desist bloque block suspen revok storn")
 
 // IsMoney tells a title in plain form of a column of amounts that guests give; sure where it is all of the title.
 func IsMoney(title string) (is, sure bool) {
