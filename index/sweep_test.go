@@ -147,7 +147,7 @@ func TestNoFileHoldsWhoWasReleased(t *testing.T) {
 	}
 	before, doc := x.Status().Documents, record.Person.DocID(record.Int(gone))
 	back := written(t, s, "church-2", doc)
-	if _, held, err := s.Laptop.Leave(auth.Operator(), "church-2", []string{record.Person.DocID(record.Int(moves))}, s.Tables.Commits.Seq()); held || err != nil {
+	if held, err := s.Laptop.Leave(auth.Operator(), []string{record.Person.DocID(record.Int(moves))}, map[string]uint64{"church-2": s.Tables.Commits.Seq()}); held || err != nil {
 		t.Fatalf("Leave = %v, %v", held, err)
 	}
 	comes(t, x, before-1)
@@ -256,7 +256,7 @@ func TestWhatIsReleasedIsSweptAtOnce(t *testing.T) {
 	at := filepath.Join(dir, "index")
 	release := map[string]func() error{
 		"wqxyzkw": func() error {
-			_, _, err := s.Laptop.Leave(auth.Operator(), "church-2", []string{record.Person.DocID(record.Int(moves))}, s.Tables.Commits.Seq())
+			_, err := s.Laptop.Leave(auth.Operator(), []string{record.Person.DocID(record.Int(moves))}, map[string]uint64{"church-2": s.Tables.Commits.Seq()})
 			return err
 		},
 		"jqzxkvj": func() error { return s.Laptop.Release(auth.Operator(), "event-1-names", s.Tables.Commits.Seq()) },

@@ -143,7 +143,7 @@ func TestAStatusForgetsWhatWasReleased(t *testing.T) {
 	scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "K2", Door: "North"}, outcome.Admitted)
 	statusIs(t, s, event, 2, 1, map[string]door.TypeCount{"Adult": {Issued: 2, Admitted: 1}})
 	name, upto := fmt.Sprint("event-", event), s.Tables.Commits.Seq()
-	if _, _, err := s.Laptop.Leave(auth.Operator(), name, []string{record.Ticket.DocID(record.Int(left))}, upto); err != nil {
+	if _, err := s.Laptop.Leave(auth.Operator(), []string{record.Ticket.DocID(record.Int(left))}, map[string]uint64{name: upto}); err != nil {
 		t.Fatal(err)
 	}
 	statusIs(t, s, event, 1, 1, map[string]door.TypeCount{"Adult": {Issued: 1, Admitted: 1}})

@@ -110,58 +110,67 @@ func releasable(v *table.View, h *handover, key, row []byte) (r *released, err e
 	return r, nil
 }
 
-// Leave removes documents from the file that have left a database of records at the centre. It writes no tombstone. A person's memberships
-// leave with the person, also those that the centre has not taken; gone names them too. Leave does not remove a document that has changed
-// after the sequence upto, or a person with such a membership, and then returns held.
-func (lp *Laptop) Leave(p auth.Principal, name string, ids []string, upto uint64) (gone []string, held bool, err error) {
+// Leave removes documents from the file that the centre has in none of some databases of records any more. It writes no tombstone. upto says of
+// each of these databases up to which sequence the centre has heard of the changes that were made here. A document that is in none of them here
+// stays. A person's memberships leave with the person, also those that the centre has not taken. A document that has changed after its
+// database's sequence stays too, and a person with a membership that has; Leave returns held then.
+func (lp *Laptop) Leave(p auth.Principal, ids []string, upto map[string]uint64) (held bool, err error) {
 	if err := p.CheckWhole(); err != nil {
-		return nil, false, err
+		return false, err
 	}
-	scope, ok := scopes.Parse(name)
-	if !ok {
-		return nil, false, nil // of all records none is another's
-	}
-	leaving := make(map[string]bool, len(ids))
+	gone := make(map[string]bool, len(ids))
 	for _, id := range ids {
-		leaving[id] = true
+		gone[id] = true
 	}
-	if err := idempotency.Redact(lp.tables, scope, func(k *record.Kind, st *table.Stored) bool { return leaving[k.DocID(st.ID)] && st.Seq <= upto }); err != nil {
-		return nil, false, err
+	known := make(map[scopes.Scope]uint64, len(upto))
+	for name, seq := range upto {
+		scope, ok := scopes.Parse(name)
+		if !ok {
+			continue // of all records none is another's
+		}
+		known[scope] = seq
+		if err := idempotency.Redact(lp.tables, scope, func(k *record.Kind, st *table.Stored) bool { return gone[k.DocID(st.ID)] && st.Seq <= seq }); err != nil {
+			return false, err
+		}
 	}
 	err = table.DoEach(lp.tables, ids, func(o *table.Tx, id string) error {
-		out, late, err := leave(o, scope, id, upto)
-		gone, held = append(gone, out...), held || late
+		late, err := leave(o, id, known)
+		held = held || late
 		return err
 	})
-	return gone, held, err
+	return held, err
 }
 
-func leave(o *table.Tx, scope scopes.Scope, text string, upto uint64) (gone []string, late bool, err error) {
+func leave(o *table.Tx, text string, known map[scopes.Scope]uint64) (late bool, err error) {
 	k, id, ok := record.ParseDocID(text)
 	if !ok {
-		return nil, false, nil // of a kind that this version does not know
+		return false, nil // of a kind that this version does not know
 	}
 	st, err := o.LoadAny(k, id)
-	if err != nil || st == nil || !st.In(scope) {
-		return nil, false, err
+	if err != nil || st == nil {
+		return false, err
+	}
+	in := slices.IndexFunc(st.Scopes[:], func(s scopes.Scope) bool { _, is := known[s]; return is })
+	if in < 0 {
+		return false, nil
 	}
 	members, err := membershipsOf(o, k, id)
 	if err != nil {
-		return nil, false, err
+		return false, err
 	}
+	upto := known[st.Scopes[in]]
 	if st.Seq > upto || slices.ContainsFunc(members, func(m *table.Stored) bool { return m.Seq > upto }) {
-		return nil, true, nil
+		return true, nil
 	}
 	if err := table.NoteReleased(o); err != nil {
-		return nil, false, err
+		return false, err
 	}
 	for _, m := range members {
 		if err := merge.Purge(o, record.Membership, m); err != nil {
-			return nil, false, err
+			return false, err
 		}
-		gone = append(gone, record.Membership.DocID(m.ID))
 	}
-	return append(gone, text), false, merge.Purge(o, k, st)
+	return false, merge.Purge(o, k, st)
 }
 
 // membershipsOf returns the memberships of a person; of a record of another kind there are none.

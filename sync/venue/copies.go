@@ -3,6 +3,7 @@ package venue
 import (
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
@@ -38,11 +39,10 @@ type copies struct {
 	*visit
 	copied  chan struct{} // something was copied since the last handshake
 	rekeyed chan struct{} // the centre has other keys
-	leaving sync.Mutex    // held while documents leave one database and are brought from the others, which they may leave next
 }
 
 func newCopies(x *visit) *copies {
-	return &copies{visit: x, copied: make(chan struct{}, 1), rekeyed: make(chan struct{}, 1)}
+	return &copies{x, make(chan struct{}, 1), make(chan struct{}, 1)}
 }
 
 // signal fills a channel of one, if it is empty.
@@ -103,16 +103,8 @@ func (x *copies) job(c copyJob) (replicate.Job, error) {
 		if j.Since, err = (lag{x.config.Store, x.upstream}).checkpointOf(c.name, false); err != nil { // the centre knows none of a new key
 			return replicate.Job{}, err
 		}
-		pushed, pulls := x.pushedUpTo(c.name), x.greeting.Pulls() // the handshake writes into x.upstream and x.greeting while jobs run
-		j.On.Left = func(ctx context.Context, ids []string) error {
-			x.leaving.Lock()
-			defer x.leaving.Unlock()
-			gone, err := x.left(ctx, pushed, c.name, ids)
-			if err != nil {
-				return err
-			}
-			return x.bring(ctx, pulls, c.name, append(gone, ids...))
-		}
+		among := x.among(c.name)
+		j.On.Left = func(ctx context.Context, ids []string) error { return x.left(ctx, among, ids) }
 	}
 	j.On.Progress = func(out replicate.Outcome) {
 		count(out)
@@ -207,49 +199,67 @@ func (x *copies) renew(ctx context.Context, measures bool) error {
 	return x.release(ctx)
 }
 
-// left removes documents from the file that have left a database of the centre. It waits until changes made here are pushed: the centre keeps
-// them for staff. gone names what was removed.
-func (x *copies) left(ctx context.Context, pushed func() (uint64, error), name string, ids []string) (gone []string, err error) {
-	if ids, err = x.goingNow(ids); err != nil {
-		return nil, err
+// among returns the databases in which a document may be that has left one of them, each with a function that tells up to which sequence it is
+// pushed. Databases of events are left out: they are many, and no document moves between them. The greeting is read now, because a handshake may
+// write into it while jobs run.
+func (x *copies) among(left string) map[string]func() (uint64, error) {
+	all := map[string]func() (uint64, error){}
+	for _, name := range x.greeting.Pulls() {
+		if name == left || !strings.HasPrefix(name, "event-") {
+			all[name] = x.pushedUpTo(name)
+		}
 	}
-	for {
-		upto, err := pushed()
+	return all
+}
+
+// left removes documents from the file that have left a database of the centre and are in none of the others there. In this file a document
+// may be in another database, because it was moved here too. left waits until all changes that were made here are pushed: the centre takes them,
+// or keeps them for staff.
+func (x *copies) left(ctx context.Context, among map[string]func() (uint64, error), ids []string) error {
+	ids, err := x.goingNow(ids)
+	if err != nil {
+		return err
+	}
+	for pause := helloSoon / 10; ; pause = min(2*pause, longestPause) {
+		upto := map[string]uint64{}
+		for name, pushed := range among {
+			if upto[name], err = pushed(); err != nil {
+				return err
+			}
+		}
+		gone, err := x.missing(ctx, slices.Collect(maps.Keys(among)), ids)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		some, held, err := x.config.Store.Laptop.Leave(auth.Operator(), name, ids, upto)
-		gone = append(gone, some...)
+		held, err := x.config.Store.Laptop.Leave(auth.Operator(), gone, upto)
 		if err != nil || !held {
-			return gone, err
+			return err
 		}
-		if err := dial.Rest(ctx, helloSoon/10); err != nil {
-			return nil, err
+		if err := dial.Rest(ctx, pause); err != nil {
+			return err
 		}
 	}
 }
 
-// bring copies documents that have left one of the pulled databases from the others, as far as these have them. Their pulls may have passed
-// the documents while this store still had them in the first. Databases of events are not asked: they are many, and hold nothing that leaves a
-// church with a person.
-func (x *copies) bring(ctx context.Context, pulls []string, left string, ids []string) error {
-	for _, name := range pulls {
-		if name == left || strings.HasPrefix(name, "event-") {
-			continue
-		}
+// missing returns those of some documents that the centre has in none of some databases.
+func (x *copies) missing(ctx context.Context, names, ids []string) ([]string, error) {
+	there := map[string]bool{}
+	for _, name := range names {
 		theirs, err := x.database(name)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		own, err := replicate.OpenLocal(x.config.Store, auth.Operator(), name)
-		if err != nil {
-			return err
-		}
-		if _, err := replicate.Run(ctx, replicate.Job{Source: unremembered{theirs}, Target: own, IDs: ids, Tries: 1}); err != nil {
-			return err
+		err = theirs.Feed(ctx, replicate.Wish{IDs: ids}, func(b *replicate.Batch) error {
+			for _, o := range b.Offers {
+				there[o.ID] = true
+			}
+			return nil
+		})
+		if err != nil && !dial.Is(err, http.StatusNotFound) { // a database that is not there has none of them
+			return nil, err
 		}
 	}
-	return nil
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return there[id] }), nil
 }
 
 // pushedUpTo returns a function that tells up to which sequence a database is pushed. Where the laptop only pulls, nothing waits to be

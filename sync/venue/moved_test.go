@@ -73,3 +73,40 @@ func TestAMembershipComesBackWithAPersonThatMoved(t *testing.T) {
 	}
 	w.healthy(w.laptop)
 }
+
+// TestWhatMovedAwayLeavesALaptopThatMovedItToo: the centre moves a person and a group to a church that is not the laptop's, and the laptop moves
+// them between its own. Staff see what the laptop wanted, and the laptop keeps neither.
+func TestWhatMovedAwayLeavesALaptopThatMovedItToo(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	for _, name := range []string{"A", "B", "C"} {
+		kvtest.Create(t, w.centre, record.Church, fmt.Sprintf(`{"name":%q}`, name))
+	}
+	w.enrolFor(w.laptop, office.Enrolment{Level: auth.Level{Name: auth.ChurchOf, IDs: []int64{1, 2}}})
+	homes := map[int64]int64{} // of a person and a group of one number
+	for _, home := range []int64{1, 2} {
+		person := kvtest.Create(t, w.centre, record.Person, fmt.Sprintf(`{"full_name":"Ana Souza","church_id":%d}`, home))
+		group := kvtest.Create(t, w.centre, record.Group, fmt.Sprintf(`{"name":"Choir","church_id":%d}`, home))
+		kvtest.Create(t, w.centre, record.Membership, fmt.Sprintf(`{"person":%d,"group_id":%d}`, person, group))
+		homes[person] = home
+	}
+	w.visits(w.laptop)
+	for id, home := range homes {
+		for _, k := range []*record.Kind{record.Person, record.Group} {
+			w.changes(w.centre, k, id, `{"church_id":3}`)
+			w.changes(w.laptop, k, id, fmt.Sprintf(`{"church_id":%d}`, 3-home))
+		}
+	}
+	_, leave := w.follow(w.laptop)
+	for _, k := range []*record.Kind{record.Person, record.Group, record.Membership} {
+		w.until("the laptop has no "+k.Name, func() bool { return len(w.all(w.laptop, k)) == 0 })
+		if there := w.all(w.centre, k); len(there) != 2 {
+			t.Errorf("the centre has the %s %s", k.Name, there)
+		}
+	}
+	leave()
+	if refusals := w.refusals(); refusals == "" {
+		t.Error("staff hear of no refusal")
+	}
+	w.healthy(w.laptop)
+}

@@ -90,7 +90,7 @@ func dropLabels(ctx context.Context, store *kv.Store, name string, own *replicat
 		for _, d := range denied {
 			ids = append(ids, d.ID)
 		}
-		_, _, err := store.Laptop.Leave(auth.Operator(), name, ids, math.MaxUint64)
+		_, err := store.Laptop.Leave(auth.Operator(), ids, map[string]uint64{name: math.MaxUint64})
 		return err
 	}
 	_, err := replicate.Run(ctx, replicate.Job{Source: own, Target: deniesAll{unremembered{theirs}}, Tries: 1, On: replicate.Hooks{Refused: drop}})
