@@ -217,7 +217,7 @@ func (x *copies) among(left string) map[string]func() (uint64, error) {
 // or keeps them for staff.
 func (x *copies) left(ctx context.Context, among map[string]func() (uint64, error), ids []string) error {
 	ids, err := x.goingNow(ids)
-	if err != nil {
+	if err != nil || len(ids) == 0 { // no ids would ask for all documents
 		return err
 	}
 	for pause := helloSoon / 10; ; pause = min(2*pause, longestPause) {
