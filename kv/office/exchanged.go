@@ -247,7 +247,7 @@ func (of *Desk) LeftEvents(p auth.Principal, held []int64) (all []Exchanged, err
 			if err != nil {
 				return err
 			}
-			left, err := hasLeft(v, e.Level, id)
+			left, err := hasLeft(v, &e, id)
 			if err != nil {
 				return err
 			}
@@ -262,12 +262,16 @@ func (of *Desk) LeftEvents(p auth.Principal, held []int64) (all []Exchanged, err
 	return all, err
 }
 
-// hasLeft tells whether an event was of one of a level's churches and is of none of them now. An event that a laptop was enrolled for
-// before has not left: the laptop was sent to another event.
-func hasLeft(v *table.View, l auth.Level, event int64) (bool, error) {
-	if was, err := wasOf(v, l, event); err != nil || !was {
+// hasLeft tells whether an event that a laptop does not take along any more has moved or was deleted: the event was of one of the laptop's
+// churches, or is among those that the laptop is enrolled for. An event that a laptop was enrolled for before has not left: the laptop was
+// sent to another event.
+func hasLeft(v *table.View, e *Enrolled, event int64) (bool, error) {
+	if slices.Contains(e.Events, event) {
+		return true, nil
+	}
+	if was, err := wasOf(v, e.Level, event); err != nil || !was {
 		return false, err
 	}
 	st, err := v.Load(record.Event, record.Int(event))
-	return st == nil || !l.Has(entry.Member(st.Body, "church_id").Int()), err
+	return st == nil || !e.Level.Has(entry.Member(st.Body, "church_id").Int()), err
 }

@@ -2,6 +2,7 @@ package venue_test
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -232,6 +233,49 @@ func TestAnEventThatLeavesItsChurchStaysWhileSomebodyIsScanned(t *testing.T) {
 			v.Wake()
 			w.tells("were dropped")
 		})
+	}
+}
+
+// TestAnEventOfNoChurchStaysWhileSomebodyIsScanned: the laptop is enrolled for the event by its number, and the event becomes another church's.
+func TestAnEventOfNoChurchStaysWhileSomebodyIsScanned(t *testing.T) {
+	t.Parallel()
+	w, church, other := parish(t)
+	w.event = kvtest.Create(t, w.centre, record.Event, `{"name":"Region","start_datetime":"2030-01-01T19:00:00Z"}`)
+	w.laptop = kvtest.OpenConfig(t, kv.Config{Clock: w.now})
+	w.enrolFor(w.laptop, office.Enrolment{Level: auth.Level{Name: auth.ChurchOf, IDs: []int64{church}}, Events: []int64{w.event}, Venue: auth.Venue{Names: true}})
+	w.sell(w.centre, "first")
+	w.sell(w.centre, "second")
+	w.visits(w.laptop)
+	w.scan(w.laptop, "first")
+	departures["to another church"](w, 0, other)
+	v, leave := w.follow(w.laptop)
+	defer leave()
+	w.tells("somebody was scanned there in the last 12 hours")
+	if d := w.scan(w.laptop, "second"); d.Outcome != outcome.Admitted {
+		t.Errorf("a scan at the laptop = %+v, want its door to go on", d)
+	}
+	w.until("both check-ins at the centre", func() bool { return len(w.all(w.centre, record.Checkin)) == 2 })
+	w.later.Add(int64(13 * time.Hour))
+	v.Wake()
+	w.tells("were dropped")
+}
+
+// TestAnEventThatStaysIsNotLookedFor: it leaves its church while tickets are scanned there. The laptop does not read the whole church again.
+func TestAnEventThatStaysIsNotLookedFor(t *testing.T) {
+	t.Parallel()
+	w, church, other := parish(t)
+	w.sell(w.centre, "first")
+	w.visits(w.laptop)
+	w.scan(w.laptop, "first")
+	w.changes(w.centre, record.Event, w.event, fmt.Sprintf(`{"church_id":%d}`, other))
+	link := transport(func(r *http.Request) (*http.Response, error) {
+		if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, fmt.Sprintf("/church-%d/_feed", church)) && r.URL.Query().Get("since") == "" {
+			t.Errorf("the laptop reads %s from its beginning", r.URL)
+		}
+		return http.DefaultTransport.RoundTrip(r)
+	})
+	if _, err := venue.VisitOnce(t.Context(), venue.Config{Store: w.laptop}, &http.Client{Transport: link}, func() {}); err != nil {
+		t.Fatal(err)
 	}
 }
 
