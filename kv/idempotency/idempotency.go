@@ -103,9 +103,13 @@ func Parse(row []byte) (r entry.Reply, body [32]byte, expires time.Time, err err
 	return r, body, expires, err
 }
 
-// Redact empties the kept answers that show records of a scope which leave the file. An emptied answer still says that the create has
-// happened, so a client that asks again makes no second record. It is shown the record as it is then.
-func Redact(s *table.Set, scope scopes.Scope, goes func(*record.Kind, *table.Stored) bool) error {
+// Redact empties the kept answers that show records which leave the file, of kinds that some sorts of scopes hold. An emptied answer still says
+// that the create has happened, so a client that asks again makes no second record. It is shown the record as it is then.
+func Redact(s *table.Set, sorts []scopes.Sort, goes func(*record.Kind, *table.Stored) bool) error {
+	var kinds []*record.Kind
+	for _, sort := range sorts {
+		kinds = append(kinds, record.KindsIn(sort)...)
+	}
 	var from []byte
 	for more := true; more; {
 		var found [][]byte
@@ -117,7 +121,7 @@ func Redact(s *table.Set, scope scopes.Scope, goes func(*record.Kind, *table.Sto
 					from, more = slices.Clone(key), true
 					return false, nil
 				}
-				shows, err := showsOne(v, row, scope, goes)
+				shows, err := showsOne(v, row, kinds, goes)
 				if shows {
 					found = append(found, slices.Clone(key))
 				}
@@ -135,12 +139,12 @@ func Redact(s *table.Set, scope scopes.Scope, goes func(*record.Kind, *table.Sto
 }
 
 // showsOne tells whether a kept answer shows a record that leaves.
-func showsOne(v *table.View, row []byte, scope scopes.Scope, goes func(*record.Kind, *table.Stored) bool) (bool, error) {
+func showsOne(v *table.View, row []byte, kinds []*record.Kind, goes func(*record.Kind, *table.Stored) bool) (bool, error) {
 	r, _, _, err := Parse(row)
 	if err != nil || len(r.JSON) == 0 {
 		return false, err
 	}
-	for _, k := range record.KindsIn(scope.Sort) {
+	for _, k := range kinds {
 		if !showsKind(k, r.JSON) {
 			continue
 		}
@@ -148,7 +152,7 @@ func showsOne(v *table.View, row []byte, scope scopes.Scope, goes func(*record.K
 		if err != nil {
 			return false, err
 		}
-		if st, err := v.LoadAny(k, id); err != nil || st != nil && st.In(scope) && goes(k, st) {
+		if st, err := v.LoadAny(k, id); err != nil || st != nil && goes(k, st) {
 			return err == nil, err
 		}
 	}

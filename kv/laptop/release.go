@@ -44,7 +44,8 @@ func (lp *Laptop) Release(p auth.Principal, name string, upto uint64, kept ...st
 	if err != nil {
 		return err
 	}
-	if err := idempotency.Redact(lp.tables, h.scope, func(_ *record.Kind, st *table.Stored) bool { return st.Seq <= upto && !h.keeps(st) }); err != nil {
+	goes := func(_ *record.Kind, st *table.Stored) bool { return st.In(h.scope) && st.Seq <= upto && !h.keeps(st) }
+	if err := idempotency.Redact(lp.tables, []scopes.Sort{h.scope.Sort}, goes); err != nil {
 		return err
 	}
 	for from := uint64(0); ; {
@@ -110,38 +111,57 @@ func releasable(v *table.View, h *handover, key, row []byte) (r *released, err e
 	return r, nil
 }
 
-// Leave removes documents from the file that the centre has in none of some databases of records any more. It writes no tombstone. upto says of
-// each of these databases up to which sequence the centre has heard of the changes that were made here. A document that is in none of them here
-// stays. A person's memberships leave with the person, also those that the centre has not taken. A document that has changed after its
-// database's sequence stays too, and a person with a membership that has; Leave returns held then.
+// reached says up to which sequence a centre has the changes of each database that were made here.
+type reached map[scopes.Scope]uint64
+
+// upto returns the sequence of the database that a record is in here. here is false if it is in none of them.
+func (r reached) upto(st *table.Stored) (seq uint64, here bool) {
+	for _, scope := range st.Scopes {
+		if seq, here = r[scope]; here {
+			return seq, true
+		}
+	}
+	return 0, false
+}
+
+// Leave removes documents from the file that the centre has in none of some databases of records any more. It writes no tombstone. upto names
+// these databases, and says of each up to which sequence the centre has the changes that were made here. A document that is in none of them
+// here stays. A person's memberships leave with the person, also those that the centre has not taken. A document that has changed after the
+// sequence stays too, and so does a person with such a membership; Leave returns held then.
 func (lp *Laptop) Leave(p auth.Principal, ids []string, upto map[string]uint64) (held bool, err error) {
-	if err := p.CheckWhole(); err != nil {
+	if err := p.CheckWhole(); err != nil || len(ids) == 0 {
 		return false, err
 	}
 	gone := make(map[string]bool, len(ids))
 	for _, id := range ids {
 		gone[id] = true
 	}
-	known := make(map[scopes.Scope]uint64, len(upto))
+	r := reached{}
+	var sorts []scopes.Sort
 	for name, seq := range upto {
-		scope, ok := scopes.Parse(name)
-		if !ok {
-			continue // of all records none is another's
-		}
-		known[scope] = seq
-		if err := idempotency.Redact(lp.tables, scope, func(k *record.Kind, st *table.Stored) bool { return gone[k.DocID(st.ID)] && st.Seq <= seq }); err != nil {
-			return false, err
+		if scope, ok := scopes.Parse(name); ok { // of all records none is another's
+			r[scope] = seq
+			if !slices.Contains(sorts, scope.Sort) {
+				sorts = append(sorts, scope.Sort)
+			}
 		}
 	}
+	goes := func(k *record.Kind, st *table.Stored) bool {
+		seq, here := r.upto(st)
+		return here && gone[k.DocID(st.ID)] && st.Seq <= seq
+	}
+	if err := idempotency.Redact(lp.tables, sorts, goes); err != nil {
+		return false, err
+	}
 	err = table.DoEach(lp.tables, ids, func(o *table.Tx, id string) error {
-		late, err := leave(o, id, known)
+		late, err := leave(o, id, r)
 		held = held || late
 		return err
 	})
 	return held, err
 }
 
-func leave(o *table.Tx, text string, known map[scopes.Scope]uint64) (late bool, err error) {
+func leave(o *table.Tx, text string, r reached) (late bool, err error) {
 	k, id, ok := record.ParseDocID(text)
 	if !ok {
 		return false, nil // of a kind that this version does not know
@@ -150,15 +170,14 @@ func leave(o *table.Tx, text string, known map[scopes.Scope]uint64) (late bool, 
 	if err != nil || st == nil {
 		return false, err
 	}
-	in := slices.IndexFunc(st.Scopes[:], func(s scopes.Scope) bool { _, is := known[s]; return is })
-	if in < 0 {
+	upto, here := r.upto(st)
+	if !here {
 		return false, nil
 	}
 	members, err := membershipsOf(o, k, id)
 	if err != nil {
 		return false, err
 	}
-	upto := known[st.Scopes[in]]
 	if st.Seq > upto || slices.ContainsFunc(members, func(m *table.Stored) bool { return m.Seq > upto }) {
 		return true, nil
 	}

@@ -3,8 +3,6 @@ package venue
 import (
 	"context"
 	"errors"
-	"maps"
-	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -103,8 +101,8 @@ func (x *copies) job(c copyJob) (replicate.Job, error) {
 		if j.Since, err = (lag{x.config.Store, x.upstream}).checkpointOf(c.name, false); err != nil { // the centre knows none of a new key
 			return replicate.Job{}, err
 		}
-		among := x.among(c.name)
-		j.On.Left = func(ctx context.Context, ids []string) error { return x.left(ctx, among, ids) }
+		among, behind := x.among(c.name), lag{x.config.Store, x.upstream} // a handshake writes into x.greeting and x.upstream while jobs run
+		j.On.Left = func(ctx context.Context, ids []string) error { return x.left(ctx, behind, among, ids) }
 	}
 	j.On.Progress = func(out replicate.Outcome) {
 		count(out)
@@ -199,14 +197,12 @@ func (x *copies) renew(ctx context.Context, measures bool) error {
 	return x.release(ctx)
 }
 
-// among returns the databases in which a document may be that has left one of them, each with a function that tells up to which sequence it is
-// pushed. Databases of events are left out: they are many, and no document moves between them. The greeting is read now, because a handshake may
-// write into it while jobs run.
-func (x *copies) among(left string) map[string]func() (uint64, error) {
-	all := map[string]func() (uint64, error){}
-	for _, name := range x.greeting.Pulls() {
-		if name == left || !strings.HasPrefix(name, "event-") {
-			all[name] = x.pushedUpTo(name)
+// among returns the databases in which a document may be that has left one of them. Databases of events are left out: they are many, and no
+// document moves between them.
+func (x *copies) among(left string) (all []handshake.Database) {
+	for _, e := range x.greeting.Databases {
+		if e.Pull && (e.Name == left || !strings.HasPrefix(e.Name, "event-")) {
+			all = append(all, e)
 		}
 	}
 	return all
@@ -215,19 +211,19 @@ func (x *copies) among(left string) map[string]func() (uint64, error) {
 // left removes documents from the file that have left a database of the centre and are in none of the others there. In this file a document
 // may be in another database, because it was moved here too. left waits until all changes that were made here are pushed: the centre takes them,
 // or keeps them for staff.
-func (x *copies) left(ctx context.Context, among map[string]func() (uint64, error), ids []string) error {
+func (x *copies) left(ctx context.Context, behind lag, among []handshake.Database, ids []string) error {
 	ids, err := x.goingNow(ids)
 	if err != nil || len(ids) == 0 { // no ids would ask for all documents
 		return err
 	}
 	for pause := helloSoon / 10; ; pause = min(2*pause, longestPause) {
 		upto := map[string]uint64{}
-		for name, pushed := range among {
-			if upto[name], err = pushed(); err != nil {
+		for _, e := range among {
+			if upto[e.Name], err = behind.pushed(e); err != nil {
 				return err
 			}
 		}
-		gone, err := x.missing(ctx, slices.Collect(maps.Keys(among)), ids)
+		gone, err := x.missing(ctx, among, ids)
 		if err != nil {
 			return err
 		}
@@ -241,11 +237,11 @@ func (x *copies) left(ctx context.Context, among map[string]func() (uint64, erro
 	}
 }
 
-// missing returns those of some documents that the centre has in none of some databases.
-func (x *copies) missing(ctx context.Context, names, ids []string) ([]string, error) {
+// missing returns those of some documents that the centre has in none of the databases.
+func (x *copies) missing(ctx context.Context, all []handshake.Database, ids []string) ([]string, error) {
 	there := map[string]bool{}
-	for _, name := range names {
-		theirs, err := x.database(name)
+	for _, e := range all {
+		theirs, err := x.database(e.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -260,16 +256,6 @@ func (x *copies) missing(ctx context.Context, names, ids []string) ([]string, er
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return there[id] }), nil
-}
-
-// pushedUpTo returns a function that tells up to which sequence a database is pushed. Where the laptop only pulls, nothing waits to be
-// pushed.
-func (x *copies) pushedUpTo(name string) func() (uint64, error) {
-	if !x.greeting.Database(name).Push {
-		return func() (uint64, error) { return math.MaxUint64, nil }
-	}
-	behind := lag{x.config.Store, x.upstream}
-	return func() (uint64, error) { return behind.acknowledged(name) }
 }
 
 // goingNow returns the documents that go now. An event stays while tickets are scanned there: dropper takes it out later, with its tickets.
@@ -319,6 +305,15 @@ func (x *copies) listen(ctx context.Context, mark string) {
 type lag struct {
 	store    *kv.Store
 	upstream table.Upstream
+}
+
+// pushed returns up to which sequence a database is pushed. Of one that is only pulled, nothing waits to be pushed, and this is the present
+// sequence: what is pulled later may have come back.
+func (o lag) pushed(e handshake.Database) (uint64, error) {
+	if !e.Push {
+		return o.store.Tables.Commits.Seq(), nil
+	}
+	return o.acknowledged(e.Name)
 }
 
 // checkpointOf returns where a replication came to: a push from here, or a pull. It reads this store's own checkpoint.

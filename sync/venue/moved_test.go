@@ -2,7 +2,9 @@ package venue_test
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"doorward/kv/auth"
@@ -10,6 +12,7 @@ import (
 	"doorward/kv/kvtest"
 	"doorward/kv/office"
 	"doorward/kv/record"
+	"doorward/sync/venue"
 )
 
 // TestALaptopOfTwoChurchesMovesBetweenThem: the centre takes what the laptop has made of a person and of an entry after it has moved them,
@@ -109,4 +112,31 @@ func TestWhatMovedAwayLeavesALaptopThatMovedItToo(t *testing.T) {
 		t.Error("staff hear of no refusal")
 	}
 	w.healthy(w.laptop)
+}
+
+// TestWhatComesBackWhileItIsLookedForStays: the centre gives a group to another church, and then to all. The laptop pulls the second move between its
+// question about the first and the answer.
+func TestWhatComesBackWhileItIsLookedForStays(t *testing.T) {
+	t.Parallel()
+	w, church, other := parish(t)
+	group := kvtest.Create(t, w.centre, record.Group, fmt.Sprintf(`{"name":"Choir","church_id":%d}`, church))
+	w.visits(w.laptop)
+	w.changes(w.centre, record.Group, group, fmt.Sprintf(`{"church_id":%d}`, other))
+	back := sync.OnceFunc(func() {
+		w.changes(w.centre, record.Group, group, `{"church_id":null}`)
+		w.visits(w.laptop)
+	})
+	link := transport(func(r *http.Request) (*http.Response, error) {
+		resp, err := http.DefaultTransport.RoundTrip(r)
+		if strings.HasSuffix(r.URL.Path, "/reference/_changes") {
+			back()
+		}
+		return resp, err
+	})
+	if _, err := venue.VisitOnce(t.Context(), venue.Config{Store: w.laptop}, &http.Client{Transport: link}, func() {}); err != nil {
+		t.Fatal(err)
+	}
+	if !w.has(w.laptop, "reference", record.Group.DocID(record.Int(group))) {
+		t.Error("the laptop has lost the group")
+	}
 }
