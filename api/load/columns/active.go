@@ -3,7 +3,6 @@ package columns
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"doorward/api/load/cells"
 	"doorward/api/load/kinds"
@@ -17,17 +16,21 @@ type Absence struct {
 	title  string
 }
 
-// absences are the titles of these columns in plain form, by the reason. The day of a death is one too.
-var absences = []struct{ reason, titles string }{
-	{"death", "deceased|is deceased|falecido|falecida|fallecido|fallecida|" + strings.Join(words.Titles(deathDate), "|")},
-	{"", "archived|is archived|arquivado|arquivada|archivado|archivada|inactive|is inactive|inativo|inativa|inactivo|inactiva|inactive remove"},
-}
-
 // deathDate is the field of the day on which a person has died.
 const deathDate = "death_date"
 
-// standings are the titles of columns that say by a word who is active. A field of a person is called status too, and has other words.
-var standings = strings.Split("status|situacao|estado|member status|membership status|person status|status do membro|situacao do membro", "|")
+// absences are the titles of these columns in plain form, by the reason. The day of a death is one too.
+var absences = []struct {
+	reason string
+	titles []string
+}{
+	{"death", append(words.Titles(deathDate), "deceased", "is deceased", "falecido", "falecida", "fallecido", "fallecida")},
+	{"", []string{"archived", "is archived", "arquivado", "arquivada", "archivado", "archivada", "inactive", "is inactive", "inativo", "inativa", "inactivo", "inactiva",
+		"inactive remove"}},
+}
+
+// standings are the titles of columns that may say by words which people are active. A field of a person is called status too, and has other words.
+var standings = []string{"status", "situacao", "estado", "member status", "membership status", "person status", "status do membro", "situacao do membro"}
 
 // Means is the yes or no that a cell says: a day says yes, and so does a word of the title. It is "" where the cell says neither.
 func (a Absence) Means(cell string) string {
@@ -37,15 +40,15 @@ func (a Absence) Means(cell string) string {
 	return words.TruthOf(cell)
 }
 
-// takeAbsences takes the columns of a list of people that say who is not active, and asks about one that says it of some by words that are not
-// all known.
+// takeAbsences takes the columns of a list of people that say which people are not active. It asks about a column that says so by some of its
+// words, and has others that are not known.
 func (c *chooser) takeAbsences() {
 	for i, title := range c.plains {
 		if c.taken[i] || c.origin == OwnOrigin {
 			continue
 		}
 		for _, a := range absences {
-			if slices.Contains(strings.Split(a.titles, "|"), title) {
+			if slices.Contains(a.titles, title) {
 				c.ly.Gone = append(c.ly.Gone, Absence{i, a.reason, title})
 				c.taken[i] = !slices.Contains(words.Titles(deathDate), title)
 			}
@@ -65,11 +68,8 @@ func (c *chooser) takeStanding(column int) {
 		c.take(kinds.IsActive, "its words", []int{column})
 	default:
 		name := c.ly.Name(column)
-		q := &Question{Column: name, Text: "may say who is not active and is not understood", Values: p.Values(),
-			Flags: []string{fmt.Sprintf("--map '%s=%s' if its words are active and inactive", kinds.IsActive, name), fmt.Sprintf("--ignore '%s'", name)}}
-		q.More = max(0, len(q.Values)-MaxAsked)
-		q.Values = q.Values[:len(q.Values)-q.More]
-		c.ly.questions = append(c.ly.questions, q)
+		c.ly.questions = append(c.ly.questions, newQuestion(name, "may say who is not active and is not understood", p.Values(),
+			fmt.Sprintf("--map '%s=%s' if its words are active and inactive", kinds.IsActive, name)))
 		c.taken[column] = true
 	}
 }

@@ -421,16 +421,13 @@ func valueText(v string) string {
 // question asks what a column means for admission.
 func (c admission) question(column int) *Question {
 	name, p := c.ly.Name(column), &c.profiles[column]
-	q := &Question{Column: name, Text: "may decide who gets in and is not understood", Values: p.Values()}
-	if blank := p.Rows - p.Filled; blank > 0 && q.Values != nil {
-		q.Values = append(q.Values, profile.Value{Count: blank})
+	values := p.Values()
+	if blank := p.Rows - p.Filled; blank > 0 && values != nil {
+		values = append(values, profile.Value{Count: blank})
 	}
 	var unknown []string
-	known := 0
-	for _, v := range q.Values {
-		if words.StateOf(v.Value, c.said.States) != "" {
-			known++
-		} else if len(unknown) < 3 {
+	for _, v := range values {
+		if len(unknown) < 3 && words.StateOf(v.Value, c.said.States) == "" {
 			unknown = append(unknown, v.Value+"=…")
 		}
 	}
@@ -438,11 +435,13 @@ func (c admission) question(column int) *Question {
 	if len(unknown) > 0 {
 		mapped += fmt.Sprintf(" --states '%s' (each valid, unpaid, blocked, refunded or cancelled)", strings.Join(unknown, ","))
 	}
-	q.Flags = []string{mapped, fmt.Sprintf("--ignore '%s'", name)}
-	if len(q.Values) > MaxAsked {
-		q.More, q.Values = len(q.Values)-MaxAsked, q.Values[:MaxAsked]
-	}
-	return q
+	return newQuestion(name, "may decide who gets in and is not understood", values, mapped)
+}
+
+// newQuestion asks about a column; mapped is the flag that says what it means.
+func newQuestion(name, text string, values []profile.Value, mapped string) *Question {
+	shown := values[:min(len(values), MaxAsked)]
+	return &Question{name, shown, len(values) - len(shown), text, []string{mapped, fmt.Sprintf("--ignore '%s'", name)}}
 }
 
 // AskMember asks about a member of NDJSON lines that no table of fields has, if its name or its values may decide on admission.
