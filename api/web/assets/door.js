@@ -15,7 +15,8 @@ const settings = {
 };
 let event = null, door = store.door ?? '', way = 'in', me = {}, timer = 0, eye = null;
 let finding = null; // ends the stream that is followed
-const undoable = 60_000, entries = []; // milliseconds in which a steward takes back, and in which a ticket is read twice
+const undoable = 60_000; // milliseconds in which a steward takes back, and in which a ticket is read twice
+const entries = [];
 
 // make builds an element with text and classes; text is never read as HTML.
 function make(tag, text, className, act) {
