@@ -62,9 +62,7 @@ func TestTheGuideIsOneSheet(t *testing.T) {
 
 // TestTheDoorLinksItsGuide: the link follows the language of the page.
 func TestTheDoorLinksItsGuide(t *testing.T) {
-	w := newDoorTown(t)
-	p := browse(t)
-	p.signIn(w.link(), "Bia")
+	_, p := atDoor(t)
 	links := `[...document.querySelectorAll('.guide-link')].map(a => new URL(a.href).pathname + new URL(a.href).search).join()`
 	p.until(links + ` === '/door/help?language=en,/door/help?language=en'`)
 	p.do(chromedp.Click("#menu"), chromedp.SetValue("#set-language", "pt-BR"), chromedp.Evaluate(`document.getElementById('set-language').dispatchEvent(new Event('change'))`, nil))

@@ -375,9 +375,7 @@ func TestAScannerPressesNoButton(t *testing.T) {
 // key and its letter.
 func TestALateKeyIsNotLost(t *testing.T) {
 	proof.Only(t, manyPages)
-	w := newDoorTown(t)
-	p := browse(t)
-	p.signIn(w.link(), "Bia")
+	_, p := atDoor(t)
 	p.do(chromedp.Evaluate(`(() => { // what waits for the end of a burst happens right after the next key
 		const later = window.setTimeout;
 		let reach = () => {};

@@ -57,6 +57,14 @@ func newDoorTown(t *testing.T) *doorTown {
 	return newTown(t, "name\n\"Festa & <b>Louvor</b>\"\n", doorTickets)
 }
 
+// atDoor is a newDoorTown and a phone at its door.
+func atDoor(t *testing.T) (*doorTown, *phone) {
+	t.Helper()
+	w, p := newDoorTown(t), browse(t)
+	p.signIn(w.link(), "Bia")
+	return w, p
+}
+
 // newTown is a server with one event and its tickets.
 func newTown(t *testing.T, event, tickets string) *doorTown {
 	t.Helper()
@@ -446,9 +454,7 @@ func TestAHandScannersBurstsAreNotMixed(t *testing.T) {
 }
 
 func TestAHelperFindsAGuestByName(t *testing.T) {
-	w := newDoorTown(t)
-	p := browse(t)
-	p.signIn(w.link(), "Bia")
+	_, p := atDoor(t)
 	p.do(chromedp.Click("#way-search"), chromedp.WaitVisible("#find-words"), chromedp.SendKeys("#find-words", "souz"), chromedp.WaitVisible("#find-list button"))
 	p.run(`document.querySelector('#find-list button').same = true`)
 	p.do(chromedp.SendKeys("#find-words", "a"))
@@ -476,9 +482,7 @@ func TestAHelperHearsOfMoreGuestsOfAName(t *testing.T) {
 }
 
 func TestScansWaitInThePhoneWhileTheLaptopIsAway(t *testing.T) {
-	w := newDoorTown(t)
-	p := browse(t)
-	p.signIn(w.link(), "Bia")
+	w, p := atDoor(t)
 	p.until(`document.getElementById('count-expected').textContent === '3'`)
 	w.down()
 	p.types("K7QP2M", kb.Enter)
@@ -517,9 +521,7 @@ func (p *phone) setClock(ahead time.Duration) {
 
 // TestAPhoneWithAWrongClockTellsWhenADoorScanned: the time of a scan is that of the laptop.
 func TestAPhoneWithAWrongClockTellsWhenADoorScanned(t *testing.T) {
-	w := newDoorTown(t)
-	p := browse(t)
-	p.signIn(w.link(), "Bia")
+	_, p := atDoor(t)
 	p.setClock(24 * time.Hour)
 	p.types("K7QP2M", kb.Enter)
 	p.sees("admitted")
@@ -531,9 +533,7 @@ func TestAPhoneWithAWrongClockTellsWhenADoorScanned(t *testing.T) {
 // TestAPhoneWithAWrongClockScansForToday: a scan that waits has the time of the laptop, not that of a phone which is a day behind. An event that admits
 // once a day would let the guest in again.
 func TestAPhoneWithAWrongClockScansForToday(t *testing.T) {
-	w := newDoorTown(t)
-	p := browse(t)
-	p.signIn(w.link(), "Bia")
+	w, p := atDoor(t)
 	p.setClock(-24 * time.Hour)
 	p.types("C3", kb.Enter) // the answer says what time it is
 	p.sees("unpaid")
@@ -553,9 +553,7 @@ func TestAPhoneWithAWrongClockScansForToday(t *testing.T) {
 
 // TestScansWaitForALostAnswer: the laptop has let the guest in, and its answer never came. Asked again it says so, and not that the guest was in before.
 func TestScansWaitForALostAnswer(t *testing.T) {
-	w := newDoorTown(t)
-	p := browse(t)
-	p.signIn(w.link(), "Bia")
+	w, p := atDoor(t)
 	p.do(chromedp.Evaluate(`(() => {
 		const real = window.fetch;
 		window.fetch = async (path, options) => {
@@ -577,9 +575,7 @@ func TestScansWaitForALostAnswer(t *testing.T) {
 
 // TestTheLaptopsWordMovesNoButton: that the laptop is out of reach, and that it is back, moves nothing which a finger is about to tap.
 func TestTheLaptopsWordMovesNoButton(t *testing.T) {
-	w := newDoorTown(t)
-	p := browse(t)
-	p.signIn(w.link(), "Bia")
+	w, p := atDoor(t)
 	w.down()
 	p.types("K7QP2M", kb.Enter)
 	p.sees("unreachable")
@@ -599,9 +595,7 @@ func TestTheLaptopsWordMovesNoButton(t *testing.T) {
 }
 
 func TestARevokedPhoneScansNoMore(t *testing.T) {
-	w := newDoorTown(t)
-	p := browse(t)
-	p.signIn(w.link(), "Bia")
+	w, p := atDoor(t)
 	var keys struct{ Results []key }
 	w.run(&keys, "keys", "list")
 	if out, err := exec.Command(w.path, "keys", "revoke", fmt.Sprint(keys.Results[len(keys.Results)-1].ID), "--data", w.dir).CombinedOutput(); err != nil {

@@ -132,9 +132,7 @@ const lateLooks = `{
 // TestATicketThatStaysBeforeTheCameraIsReadOnce, however long each look takes.
 func TestATicketThatStaysBeforeTheCameraIsReadOnce(t *testing.T) {
 	proof.Only(t, manyPages)
-	w := newDoorTown(t)
-	p := browse(t)
-	p.signIn(w.link(), "Bia")
+	_, p := atDoor(t)
 	p.opensCamera("K7QP2M")
 	p.labelled("Ana S.")
 	p.run(lateLooks)
@@ -152,9 +150,7 @@ func TestATicketThatStaysBeforeTheCameraIsReadOnce(t *testing.T) {
 // TestACameraStopsWhenItIsNotWanted: closed while it starts, by a second tap, on another screen, and when the helper leaves.
 func TestACameraStopsWhenItIsNotWanted(t *testing.T) {
 	proof.Only(t, manyPages)
-	w := newDoorTown(t)
-	p := browse(t)
-	p.signIn(w.link(), "Bia")
+	_, p := atDoor(t)
 	p.do(chromedp.Evaluate(fakeCamera, nil), chromedp.Click("#way-camera"), chromedp.WaitVisible("#eye"), chromedp.Click("#way-camera"), chromedp.WaitNotVisible("#eye"))
 	p.run(`give()`)
 	p.until(`stopped === 1 && asked === 1`) // the second tap opens no other
@@ -178,9 +174,7 @@ func TestACameraStopsWhenItIsNotWanted(t *testing.T) {
 // TestAFaultOfThePhonesStorageLeavesThePageAbleToScan: an iPhone loses its connection to it while the page is in the background.
 func TestAFaultOfThePhonesStorageLeavesThePageAbleToScan(t *testing.T) {
 	proof.Only(t, manyPages)
-	w := newDoorTown(t)
-	p := browse(t)
-	p.signIn(w.link(), "Bia")
+	w, p := atDoor(t)
 	w.down()
 	p.run(`window.transaction = IDBDatabase.prototype.transaction; IDBDatabase.prototype.transaction = () => { throw new DOMException('connection lost', 'UnknownError'); }`)
 	p.types("K7QP2M", kb.Enter)
@@ -199,9 +193,7 @@ func TestAFaultOfThePhonesStorageLeavesThePageAbleToScan(t *testing.T) {
 // TestAConnectionToThePhonesStorageIsOpenedAgain after it was closed below the page.
 func TestAConnectionToThePhonesStorageIsOpenedAgain(t *testing.T) {
 	proof.Only(t, manyPages)
-	w := newDoorTown(t)
-	p := browse(t)
-	p.signIn(w.link(), "Bia")
+	w, p := atDoor(t)
 	p.run(`(() => {
 		const real = IDBDatabase.prototype.transaction;
 		IDBDatabase.prototype.transaction = function (...args) {
@@ -234,9 +226,7 @@ func (p *phone) decided() (scans string) {
 // TestAQuestionStaysUntilItIsAnswered: the tap that is meant for one guest does not let in the next.
 func TestAQuestionStaysUntilItIsAnswered(t *testing.T) {
 	proof.Only(t, manyPages)
-	w := newDoorTown(t)
-	p := browse(t)
-	p.signIn(w.link(), "Bia")
+	w, p := atDoor(t)
 	w.down()
 	p.types("K7QP2M", kb.Enter)
 	p.sees("unreachable")
@@ -350,9 +340,7 @@ func TestAFamilyIsOfferedOnItsOwnResult(t *testing.T) {
 // TestAHeldScanStaysUntilTheLaptopDecidesIt: too many requests are no decision.
 func TestAHeldScanStaysUntilTheLaptopDecidesIt(t *testing.T) {
 	proof.Only(t, manyPages)
-	w := newDoorTown(t)
-	p := browse(t)
-	p.signIn(w.link(), "Bia")
+	w, p := atDoor(t)
 	w.down()
 	p.keepsOut("K7QP2M")
 	w.up()
@@ -528,9 +516,7 @@ func TestALateAnswerWaitsForADialog(t *testing.T) {
 // TestACodeBehindADialogIsReadLater: a result would lie below the dialog, and close there.
 func TestACodeBehindADialogIsReadLater(t *testing.T) {
 	proof.Only(t, manyPages)
-	w := newDoorTown(t)
-	p := browse(t)
-	p.signIn(w.link(), "Bia")
+	w, p := atDoor(t)
 	p.opensCamera("")
 	p.looksTwice()
 	p.do(chromedp.Click("#way-search"), chromedp.WaitVisible("#find-words"))
@@ -649,9 +635,7 @@ func TestARefusalIsInTheHelpersLanguage(t *testing.T) {
 // TestAPhotoClosesTheCamera, which would read on where nothing is seen of it, and takes away how the camera is set up.
 func TestAPhotoClosesTheCamera(t *testing.T) {
 	proof.Only(t, manyPages)
-	w := newDoorTown(t)
-	p := browse(t)
-	p.signIn(w.link(), "Bia")
+	_, p := atDoor(t)
 	p.opensCamera("")
 	p.looksTwice()
 	p.run(`document.getElementById('eye-trust').hidden = false`) // as after a camera that is missing over http
