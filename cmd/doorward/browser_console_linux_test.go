@@ -213,6 +213,9 @@ func TestTheConsoleLiesBelowThePublicURL(t *testing.T) {
 	helper.signIn(link, "Bia")
 	helper.types("K7QP2M", kb.Enter)
 	helper.sees("admitted", "Ana S.")
+	p.run(`document.querySelector('[data-event]').dataset.event = 9`) // the page is older than the end of its event
+	p.do(chromedp.Click("#phone-next"))
+	p.until(`document.getElementById('phone-fault').textContent === 'Este evento não existe mais. Recarregue a página.'`)
 }
 
 // tourConsole goes through every state of the console and of its login. look is called in each.

@@ -71,8 +71,8 @@ async function show() {
   if (!dialog.open || mine !== asked) return; // another code is wanted now, or none
   $('phone-next').disabled = false;
   if (status === 200) return draw(data);
-  const refused = status === 403 ? words.maynot : words.refused.replace('{why}', data?.error?.message ?? status);
-  $('phone-fault').textContent = status ? refused : words.away;
+  const reasons = {403: words.maynot, 404: words.gone, 429: words.slow};
+  $('phone-fault').textContent = status ? reasons[status] ?? words.refused.replace('{why}', data?.error?.message ?? status) : words.away;
 }
 
 function draw(code) {
