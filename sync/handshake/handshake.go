@@ -183,10 +183,11 @@ func Kept(pulls []string) []string {
 	return pulls
 }
 
-// Kept returns the databases that keep their records when one is dropped. An event that has left its church takes its own record along.
+// Kept returns the databases that keep their records when one is dropped. An event that has left its church takes its own record along, unless
+// it is everybody's now.
 func (g *Greeting) Kept(name string) []string {
 	if g.Leaves(name) {
-		return nil
+		return []string{scopes.Scope{Sort: scopes.Reference}.String()}
 	}
 	return Kept(slices.DeleteFunc(g.Pulls(), g.IsDropped))
 }

@@ -260,6 +260,22 @@ func TestAnEventOfNoChurchStaysWhileSomebodyIsScanned(t *testing.T) {
 	w.tells("were dropped")
 }
 
+// TestAnEventOfAllChurchesStaysWithoutItsTickets: a church gives its event to all. Its laptop hears of that before it drops the tickets, and goes
+// on showing the event.
+func TestAnEventOfAllChurchesStaysWithoutItsTickets(t *testing.T) {
+	t.Parallel()
+	w, _, _ := parish(t)
+	ticket := w.sell(w.centre, "first")
+	_, leave := w.follow(w.laptop)
+	defer leave()
+	w.arrives(w.laptop, ticket)
+	w.changes(w.centre, record.Event, w.event, `{"church_id":null}`)
+	w.tells("were dropped")
+	if events, tickets := w.all(w.laptop, record.Event), w.all(w.laptop, record.Ticket); len(events) != 2 || len(tickets) != 0 {
+		t.Errorf("the laptop has the events %s and the tickets %s", events, tickets)
+	}
+}
+
 // TestAnEventThatStaysIsNotLookedFor: it leaves its church while tickets are scanned there. The laptop does not read the whole church again.
 func TestAnEventThatStaysIsNotLookedFor(t *testing.T) {
 	t.Parallel()
