@@ -157,7 +157,13 @@ func ScopesOfArrival(o *table.Tx, a *Arrival) (all [2]scopes.Scope, err error) {
 		return all, err
 	}
 	if a.Kind == record.Membership && home == 0 && a.Via.Sort == scopes.Church {
-		home = a.Via.ID
+		person, err := o.Load(record.Person, record.Int(a.Doc.Int("person")))
+		if err != nil {
+			return all, err
+		}
+		if person == nil {
+			home = a.Via.ID
+		}
 	}
 	copy(all[:], a.Kind.Scopes(a.ID, home))
 	if a.Kind == record.HolderName {

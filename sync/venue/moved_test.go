@@ -114,6 +114,25 @@ func TestWhatMovedAwayLeavesALaptopThatMovedItToo(t *testing.T) {
 	w.healthy(w.laptop)
 }
 
+// TestAMembershipOfAPersonWithoutAChurchIsRefused: the centre takes the person out of the church while the laptop adds the person to a group.
+func TestAMembershipOfAPersonWithoutAChurchIsRefused(t *testing.T) {
+	t.Parallel()
+	w, church, _ := parish(t)
+	person := kvtest.Create(t, w.centre, record.Person, fmt.Sprintf(`{"full_name":"Ana Souza","church_id":%d}`, church))
+	group := kvtest.Create(t, w.centre, record.Group, fmt.Sprintf(`{"name":"Choir","church_id":%d}`, church))
+	w.visits(w.laptop)
+	w.changes(w.centre, record.Person, person, `{"church_id":null}`)
+	kvtest.Create(t, w.laptop, record.Membership, fmt.Sprintf(`{"person":%d,"group_id":%d}`, person, group))
+	w.visits(w.laptop)
+	if here, there := w.all(w.laptop, record.Membership), w.all(w.centre, record.Membership); len(here)+len(there) != 0 {
+		t.Errorf("the laptop has the memberships %s, the centre %s", here, there)
+	}
+	if refusals := w.refusals(); !strings.Contains(refusals, `"group_id"`) {
+		t.Errorf("staff find no membership among %s", refusals)
+	}
+	w.healthy(w.laptop)
+}
+
 // TestWhatComesBackWhileItIsLookedForStays: the centre gives a group to another church, and then to all. The laptop pulls the second move between its
 // question about the first and the answer.
 func TestWhatComesBackWhileItIsLookedForStays(t *testing.T) {
