@@ -45,10 +45,10 @@ func Put(ctx context.Context, from, to string, m Manifest) error {
 	if err != nil {
 		return err
 	}
-	note, err := prepare(ManifestName(real), func(w io.Writer) error {
+	note, err := prepare(ManifestName(real), written(func(w io.Writer) error {
 		_, err := w.Write(append(text, '\n'))
 		return err
-	})
+	}))
 	if err != nil {
 		return Named(ManifestName(real), err)
 	}
@@ -82,16 +82,16 @@ func removeManifests(link, real string) error {
 
 // bring moves a file with this SHA-256 beside its place, or copies it there from another disk.
 func bring(ctx context.Context, from, to, sum string) (*pending, error) {
-	if p, err := move(from, to); err == nil {
+	if p, err := prepare(to, func(whole string) error { return os.Rename(from, whole) }); err == nil {
 		return p, nil
 	}
-	return prepare(to, func(w io.Writer) error {
+	return prepare(to, written(func(w io.Writer) error {
 		read, err := Copy(ctx, w, from)
 		if err == nil && read != sum {
 			err = fmt.Errorf("%s: %w", from, ErrReadTwice)
 		}
 		return err
-	})
+	}))
 }
 
 // Copy writes the bytes of a file until ctx ends, and returns their SHA-256.
@@ -137,7 +137,7 @@ func Write(ctx context.Context, name string, write func(io.Writer) error) error 
 
 // Replace writes a regular file, in the place of another one or where there is none.
 func Replace(name string, write func(io.Writer) error) error {
-	p, err := prepare(name, write)
+	p, err := prepare(name, written(write))
 	if err != nil {
 		return err
 	}
@@ -154,49 +154,33 @@ type pending struct {
 	placed      bool         // durably
 }
 
-// newPending makes the work folder.
-func newPending(path string) (*pending, error) {
-	dir, away, err := disk.MakeWorkFolder(filepath.Dir(path), "put")
-	return &pending{path: path, whole: filepath.Join(dir, "whole"), away: away}, err
-}
-
-// prepare writes and syncs a file beside its place.
-func prepare(name string, write func(io.Writer) error) (*pending, error) {
-	p, err := newPending(name)
+// prepare makes a work folder beside a file's place, and calls fill to put the whole and synced file there.
+func prepare(name string, fill func(whole string) error) (*pending, error) {
+	dir, away, err := disk.MakeWorkFolder(filepath.Dir(name), "put")
 	if err != nil {
 		return nil, err
 	}
-	if err := p.fill(write); err != nil {
+	p := &pending{path: name, whole: filepath.Join(dir, "whole"), away: away}
+	if err := fill(p.whole); err != nil {
 		p.drop()
 		return nil, err
 	}
 	return p, nil
 }
 
-// fill writes and syncs the file.
-func (p *pending) fill(write func(io.Writer) error) error {
-	temp, err := newTemp(p.whole)
-	if err != nil {
-		return err
+// written is a fill of prepare that writes and syncs the file.
+func written(write func(io.Writer) error) func(whole string) error {
+	return func(whole string) error {
+		temp, err := newTemp(whole)
+		if err != nil {
+			return err
+		}
+		if err := write(disk.Throttle(temp.File)); err != nil {
+			_ = temp.Cleanup() // the first error is the one to report
+			return err
+		}
+		return temp.CloseAtomicallyReplace()
 	}
-	if err := write(disk.Throttle(temp.File)); err != nil {
-		_ = temp.Cleanup() // the first error is the one to report
-		return err
-	}
-	return temp.CloseAtomicallyReplace()
-}
-
-// move moves a synced file beside its place. It fails if the place is on another disk.
-func move(from, name string) (*pending, error) {
-	p, err := newPending(name)
-	if err != nil {
-		return nil, err
-	}
-	if err := os.Rename(from, p.whole); err != nil {
-		p.drop()
-		return nil, err
-	}
-	return p, nil
 }
 
 // put gives the file its name, durably.
