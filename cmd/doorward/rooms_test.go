@@ -111,7 +111,7 @@ var mayUse = map[string][]string{
 	"github.com/go-json-experiment/json":  {"api", "api/load", "api/load/cells", "api/load/export", "api/nullable", "api/overview", "api/pull", "kv/docs", "kv/door", "kv/entry", "kv/inbox", "kv/keys", "kv/record", "kv/rev", "kv/search", "kv/table", "kv/ticket", "kv/value", "sync", "sync/dial", "sync/input", "sync/line", "sync/replicate", "sync/transit"},
 	"github.com/google/renameio/v2":       {"kv/backup"},
 	"github.com/hanwen/go-fuse/v2":        {"kv/kvtest/disk"},
-	"github.com/hashicorp/golang-lru/v2":  {"index"},
+	"github.com/hashicorp/golang-lru/v2":  {"index", "kv/door"},
 	"github.com/klauspost/compress":       {"sync/line", "sync/replicate"},
 	"github.com/makiuchi-d/gozxing":       {"api/barcode"},
 	"github.com/nicksnyder/go-i18n/":      {"api/web"},

@@ -17,51 +17,25 @@ import (
 	"doorward/kv/value"
 )
 
-// boards are the counts of the events that callers ask about.
-type boards struct {
-	mu     sync.Mutex
-	events map[int64]*board
-	asked  int64
-}
-
 // maxBoards is how many events are kept counted. The one that was asked about longest ago goes first.
 const maxBoards = 64
 
-// of finds an event's board, or begins one.
-func (bs *boards) of(event int64) *board {
-	bs.mu.Lock()
-	defer bs.mu.Unlock()
-	b := bs.events[event]
-	if b == nil {
-		b = &board{event: event}
-		if bs.events == nil {
-			bs.events = map[int64]*board{}
-		}
-		if len(bs.events) >= maxBoards {
-			bs.drop()
-		}
-		bs.events[event] = b
+// boardOf finds an event's board, or begins one.
+func (dk *Desk) boardOf(event int64) *board {
+	if b, known := dk.boards.Get(event); known {
+		return b
 	}
-	bs.asked++
-	b.asked = bs.asked
+	b := &board{event: event}
+	if other, known, _ := dk.boards.PeekOrAdd(event, b); known {
+		return other // another caller has begun it just now
+	}
 	return b
-}
-
-func (bs *boards) drop() {
-	oldest := int64(0)
-	for event, b := range bs.events {
-		if old := bs.events[oldest]; old == nil || b.asked < old.asked {
-			oldest = event
-		}
-	}
-	delete(bs.events, oldest)
 }
 
 // board counts one event. It reads the log when a caller asks for the counts, so a check-in costs nothing more. It keeps the outcome that it
 // counted for each fact, so it can count a fact again when a row comes twice or when an undo or an earlier check-in changes the outcome.
 type board struct {
 	event    int64
-	asked    int64 // guarded by boards.mu
 	mu       sync.Mutex
 	upto     uint64 // of the log
 	releases uint64 // as Commits counts them, when the counting began
@@ -438,7 +412,7 @@ func (dk *Desk) Status(p auth.Principal, event int64) (Status, error) {
 	if err := entry.Visible(dk.tables, p, record.Event, record.Int(event)); err != nil {
 		return Status{}, err
 	}
-	b := dk.boards.of(event)
+	b := dk.boardOf(event)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err := b.follow(dk.tables); err != nil {

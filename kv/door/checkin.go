@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"doorward/kv/admission"
@@ -36,13 +37,14 @@ type Desk struct {
 	tables    *table.Set
 	search    *desk.Searching
 	standing  table.Standing
-	boards    boards
+	boards    *lru.Cache[int64, *board] // by event
 	Decisions decisions
 }
 
 // New makes the desk of the doors over a store's tables.
 func New(t *table.Set, s *desk.Searching, standing table.Standing) *Desk {
-	return &Desk{tables: t, search: s, standing: standing, Decisions: newDecisions()}
+	boards, _ := lru.New[int64, *board](maxBoards) // it fails for a size of 0 alone
+	return &Desk{tables: t, search: s, standing: standing, boards: boards, Decisions: newDecisions()}
 }
 
 // Attempt is one scan at a door.
