@@ -132,16 +132,7 @@ func editAttachment(c *call, add func(name string, w *merge.DocWrite) error) err
 	if err := add(name, &w); err != nil {
 		return err
 	}
-	next, err := writeOne(c, w)
-	if err != nil {
-		return err
-	}
-	status := http.StatusCreated
-	if deleting {
-		status = http.StatusOK
-	}
-	c.setEtag(next)
-	return c.reply(status, writtenDoc{true, id, next.String()})
+	return writeOne(c, w)
 }
 
 func isMissing(err error) bool {

@@ -96,17 +96,11 @@ func (b *bulk) malformed() error {
 	return nil
 }
 
-// docOutcome is what was done with one document of a batch.
-type docOutcome struct {
-	docs.DocResult
-	local string // a local document's revision
-}
-
 // store stores some documents of a batch.
-func (b *bulk) store(c *call, docs []*transit.Parsed) ([]docOutcome, error) {
-	results := make([]docOutcome, len(docs))
-	writes, places := make([]merge.DocWrite, 0, len(docs)), make([]int, 0, len(docs))
-	for i, d := range docs {
+func (b *bulk) store(c *call, some []*transit.Parsed) ([]docs.DocResult, error) {
+	results := make([]docs.DocResult, len(some))
+	writes, places := make([]merge.DocWrite, 0, len(some)), make([]int, 0, len(some))
+	for i, d := range some {
 		if d.ID == "" && !b.replicated {
 			d.ID = newID()
 		}
@@ -122,7 +116,7 @@ func (b *bulk) store(c *call, docs []*transit.Parsed) ([]docOutcome, error) {
 	}
 	written, err := c.db.Write(writes)
 	for i, r := range written {
-		results[places[i]].DocResult = r
+		results[places[i]] = r
 	}
 	if err == nil {
 		err = b.ownFault(results)
@@ -132,7 +126,7 @@ func (b *bulk) store(c *call, docs []*transit.Parsed) ([]docOutcome, error) {
 
 // ownFault returns the first error of replicated documents that is this server's own. It is the answer to the whole request: a client never
 // sends a document again that was refused alone.
-func (b *bulk) ownFault(results []docOutcome) error {
+func (b *bulk) ownFault(results []docs.DocResult) error {
 	for _, r := range results {
 		if b.replicated && r.Err != nil && problemOf(r.Err).status >= http.StatusInternalServerError {
 			return r.Err
@@ -142,7 +136,7 @@ func (b *bulk) ownFault(results []docOutcome) error {
 }
 
 // writeResult writes a document's row. Replicated documents have one only if they are refused.
-func (b *bulk) writeResult(c *call, d *transit.Parsed, r docOutcome) {
+func (b *bulk) writeResult(c *call, d *transit.Parsed, r docs.DocResult) {
 	s := b.out
 	if r.Err == nil {
 		c.server.metrics.received.Inc()
@@ -155,12 +149,7 @@ func (b *bulk) writeResult(c *call, d *transit.Parsed, r docOutcome) {
 	}
 	if r.Err == nil {
 		s.quoted(`{"ok":true,"id":`, d.ID)
-		s.text(`,"rev":`)
-		if d.IsLocal() {
-			s.quoted("", r.local)
-		} else {
-			s.revision("", r.Revision)
-		}
+		s.revision(`,"rev":`, r.Revision)
 		s.text("}")
 		return
 	}

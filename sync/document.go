@@ -210,13 +210,8 @@ func storeDocument(c *call, d *transit.Parsed, replicated bool) error {
 	if err != nil {
 		return err
 	}
-	rev, err := writeOne(c, w)
-	if err != nil {
-		return err
-	}
-	c.setEtag(rev)
 	c.Header().Set("Location", c.request.URL.EscapedPath())
-	return c.reply(http.StatusCreated, writtenDoc{true, d.ID, rev.String()})
+	return writeOne(c, w)
 }
 
 // countRefused counts a refused document.
@@ -225,17 +220,22 @@ func countRefused(c *call, err error) error {
 	return err
 }
 
-// writeOne writes one revision.
-func writeOne(c *call, w merge.DocWrite) (rev.ID, error) {
+// writeOne writes one revision and answers it.
+func writeOne(c *call, w merge.DocWrite) error {
 	results, err := c.db.Write([]merge.DocWrite{w})
 	if err == nil {
 		err = results[0].Err
 	}
 	if err != nil {
-		return rev.ID{}, countRefused(c, err)
+		return countRefused(c, err)
 	}
 	c.server.metrics.received.Inc()
-	return results[0].Revision, nil
+	next, status := results[0].Revision, http.StatusCreated
+	if c.request.Method == http.MethodDelete {
+		status = http.StatusOK
+	}
+	c.setEtag(next)
+	return c.reply(status, writtenDoc{true, w.ID, next.String()})
 }
 
 func deleteDocument(c *call, id string) error {
@@ -250,12 +250,7 @@ func deleteDocument(c *call, id string) error {
 	case doc.Deleted && revision == (rev.ID{}):
 		return errDeleted
 	}
-	next, err := writeOne(c, merge.DocWrite{ID: id, Parent: revision, Deleted: true})
-	if err != nil {
-		return err
-	}
-	c.setEtag(next)
-	return c.reply(http.StatusOK, writtenDoc{true, id, next.String()})
+	return writeOne(c, merge.DocWrite{ID: id, Parent: revision, Deleted: true})
 }
 
 // etag returns a revision for a header; "" if a header cannot hold it.
@@ -287,8 +282,8 @@ func (c *call) notModified() error {
 	return nil
 }
 
-// localRev returns a local document's revision, made of how often it was written.
-func localRev(written uint64) string { return "0-" + strconv.FormatUint(written, 10) }
+// localRev returns a local document's revision, "0-" and how often it was written.
+func localRev(written uint64) rev.ID { return rev.ID{Text: strconv.FormatUint(written, 10)} }
 
 func getLocal(c *call, id string) error {
 	body, written, err := c.db.Local(id)
@@ -297,7 +292,7 @@ func getLocal(c *call, id string) error {
 	}
 	s := c.begin(uncompressed)
 	s.quoted(`{"_id":`, "_local/"+id)
-	s.text(`,"_rev":"` + localRev(written) + `"`)
+	s.revision(`,"_rev":`, localRev(written))
 	if len(body) > len("{}") {
 		s.text(",")
 	}
@@ -343,11 +338,11 @@ func localBody(d *transit.Parsed) []byte {
 }
 
 // storeLocal stores a local document of _bulk_docs.
-func storeLocal(c *call, d *transit.Parsed) (o docOutcome) {
-	if o.Err = d.Err; o.Err == nil {
-		o.local, o.Err = keepLocal(c, strings.TrimPrefix(d.ID, "_local/"), localBody(d), d.RevText)
+func storeLocal(c *call, d *transit.Parsed) (r docs.DocResult) {
+	if r.Err = d.Err; r.Err == nil {
+		r.Revision, r.Err = keepLocal(c, strings.TrimPrefix(d.ID, "_local/"), localBody(d), d.RevText)
 	}
-	return o
+	return r
 }
 
 func deleteLocal(c *call, id string) error { return writeLocal(c, id, nil, c.query.Get("rev")) }
@@ -362,14 +357,14 @@ func writeLocal(c *call, id string, body []byte, rev string) error {
 	if body == nil {
 		status = http.StatusOK
 	}
-	return c.reply(status, writtenDoc{true, "_local/" + id, next})
+	return c.reply(status, writtenDoc{true, "_local/" + id, next.String()})
 }
 
 // keepLocal writes a local document and returns its next revision; a nil body deletes it.
-func keepLocal(c *call, id string, body []byte, rev string) (next string, err error) {
-	before, err := localWritten(rev)
+func keepLocal(c *call, id string, body []byte, from string) (next rev.ID, err error) {
+	before, err := localWritten(from)
 	if err != nil {
-		return "", err
+		return next, err
 	}
 	count, err := c.db.PutLocal(id, body, before)
 	if body == nil {

@@ -171,7 +171,7 @@ func (c *call) fail(err error) {
 		panic(http.ErrAbortHandler) // a client must notice that the answer is cut
 	}
 	h := c.Header()
-	for _, name := range []string{"Content-Encoding", "Etag", "Content-Length", "Content-Disposition"} {
+	for _, name := range []string{"Content-Encoding", "Etag", "Content-Length", "Content-Disposition", "Location"} {
 		h.Del(name)
 	}
 	var slow interface{ RetryAfter() time.Duration }
