@@ -184,7 +184,7 @@ func Kept(pulls []string) []string {
 }
 
 // Kept returns the databases that keep their records when one is dropped. An event that has left its church takes its own record along, unless
-// it is everybody's now.
+// all churches see it now.
 func (g *Greeting) Kept(name string) []string {
 	if g.Leaves(name) {
 		return []string{scopes.Scope{Sort: scopes.Reference}.String()}
