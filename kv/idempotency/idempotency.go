@@ -3,7 +3,6 @@ package idempotency
 import (
 	"bytes"
 	"encoding/binary"
-	"slices"
 	"time"
 
 	"doorward/kv/engine"
@@ -110,32 +109,7 @@ func Redact(s *table.Set, sorts []scopes.Sort, goes func(*record.Kind, *table.St
 	for _, sort := range sorts {
 		kinds = append(kinds, record.KindsIn(sort)...)
 	}
-	var from []byte
-	for more := true; more; {
-		var found [][]byte
-		n := 0
-		more = false
-		err := s.View(func(v *table.View) error {
-			return v.Scan(table.OnceBucket, nil, from, func(key, row []byte) (bool, error) {
-				if n++; n > table.ErasePage {
-					from, more = slices.Clone(key), true
-					return false, nil
-				}
-				shows, err := showsOne(v, row, kinds, goes)
-				if shows {
-					found = append(found, slices.Clone(key))
-				}
-				return true, err
-			})
-		})
-		if err == nil && len(found) > 0 {
-			err = s.Do(func(o *table.Tx) error { return empty(o, found) })
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.DoEachRow(table.OnceBucket, nil, func(v *table.View, _, row []byte) (bool, error) { return showsOne(v, row, kinds, goes) }, empty)
 }
 
 // showsOne tells whether a kept answer shows a record that leaves.
@@ -179,22 +153,17 @@ func showsKind(k *record.Kind, reply []byte) bool {
 	return !k.ULID && (k.ShowsAll(record.V1, reply) || k.ShowsAll(record.Admin, reply))
 }
 
-// empty removes the replies of kept answers.
-func empty(o *table.Tx, keys [][]byte) error {
-	for _, key := range keys {
-		row, err := o.Get(table.OnceBucket, key)
-		if err != nil {
-			return err
-		}
-		if row == nil {
-			continue // it has expired
-		}
-		r, body, expires, err := Parse(row)
-		if err != nil {
-			return err
-		}
-		r.JSON = nil
-		o.Put(table.OnceBucket, key, appendAnswer(nil, r, body, expires))
+// empty removes the reply of a kept answer.
+func empty(o *table.Tx, key []byte) error {
+	row, err := o.Get(table.OnceBucket, key)
+	if err != nil || row == nil {
+		return err // nil: it has expired
 	}
+	r, body, expires, err := Parse(row)
+	if err != nil {
+		return err
+	}
+	r.JSON = nil
+	o.Put(table.OnceBucket, key, appendAnswer(nil, r, body, expires))
 	return table.NoteReleased(o)
 }

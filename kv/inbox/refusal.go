@@ -76,23 +76,16 @@ func wholeDoc(in *merge.DocWrite) []byte {
 	return append(doc, '}')
 }
 
-func PurgeRefusals(o *table.Tx, ids []record.ID) error {
+// PurgeRefusal removes a refusal from the file without a tombstone.
+func PurgeRefusal(o *table.Tx, id record.ID) error {
+	st, err := o.LoadAny(record.Refusal, id)
+	if err != nil || st == nil {
+		return err // nil: another visit has been here
+	}
 	if err := table.NoteReleased(o); err != nil {
 		return err
 	}
-	for _, id := range ids {
-		st, err := o.LoadAny(record.Refusal, id)
-		if err != nil {
-			return err
-		}
-		if st == nil {
-			continue // another visit has been here
-		}
-		if err := merge.Purge(o, record.Refusal, st); err != nil {
-			return err
-		}
-	}
-	return nil
+	return merge.Purge(o, record.Refusal, st)
 }
 
 // A refused document is kept with its path as the protocol writes it, "_revisions":{"start":3,"ids":["…","…"]}, newest first.

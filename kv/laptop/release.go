@@ -270,12 +270,10 @@ func (lp *Laptop) ReleaseRefusals(p auth.Principal, name string, kept ...string)
 		}
 		return err
 	})
-	for some := range slices.Chunk(ids, table.MaxRows) {
-		if err == nil {
-			err = lp.tables.Do(func(o *table.Tx) error { return inbox.PurgeRefusals(o, some) })
-		}
+	if err != nil {
+		return err
 	}
-	return err
+	return table.DoEach(lp.tables, ids, inbox.PurgeRefusal)
 }
 
 // goesWith tells whether a refusal goes with a database that is dropped.

@@ -191,5 +191,5 @@ func blank(k *record.Kind, d *record.Doc) *record.Doc {
 // NothingHeld is the Done of an erasure that found no record here, so that no bytes are left to compact.
 const NothingHeld = 1
 
-// ErasePage is how many rows EachRow reads in one View.
+// ErasePage is how many rows EachRow and DoEachRow read in one View.
 const ErasePage = 500

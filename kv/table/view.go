@@ -136,19 +136,33 @@ func (v *View) Each(k *record.Kind, ids []record.ID, fn func(*Stored) error) err
 
 // EachRow calls fn with all rows of a bucket under a prefix. Each page of them has a View of its own.
 func (s *Set) EachRow(b engine.Bucket, prefix []byte, fn func(v *View, key, row []byte) error) error {
+	return s.DoEachRow(b, prefix, func(v *View, key, row []byte) (bool, error) { return false, fn(v, key, row) }, nil)
+}
+
+// DoEachRow is DoEach for the rows of a bucket under a prefix for which picks returns true. Each page of rows has a View of its own, and the
+// steps of its rows are done before the next page is read.
+func (s *Set) DoEachRow(b engine.Bucket, prefix []byte, picks func(v *View, key, row []byte) (bool, error), run func(o *Tx, key []byte) error) error {
 	from := prefix
 	for more := true; more; {
 		more = false
 		n := 0
+		var picked [][]byte
 		err := s.View(func(v *View) error {
 			return v.Scan(b, prefix, from, func(key, row []byte) (bool, error) {
 				if n++; n > ErasePage {
 					from, more = slices.Clone(key), true
 					return false, nil
 				}
-				return true, fn(v, key, row)
+				is, err := picks(v, key, row)
+				if is {
+					picked = append(picked, slices.Clone(key))
+				}
+				return true, err
 			})
 		})
+		if err == nil {
+			err = DoEach(s, picked, run)
+		}
 		if err != nil {
 			return err
 		}
