@@ -52,7 +52,7 @@ func (f *finding) ranked() ([]record.ID, error) {
 		}
 		sure := f.certain(t) && !slices.ContainsFunc(sets, (*typedSets).uncertain)
 		switch enough := max(plenty, f.Limit); {
-		case sure && len(ids) > enough && (t == whole || t == begins && len(f.Ranked.Words()) == 1):
+		case sure && len(ids) > enough && (t == whole || t == begins && len(f.Ranked.Words) == 1):
 			return f.best(sets, t)
 		case t+1 == tiers || len(ids) >= enough || sure && len(ids) >= f.Limit:
 			return ids, nil // all of them: which are the best is the store's to say
@@ -83,16 +83,15 @@ func (f *finding) kept(ids []record.ID) []record.ID {
 // certain tells whether every candidate of a tier is an answer of it: no two typed words can mean one word of the name, and a
 // candidate need not have two words side by side.
 func (f *finding) certain(t tier) bool {
-	words := f.Ranked.Words()
-	if len(f.Ranked.Digits()) > 0 || t > begins {
+	if len(f.Ranked.Digits) > 0 || t > begins {
 		return false
 	}
-	for i, a := range words {
-		if f.Ranked.Typed(i).Full != "" {
+	for i, a := range f.Ranked.Words {
+		if a.Full != "" {
 			return false
 		}
-		for _, b := range words[:i] {
-			if a == b || t > whole && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a)) {
+		for _, b := range f.Ranked.Words[:i] {
+			if a.Text == b.Text || t > whole && (strings.HasPrefix(a.Text, b.Text) || strings.HasPrefix(b.Text, a.Text)) {
 				return false
 			}
 		}
@@ -147,7 +146,7 @@ func (f *finding) typed(p *part) (*typedSets, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, digits := range f.Ranked.Digits() {
+	for _, digits := range f.Ranked.Digits {
 		set, err := p.ending(digits)
 		if err != nil {
 			return nil, err
@@ -155,7 +154,7 @@ func (f *finding) typed(p *part) (*typedSets, error) {
 		base = roaring.And(base, set)
 	}
 	long, err := p.having(wordField, crowded)
-	return &typedSets{part: p, base: base, words: make([]union, len(f.Ranked.Words())), long: long}, err
+	return &typedSets{part: p, base: base, words: make([]union, len(f.Ranked.Words)), long: long}, err
 }
 
 // ending are at least the documents with a phone that ends with some digits, or is the end of them where they are a whole one, and
@@ -198,7 +197,7 @@ func (s *typedSets) extend(f *finding, t tier) (more bool, err error) {
 	if more = more || joined || t == whole; more {
 		s.found = s.each()
 	}
-	if text := f.Ranked.Address(); text != "" && t == alike {
+	if text := f.Ranked.Address; text != "" && t == alike {
 		set, err := s.containing(gramField, text)
 		if err != nil {
 			return false, err
@@ -221,7 +220,7 @@ func (s *typedSets) each() *roaring.Bitmap {
 
 // joints adds to the sets of two typed words, one behind the other, the documents that have them as one.
 func (s *typedSets) joints(f *finding, t tier) (more bool, err error) {
-	for _, joint := range f.Ranked.Joints() {
+	for _, joint := range f.Ranked.Joints {
 		var set *roaring.Bitmap
 		switch t {
 		case joined:
@@ -252,8 +251,7 @@ func or(a, b *roaring.Bitmap) *roaring.Bitmap {
 
 // at are the documents that a tier adds for one typed word; nil = none.
 func (f *finding) at(p *part, i int, t tier) (*roaring.Bitmap, error) {
-	typed := f.Ranked.Typed(i)
-	forgiven := search.ForgivenIn(typed.Text)
+	typed := &f.Ranked.Words[i]
 	switch {
 	case t == whole && typed.Full != "":
 		return p.either(typed.Text, typed.Full)
@@ -263,9 +261,9 @@ func (f *finding) at(p *part, i int, t tier) (*roaring.Bitmap, error) {
 		return p.beginning(wordField, typed.Text)
 	case t == joined:
 		return p.joined(typed)
-	case t == oneEdit && forgiven.One:
-		return f.near(p, wordField, typed.Text, 1, forgiven.Begun)
-	case t == twoEdits && forgiven.Two:
+	case t == oneEdit && typed.One:
+		return f.near(p, wordField, typed.Text, 1, typed.Begun)
+	case t == twoEdits && typed.Two:
 		return f.near(p, wordField, typed.Text, 2, false)
 	case t == alike && typed.Sound != "":
 		return p.alike(typed)
@@ -284,7 +282,7 @@ func (p *part) either(a, b string) (*roaring.Bitmap, error) {
 }
 
 // joined are at least the documents with a name that has a typed word as two words, or that and the particle before it as one.
-func (p *part) joined(typed search.Typed) (all *roaring.Bitmap, err error) {
+func (p *part) joined(typed *search.Typed) (all *roaring.Bitmap, err error) {
 	if typed.Joined != "" {
 		if all, err = p.beginning(wordField, typed.Joined); err != nil {
 			return nil, err
@@ -301,7 +299,7 @@ func (p *part) joined(typed search.Typed) (all *roaring.Bitmap, err error) {
 }
 
 // alike are at least the documents with a name of which a word, or two, sound as a typed one.
-func (p *part) alike(typed search.Typed) (*roaring.Bitmap, error) {
+func (p *part) alike(typed *search.Typed) (*roaring.Bitmap, error) {
 	all, err := p.having(soundField, typed.Sound)
 	for i := range typed.Parted {
 		set, err := p.both(soundField, &typed.Parted[i].Sound)
@@ -343,7 +341,7 @@ func (f *finding) best(sets []*typedSets, t tier) ([]record.ID, error) {
 	for _, first := range []bool{true, false} {
 		for n := 0; n <= search.MaxWords && len(ids) < f.Limit && err == nil; n++ {
 			var some []record.ID
-			some, err = f.group(sets, func(s *typedSets) (*roaring.Bitmap, error) { return s.shaped(f.Ranked.Words()[0], t, first, n) })
+			some, err = f.group(sets, func(s *typedSets) (*roaring.Bitmap, error) { return s.shaped(f.Ranked.Words[0].Text, t, first, n) })
 			if !f.Kind.OfHolding() { // of equally good ones the store takes the tickets with the lowest ids, which only it knows
 				some = some[:min(len(some), max(0, f.Limit-len(ids)))]
 			}

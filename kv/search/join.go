@@ -34,7 +34,7 @@ type matching struct {
 // sound alike do not count.
 func (m *matching) match() (sum int64, more int, ok bool) {
 	m.failed = -1
-	if n := len(m.typed); n == 0 || !m.mayHave(n) {
+	if n := len(m.Words); n == 0 || !m.mayHave(n) {
 		return 0, 0, n == 0
 	}
 	if !m.begun() { // most names end here
@@ -46,12 +46,12 @@ func (m *matching) match() (sum int64, more int, ok bool) {
 
 // mayHave reports whether a name has enough words for so many typed ones.
 func (m *matching) mayHave(typed int) bool {
-	return typed <= len(m.name.Ends) || len(m.Ranked.joints) > 0
+	return typed <= len(m.name.Ends) || len(m.Joints) > 0
 }
 
 // matchAloud is match after it has failed, where words that sound alike are answers too.
 func (m *matching) matchAloud() (sum int64, more int, ok bool) {
-	if !m.mayHave(len(m.typed)) {
+	if !m.mayHave(len(m.Words)) {
 		return 0, 0, false
 	}
 	m.aloud = true
@@ -66,14 +66,14 @@ func (m *matching) matchAloud() (sum int64, more int, ok bool) {
 
 // begun reports whether anything is spelled so that it answers the first typed word.
 func (m *matching) begun() bool {
-	t := &m.typed[0]
+	t := &m.Words[0]
 	for j := range m.name.Ends {
 		if t.cost(m.name.Word(j)) != unmatched || m.isParted(t, j) {
 			return true
 		}
 	}
-	for at := range m.Ranked.joints {
-		if t := &m.Ranked.joints[at]; t.First == 0 {
+	for at := range m.Joints {
+		if t := &m.Joints[at]; t.First == 0 {
 			for j := range m.name.Ends {
 				if names.Begins(m.name.Word(j), t.runes) {
 					return true
@@ -86,14 +86,14 @@ func (m *matching) begun() bool {
 
 // heard reports whether anything sounds so that it answers a typed word.
 func (m *matching) heard(i int) bool {
-	t := &m.typed[i]
+	t := &m.Words[i]
 	for j := range m.name.Ends {
 		if m.sounds(t, j) || m.soundsParted(t, j) {
 			return true
 		}
 	}
-	for at := range m.Ranked.joints {
-		if t := &m.Ranked.joints[at]; t.First == i || t.First+1 == i {
+	for at := range m.Joints {
+		if t := &m.Joints[at]; t.First == i || t.First+1 == i {
 			for j := range m.name.Ends {
 				if m.soundsTogether(t, j) {
 					return true
@@ -108,7 +108,7 @@ func (m *matching) heard(i int) bool {
 func (m *matching) total() (sum int64, more int, ok bool) {
 	var c costs
 	m.n = 0
-	for i := range m.typed {
+	for i := range m.Words {
 		if alone := m.compare(i, &c[i]); !m.join(i) && !alone {
 			m.failed = i
 			return 0, 0, false
@@ -125,7 +125,7 @@ func (m *matching) total() (sum int64, more int, ok bool) {
 
 // compare puts down what it costs to let each word of the name answer a typed one, and tells whether any can.
 func (m *matching) compare(i int, row *[MaxWords]int64) (found bool) {
-	t := &m.typed[i]
+	t := &m.Words[i]
 	for j := range m.name.Ends {
 		cost := t.cost(m.name.Word(j))
 		if cost == unmatched && m.sounds(t, j) {
@@ -154,7 +154,7 @@ func (m *matching) place(i, j int) (cost int64) {
 // join puts down the joints of a typed word: two words of the name that it is, and words of the name that it is with the next one. It
 // tells whether the word has any, those with the one before among them.
 func (m *matching) join(i int) bool {
-	t := &m.typed[i]
+	t := &m.Words[i]
 	for j := range m.name.Ends {
 		cost := int64(unmatched)
 		switch {
@@ -170,8 +170,8 @@ func (m *matching) join(i int) bool {
 		}
 		m.add(joint{1 << i, 3 << j, cost + m.place(i, j)})
 	}
-	for at := range m.Ranked.joints {
-		if t := &m.Ranked.joints[at]; t.First == i {
+	for at := range m.Joints {
+		if t := &m.Joints[at]; t.First == i {
 			for j := range m.name.Ends {
 				if cost := m.together(t, j); cost != unmatched {
 					m.add(joint{3 << i, 1 << j, cost + m.place(i, j)})
@@ -196,7 +196,7 @@ func (m *matching) add(j joint) {
 }
 
 // isParted reports whether the words of the name at j and behind it are one typed word.
-func (m *matching) isParted(t *typed, j int) bool {
+func (m *matching) isParted(t *Typed, j int) bool {
 	if t.Parted == nil || j+1 >= len(m.name.Ends) {
 		return false
 	}
@@ -219,12 +219,12 @@ func (m *matching) together(t *Joint, j int) int64 {
 }
 
 // sounds reports whether the word of the name at j sounds as a typed one.
-func (m *matching) sounds(t *typed, j int) bool {
+func (m *matching) sounds(t *Typed, j int) bool {
 	return m.aloud && m.first[j] == t.first && names.SoundsAs(m.name.Word(j), t.Sound)
 }
 
 // soundsParted reports whether the words of the name at j and behind it sound as one typed word that is parted.
-func (m *matching) soundsParted(t *typed, j int) bool {
+func (m *matching) soundsParted(t *Typed, j int) bool {
 	if !m.aloud || m.first[j] != t.first || t.Parted == nil || j+1 >= len(m.name.Ends) {
 		return false
 	}
@@ -279,11 +279,11 @@ func (m *matching) least(all *costs, c choice, from int) (sum int64, answered in
 
 // rest gives the typed words that no chosen joint has the words of the name that none has.
 func (m *matching) rest(all *costs, c choice) (sum int64, answered int, ok bool) {
-	table, rows, columns := all, len(m.typed), len(m.name.Ends)
+	table, rows, columns := all, len(m.Words), len(m.name.Ends)
 	if c.typed != 0 {
 		var left costs
 		table, rows, columns = &left, 0, 0
-		for i := range m.typed {
+		for i := range m.Words {
 			if c.typed&(1<<i) != 0 {
 				continue
 			}

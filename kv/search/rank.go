@@ -15,31 +15,19 @@ import (
 // and the last digits of a phone, a number on its own or a whole document number. Every word but a particle counts, and each answers
 // another word of the name. The whole may also be the beginning of an address.
 type Ranked struct {
-	words   []string
-	typed   []typed // of words
-	joints  []Joint
-	digits  []string
-	address string // folded; "" where what was typed is none
+	Words  []Typed // that a name must have
+	Joints []Joint // pairs of Words that a name may have as one word
+
+	// Digits are what a phone must end with, or a number, a document number or a word of the name be. Of WholePhone digits and more a
+	// phone may also be just the last ones, TailDigits at least.
+	Digits []string
+
+	// Address is what an address may begin with, folded, in the stead of all else that was typed; "" = none does.
+	Address string
 }
 
 // Empty reports whether the search is for nothing. It finds no record then.
-func (r *Ranked) Empty() bool { return len(r.words)+len(r.digits) == 0 }
-
-// Words are the words that a name must have, folded.
-func (r *Ranked) Words() []string { return r.words }
-
-// Typed is one of Words in all its forms.
-func (r *Ranked) Typed(i int) Typed { return r.typed[i].Typed }
-
-// Joints are the pairs of Words that a name may have as one word.
-func (r *Ranked) Joints() []Joint { return r.joints }
-
-// Address is what an address may begin with, folded, in the stead of all else that was typed; "" = none does.
-func (r *Ranked) Address() string { return r.address }
-
-// Digits are what a phone must end with, or a number, a document number or a word of the name be. Of WholePhone digits and more a
-// phone may also be just the last ones, TailDigits at least.
-func (r *Ranked) Digits() []string { return r.digits }
+func (r *Ranked) Empty() bool { return len(r.Words)+len(r.Digits) == 0 }
 
 // An answer's cost counts, from the most important: words that only sound alike, that it is found by its address and not by its
 // name, words that are two edits away, those one edit away, words parted otherwise, beginnings, whether the name's first word answers
@@ -55,20 +43,20 @@ const (
 	costSound    = 1 << 27
 )
 
-// Forgiven are the edits that are forgiven in a typed word: one in a whole word, one in its beginning, two in a whole word.
-type Forgiven struct{ One, Begun, Two bool }
+// forgiven are the edits that are forgiven in a typed word: one in a whole word, one in its beginning, two in a whole word.
+type forgiven struct{ One, Begun, Two bool }
 
-// ForgivenIn is the rule, by how many letters a word has.
-func ForgivenIn(word string) Forgiven {
+// forgivenIn is the rule, by how many letters a word has.
+func forgivenIn(word string) forgiven {
 	n := names.Letters([]byte(word))
-	return Forgiven{One: n >= 3, Begun: n >= 4, Two: n >= 8}
+	return forgiven{One: n >= 3, Begun: n >= 4, Two: n >= 8}
 }
 
 // Cost reports whether a record of kind k is found, and how well. Less is better: all words whole, then begun, then parted otherwise,
 // then with one edit, then with two, then by its address, then words that sound alike, fewer first. Of equals the name is first that
 // begins with the first typed word, then the name with fewer other words. Records of one cost are in the order of their ids.
 func (r *Ranked) Cost(k *record.Kind, b record.Body) (cost int64, ok bool) {
-	if r.Empty() || len(r.words)+len(r.digits) > maxTyped {
+	if r.Empty() || len(r.Words)+len(r.Digits) > maxTyped {
 		return 0, false
 	}
 	var stack [256]rune
@@ -107,7 +95,7 @@ const leastAddress = 3
 
 // beginsAddress reports whether a record's address begins with what was typed.
 func (r *Ranked) beginsAddress(k *record.Kind, b record.Body) bool {
-	if r.address == "" {
+	if r.Address == "" {
 		return false
 	}
 	for _, f := range k.Ranked() {
@@ -115,7 +103,7 @@ func (r *Ranked) beginsAddress(k *record.Kind, b record.Body) bool {
 			continue
 		}
 		var stack [256]byte
-		if bytes.HasPrefix(names.AppendFold(stack[:0], value.Content(b.Member(f.Name))), []byte(r.address)) {
+		if bytes.HasPrefix(names.AppendFold(stack[:0], value.Content(b.Member(f.Name))), []byte(r.Address)) {
 			return true
 		}
 	}
@@ -124,12 +112,12 @@ func (r *Ranked) beginsAddress(k *record.Kind, b record.Body) bool {
 
 // said has a bit for each typed number that is a word of the name, and tells how many of its words are.
 func (r *Ranked) said(name *names.List) (numbers uint64, n int) {
-	if len(r.digits) == 0 {
+	if len(r.Digits) == 0 {
 		return 0, 0
 	}
 	for j := range name.Ends {
 		is := false
-		for i, digits := range r.digits {
+		for i, digits := range r.Digits {
 			if names.Spells(name.Word(j), digits) {
 				numbers |= 1 << i
 				is = true
@@ -143,7 +131,7 @@ func (r *Ranked) said(name *names.List) (numbers uint64, n int) {
 }
 
 // cost is how far a word of a name is from what was typed.
-func (t *typed) cost(word []rune) int64 {
+func (t *Typed) cost(word []rune) int64 {
 	switch {
 	case names.Begins(word, t.runes):
 		if len(t.runes) == len(word) {
@@ -157,11 +145,11 @@ func (t *typed) cost(word []rune) int64 {
 			return costJoined
 		}
 		return costJoined + costBegun
-	case t.forgiven.One && near(t.runes, word, 1, false):
+	case t.One && near(t.runes, word, 1, false):
 		return costOneEdit
-	case t.forgiven.Begun && near(t.runes, word, 1, true):
+	case t.Begun && near(t.runes, word, 1, true):
 		return costOneEdit + costBegun
-	case t.forgiven.Two && near(t.runes, word, 2, false):
+	case t.Two && near(t.runes, word, 2, false):
 		return costTwoEdits
 	}
 	return unmatched
@@ -170,7 +158,7 @@ func (t *typed) cost(word []rune) int64 {
 // tails reports whether each number that was typed is a word of the name, as said tells, the end of a phone, a document number or the
 // whole of a number, looking from the member at b's shown run on; n of them are but an end. A single digit is no end and no number.
 func (r *Ranked) tails(k *record.Kind, b record.Body, at int, said uint64) (n int, ok bool) {
-	if len(r.digits) == 0 {
+	if len(r.Digits) == 0 {
 		return 0, true
 	}
 	ends, whole := uint64(0), said // a bit for each number
@@ -182,7 +170,7 @@ func (r *Ranked) tails(k *record.Kind, b record.Body, at int, said uint64) (n in
 		v, at = b.Next(f.Name, at)
 		var stack [64]byte
 		have := names.AppendDigits(stack[:0], v)
-		for i, digits := range r.digits {
+		for i, digits := range r.Digits {
 			switch {
 			case len(digits) < 2:
 			case isNumber(f, have, digits):
@@ -192,7 +180,7 @@ func (r *Ranked) tails(k *record.Kind, b record.Body, at int, said uint64) (n in
 			}
 		}
 	}
-	return bits.OnesCount64(ends &^ whole), ends|whole == 1<<len(r.digits)-1
+	return bits.OnesCount64(ends &^ whole), ends|whole == 1<<len(r.Digits)-1
 }
 
 // isNumber reports whether a field with these digits is the whole number that was typed.

@@ -80,7 +80,7 @@ func TestRankedGivesEachWordItsOwn(t *testing.T) {
 		cost, ok := spelled(r, body)
 		best := cheapest(r, name, nil, nil)
 		if ok != (best != nil) {
-			t.Fatalf("ranked %q in %q is found: %t, want %t", r.Words(), name, ok, best != nil)
+			t.Fatalf("ranked %q in %q is found: %t, want %t", texts(r), name, ok, best != nil)
 		}
 		if !ok {
 			return
@@ -93,10 +93,18 @@ func TestRankedGivesEachWordItsOwn(t *testing.T) {
 		if second, ok := spelled(r, called(strings.Join(other, " "))); ok {
 			want := slices.Compare(best, cheapest(r, other, nil, nil))
 			if (cost < second) != (want < 0) || (cost > second) != (want > 0) {
-				t.Errorf("ranked %q: %q costs %d and %q %d, want %v and %v", r.Words(), name, cost, other, second, best, cheapest(r, other, nil, nil))
+				t.Errorf("ranked %q: %q costs %d and %q %d, want %v and %v", texts(r), name, cost, other, second, best, cheapest(r, other, nil, nil))
 			}
 		}
 	})
+}
+
+// texts are the typed words.
+func texts(r *search.Ranked) (all []string) {
+	for _, w := range r.Words {
+		all = append(all, w.Text)
+	}
+	return all
 }
 
 // spelled is the cost of a name that is found not only by how it sounds.
@@ -109,11 +117,11 @@ func spelled(r *search.Ranked, name record.Body) (cost int64, ok bool) {
 // joint tells how a typed word at i is parted otherwise in a name: as two of its words from j on, or with the next typed one as one
 // word at j, which is 1 more where it but begins that. 0 = not so.
 func joint(r *search.Ranked, name []string, i, j int) (two, one int) {
-	words := r.Words()
+	words := texts(r)
 	if len(words[i]) >= 4 && j+1 < len(name) && name[j]+name[j+1] == words[i] {
 		two = 1
 	}
-	for _, t := range r.Joints() {
+	for _, t := range r.Joints {
 		switch {
 		case t.First != i:
 		case name[j] == t.Text:
@@ -127,7 +135,7 @@ func joint(r *search.Ranked, name []string, i, j int) (two, one int) {
 
 // joints counts them.
 func joints(r *search.Ranked, name []string) (n int) {
-	for i := range r.Words() {
+	for i := range r.Words {
 		for j := range name {
 			two, one := joint(r, name, i, j)
 			n += two + min(one, 1)
@@ -141,7 +149,7 @@ func joints(r *search.Ranked, name []string) (n int) {
 // what it costs.
 func cheapest(r *search.Ranked, name []string, taken []int, done [][4]int) []int {
 	i := len(done)
-	if i == len(r.Words()) {
+	if i == len(r.Words) {
 		return total(name, taken, done)
 	}
 	var best []int
@@ -157,7 +165,7 @@ func cheapest(r *search.Ranked, name []string, taken []int, done [][4]int) []int
 		}
 	}
 	for j := range name {
-		switch typed := r.Words()[i]; tier(typed, name[j]) {
+		switch typed := r.Words[i].Text; tier(typed, name[j]) {
 		case 0:
 			try([][4]int{{}}, j)
 		case 1:

@@ -81,7 +81,7 @@ func (s *Terms) Fuzzy() *Terms {
 	f := &Terms{slices.Clone(s.terms)}
 	for i := range f.terms {
 		t := &f.terms[i]
-		if t.spoken && !t.phrase && names.IsWord(t.folded) && ForgivenIn(string(t.folded)).Begun {
+		if t.spoken && !t.phrase && names.IsWord(t.folded) && forgivenIn(string(t.folded)).Begun {
 			t.forgiving = []rune(string(t.folded))
 		}
 	}

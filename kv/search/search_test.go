@@ -109,7 +109,7 @@ func TestRankedTakesWhatWasTypedApart(t *testing.T) {
 		" - ":               "[] []",
 	} {
 		r := search.ParseRanked(typed)
-		if got := fmt.Sprint(r.Words(), r.Digits()); got != want || r.Empty() != (want == "[] []") {
+		if got := fmt.Sprint(texts(r), r.Digits); got != want || r.Empty() != (want == "[] []") {
 			t.Errorf("ParseRanked(%q) = %s, empty %t, want %s", typed, got, r.Empty(), want)
 		}
 	}

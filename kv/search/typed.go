@@ -16,6 +16,10 @@ type Typed struct {
 	Sound  string  // "" where it has too few letters to be compared by its sound
 	Joined string  // it and the particle typed before it, as one word; "" where there is none
 	Parted []Parts // all ways to part it into two words
+	forgiven
+	runes  []rune
+	joined []rune // of Joined
+	first  rune   // of Sound
 }
 
 // Parts are two words that were typed as one, and their sounds.
@@ -36,18 +40,9 @@ const (
 	mostJoined  = 32
 )
 
-// typed is a Typed as it is compared with many names.
-type typed struct {
-	Typed
-	runes    []rune
-	joined   []rune // of Joined
-	first    rune   // of Sound
-	forgiven Forgiven
-}
-
 // newTyped is a word in all its forms, behind a particle or "".
-func newTyped(word, particle string) typed {
-	t := typed{Typed: Typed{Text: word}, runes: []rune(word), forgiven: ForgivenIn(word)}
+func newTyped(word, particle string) Typed {
+	t := Typed{Text: word, forgiven: forgivenIn(word), runes: []rune(word)}
 	t.Full = names.LongForm(t.runes)
 	if names.Letters([]byte(word)) >= names.SoundLetters {
 		t.Sound, t.first = names.SoundOf(t.runes), names.FirstSound(t.runes)
@@ -127,16 +122,16 @@ func takeApart(parts []string) (p pieces) {
 func ParseRanked(q string) *Ranked {
 	parts := strings.FieldsFunc(names.Fold(string(names.Written([]byte(q)))), func(c rune) bool { return c == ',' || c == '"' || unicode.IsSpace(c) })
 	p := takeApart(parts)
-	r := &Ranked{digits: p.numbers}
+	r := &Ranked{Digits: p.numbers}
 	if !slices.ContainsFunc(p.words, func(w piece) bool { return !w.particle }) && len(p.numbers) == 0 {
 		for i := range p.words {
 			p.words[i].particle = false
 		}
-		r.digits = p.single
+		r.Digits = p.single
 	}
 	r.addWords(p.words)
-	if len(parts) == 1 && len(r.words) > 0 && len(parts[0]) >= leastAddress {
-		r.address = parts[0]
+	if len(parts) == 1 && len(r.Words) > 0 && len(parts[0]) >= leastAddress {
+		r.Address = parts[0]
 	}
 	return r
 }
@@ -153,10 +148,9 @@ func (r *Ranked) addWords(pieces []piece) {
 			case before.particle:
 				particle = before.word
 			case len(before.word)+len(p.word) >= leastJoined:
-				r.joints = append(r.joints, newJoint(len(r.words)-1, before.word+p.word))
+				r.Joints = append(r.Joints, newJoint(len(r.Words)-1, before.word+p.word))
 			}
 		}
-		r.words = append(r.words, p.word)
-		r.typed = append(r.typed, newTyped(p.word, particle))
+		r.Words = append(r.Words, newTyped(p.word, particle))
 	}
 }
