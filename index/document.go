@@ -35,11 +35,12 @@ type document struct {
 	fields []*field
 }
 
-// newDocument is what is searched of a record.
-func newDocument(s *source, r *feed.Replayed) *document {
+// newDocument is what is searched of a record. Of a Document all digits are looked for, and nothing else. Terms with letters are looked for in
+// what is spoken, and words in names; all else is looked for by its digits.
+func newDocument(r *feed.Replayed) *document {
 	grams, digits := &field{name: gramField, cut: cutText}, &field{name: digitField, cut: cutDigits}
 	documents, called := &field{name: documentField, cut: cutDocuments, sparse: true}, &nameWords{}
-	for _, f := range s.fields {
+	for _, f := range r.Kind.Ranked() {
 		switch v := r.Body.Member(f.Name); {
 		case len(v) == 0 || v[0] == 'n':
 		case f.Flags.Has(record.Document):
@@ -54,8 +55,8 @@ func newDocument(s *source, r *feed.Replayed) *document {
 			}
 		}
 	}
-	homes := &field{name: homeField, cut: cutWhole, texts: []string{kindTerm(s.kind), homeTerm(s.kind, r.Home)}}
-	id := documentID(s.kind, r.ID)
+	homes := &field{name: homeField, cut: cutWhole, texts: []string{kindTerm(r.Kind), homeTerm(r.Kind, r.Home)}}
+	id := documentID(r.Kind, r.ID)
 	return &document{id, []*field{named(id), homes, grams, digits, documents, called.field(wordField, called.cutWords),
 		called.field(writtenField, called.cutWritten), called.field(soundField, called.cutSounds), called.field(shapeField, called.cutShape)}}
 }
@@ -147,36 +148,18 @@ func (f *field) Value() []byte                                    { return []byt
 // every index.
 const analysis = 2
 
-// source is a kind that people search reads, and where in its records it looks. Of a Document all digits are looked for, and nothing else.
-// Terms with letters are looked for in what is spoken, and words in names; all else is looked for by its digits.
-type source struct {
-	kind   *record.Kind
-	fields []record.Field
+// indexed are the kinds that searches read.
+func indexed() []*record.Kind {
+	return slices.DeleteFunc(slices.Clone(record.Kinds()), func(k *record.Kind) bool { return len(k.Ranked()) == 0 })
 }
 
-// sources are read off the kinds' tables.
-func sources() (out []source) {
-	for _, k := range record.Kinds() {
-		s := source{kind: k}
-		for _, f := range k.Fields {
-			if f.Flags.Has(record.Searched | record.Document) {
-				s.fields = append(s.fields, f)
-			}
-		}
-		if len(s.fields) > 0 {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-// fingerprint names the folder of an index over these sources: another mapping is another folder.
-func fingerprint(from []source) string {
+// fingerprint names the folder of an index over some kinds: another mapping is another folder.
+func fingerprint(kinds []*record.Kind) string {
 	h := sha256.New()
 	fmt.Fprintln(h, analysis)
-	for _, s := range from {
-		fmt.Fprintln(h, s.kind.Number, s.kind.Name)
-		for _, f := range s.fields {
+	for _, k := range kinds {
+		fmt.Fprintln(h, k.Number, k.Name)
+		for _, f := range k.Ranked() {
 			fmt.Fprintf(h, "%s %v %v %v\n", f.Name, f.Spoken(), f.IsName(), f.Flags.Has(record.Document))
 		}
 	}

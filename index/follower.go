@@ -25,7 +25,6 @@ import (
 type follower struct {
 	engine    *engine
 	store     *kv.Store
-	sources   map[*record.Kind]*source
 	kinds     []*record.Kind
 	patience  time.Duration // the longest wait for the end of bulk work
 	saved     uint64        // the cursor that the engine has
@@ -47,13 +46,8 @@ const (
 	chores    = 500 * time.Millisecond // how often a live index looks after itself
 )
 
-func newFollower(e *engine, c *Config, from []source) *follower {
-	f := &follower{engine: e, store: c.Store, patience: c.GiveWay, sources: map[*record.Kind]*source{}, released: c.Store.Tables.Commits.Releases()}
-	for i := range from {
-		f.sources[from[i].kind] = &from[i]
-		f.kinds = append(f.kinds, from[i].kind)
-	}
-	return f
+func newFollower(e *engine, c *Config, kinds []*record.Kind) *follower {
+	return &follower{engine: e, store: c.Store, patience: c.GiveWay, kinds: kinds, released: c.Store.Tables.Commits.Releases()}
 }
 
 // errOther means a sound index of another store, or of another epoch of this one. A restore leaves it in the folder.
@@ -122,7 +116,7 @@ func (f *follower) step() (took int, err error) {
 		if r := &page[i]; r.Deleted {
 			b.Delete(documentID(r.Kind, r.ID))
 		} else {
-			b.Update(newDocument(f.sources[r.Kind], r))
+			b.Update(newDocument(r))
 		}
 	}
 	b.SetInternal(cursorKey, cursorOf(f.store, upto).encode())

@@ -16,6 +16,7 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/desk"
+	"doorward/kv/record"
 	"doorward/kv/table"
 
 	bleve "github.com/blevesearch/bleve_index_api"
@@ -39,7 +40,7 @@ type Config struct {
 // Index names the records that a search may mean. It follows the store's log by itself until it is closed.
 type Index struct {
 	Config
-	from      []source
+	kinds     []*record.Kind
 	folder    folder
 	edits     *edits
 	metrics   *metrics
@@ -61,8 +62,8 @@ func Open(c Config) (*Index, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open search index: %w", err)
 	}
-	from := sources()
-	x := &Index{Config: c, from: from, edits: by, folder: folder{filepath.Join(c.Dir, "index"), fingerprint(from)}}
+	kinds := indexed()
+	x := &Index{Config: c, kinds: kinds, edits: by, folder: folder{filepath.Join(c.Dir, "index"), fingerprint(kinds)}}
 	x.metrics = newMetrics(x, c.Registerer)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -329,7 +330,7 @@ func (r *runner) resume(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f := newFollower(e, &r.Config, r.from)
+	f := newFollower(e, &r.Config, r.kinds)
 	r.preparing.Store(f)
 	defer r.preparing.Store(nil)
 	if err := f.prepare(ctx); err != nil {
@@ -366,7 +367,7 @@ func (r *runner) build(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, e.close()) }()
-	f := newFollower(e, &r.Config, r.from)
+	f := newFollower(e, &r.Config, r.kinds)
 	r.preparing.Store(f)
 	defer r.preparing.Store(nil)
 	total, err := f.total()
