@@ -27,30 +27,18 @@ const (
 	System
 )
 
-// String is the database's name: "church-3-finance".
+// forms are the databases' names; * stands for the id.
+var forms = [...]string{
+	Reference: "reference", ReferenceFinance: "reference-finance", Church: "church-*", ChurchFinance: "church-*-finance",
+	Event: "event-*", EventNames: "event-*-names", EventHolders: "event-*-holders", EventLabels: "event-*-labels", System: "_system",
+}
+
+// String is the database's name: "church-3-finance". It is "" for no sort.
 func (s Scope) String() string {
-	id := strconv.FormatInt(s.ID, 10)
-	switch s.Sort {
-	case Reference:
-		return "reference"
-	case ReferenceFinance:
-		return "reference-finance"
-	case Church:
-		return "church-" + id
-	case ChurchFinance:
-		return "church-" + id + "-finance"
-	case Event:
-		return "event-" + id
-	case EventNames:
-		return "event-" + id + "-names"
-	case EventHolders:
-		return "event-" + id + "-holders"
-	case EventLabels:
-		return "event-" + id + "-labels"
-	case System:
-		return "_system"
+	if int(s.Sort) >= len(forms) {
+		return ""
 	}
-	return ""
+	return strings.Replace(forms[s.Sort], "*", strconv.FormatInt(s.ID, 10), 1)
 }
 
 // OfEvent tells the sorts that hold what an event has.
@@ -61,20 +49,13 @@ func (s Sort) OfEvent() bool {
 // Parse reads a database's name as Scope.String writes it; ok is false for any other, and for the scope of the system,
 // which is no database.
 func Parse(name string) (s Scope, ok bool) {
-	switch name {
-	case "reference":
-		return Scope{Sort: Reference}, true
-	case "reference-finance":
-		return Scope{Sort: ReferenceFinance}, true
-	}
-	parts := strings.SplitN(name, "-", 3)
-	if len(parts) < 2 {
-		return Scope{}, false
-	}
-	s.ID, _ = strconv.ParseInt(parts[1], 10, 64) // 0, or written in another way, is no name of this scope
 	const maxID = 1<<53 - 1
-	for s.Sort = Church; s.Sort < System; s.Sort++ {
-		if s.ID > 0 && s.ID <= maxID && s.String() == name {
+	if parts := strings.SplitN(name, "-", 3); len(parts) > 1 {
+		s.ID, _ = strconv.ParseInt(parts[1], 10, 64) // 0, or written in another way, is no name of this scope
+	}
+	for s.Sort = Reference; s.Sort < System; s.Sort++ {
+		numbered := s.Sort >= Church
+		if numbered == (s.ID > 0) && s.ID <= maxID && s.String() == name {
 			return s, true
 		}
 	}
