@@ -75,11 +75,8 @@ func (b *pile) list(x *exchange) error {
 		return err
 	}
 	dst := append(l.appendHead(x.buffer, page.Count), '[')
-	for i, r := range page.Items {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(dst, r.JSON...)
+	for _, r := range page.Items {
+		dst = append(value.AppendComma(dst), r.JSON...)
 	}
 	x.buffer = append(dst, ']', '}')
 	return x.reply(http.StatusOK, x.buffer)

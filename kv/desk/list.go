@@ -15,6 +15,7 @@ import (
 	"doorward/kv/record"
 	"doorward/kv/search"
 	"doorward/kv/table"
+	"doorward/kv/value"
 )
 
 // Query is a page of a kind. Results stand in id order, those of a ranked search the best first and then by id.
@@ -88,10 +89,7 @@ func showAll(v *table.View, dst []byte, q Query, ids []record.ID) ([]byte, error
 	v.Page = record.NewPage(q.Kind)
 	dst = append(dst, '[')
 	err := v.Each(q.Kind, ids, func(st *table.Stored) (err error) {
-		if st.ID != ids[0] {
-			dst = append(dst, ',')
-		}
-		dst, err = entry.Show(v, dst, q.Surface, q.Kind, st)
+		dst, err = entry.Show(v, value.AppendComma(dst), q.Surface, q.Kind, st)
 		return err
 	})
 	return append(dst, ']'), err

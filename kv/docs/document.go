@@ -216,11 +216,8 @@ func hashed(body []byte, attachments []merge.Attachment) []byte {
 		return body
 	}
 	text := []byte(`{"_attachments":{`)
-	for i, a := range attachments {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		text, _ = jsontext.AppendQuote(text, a.Name) // checked to be UTF-8
+	for _, a := range attachments {
+		text, _ = jsontext.AppendQuote(value.AppendComma(text), a.Name) // checked to be UTF-8
 		text = append(hex.AppendEncode(append(text, `:"`...), a.SHA256[:]), '"')
 	}
 	text = append(text, '}')

@@ -229,10 +229,8 @@ func redirectField(o *table.Tx, f *record.Field, to *record.Kind, d *record.Doc)
 		if slices.Contains(seen, n) {
 			continue
 		}
-		if seen = append(seen, n); len(list) > 1 {
-			list = append(list, ',')
-		}
-		list = append(list, value.Number(n)...)
+		seen = append(seen, n)
+		list = append(value.AppendComma(list), value.Number(n)...)
 	}
 	if list = append(list, ']'); len(seen) > 0 && !slices.Equal(seen, d.Ints(f.Name)) {
 		d.Set(f.Name, list)

@@ -416,15 +416,12 @@ func (d *Draft) end() {
 func (d *Draft) Close() (b Body, canonical []byte) {
 	d.seek("")
 	canonical = append(make([]byte, 0, len(d.run)+2), '{')
-	for n, i := range d.kind.sorted {
-		if n > 0 {
-			canonical = append(canonical, ',')
-		}
+	for _, i := range d.kind.sorted {
 		start := 0
 		if i > 0 {
 			start = d.ends[i-1] + 1
 		}
-		canonical = append(canonical, d.run[start:d.ends[i]]...)
+		canonical = append(value.AppendComma(canonical), d.run[start:d.ends[i]]...)
 	}
 	return Body{Shown: d.run}, append(canonical, '}')
 }
@@ -444,11 +441,8 @@ func appendCanonical(dst []byte, d *Doc) []byte {
 		return append(dst, canonicalWithExtra(d)...)
 	}
 	dst = append(dst, '{')
-	for n, i := range d.Kind.sorted {
-		if n > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(dst, d.Kind.labels[i]...)
+	for _, i := range d.Kind.sorted {
+		dst = append(value.AppendComma(dst), d.Kind.labels[i]...)
 		dst = value.AppendCanonical(dst, d.values[i])
 	}
 	return append(dst, '}')

@@ -174,11 +174,8 @@ func union(a, b jsontext.Value) jsontext.Value {
 	all := slices.AppendSeq(slices.Collect(value.Elements(a)), value.Elements(b))
 	slices.SortFunc(all, func(a, b jsontext.Value) int { return bytes.Compare(a, b) })
 	out := jsontext.Value{'['}
-	for i, e := range slices.CompactFunc(all, func(a, b jsontext.Value) bool { return bytes.Equal(a, b) }) {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, e...)
+	for _, e := range slices.CompactFunc(all, func(a, b jsontext.Value) bool { return bytes.Equal(a, b) }) {
+		out = append(value.AppendComma(out), e...)
 	}
 	return append(out, ']')
 }

@@ -78,13 +78,8 @@ func (NestedList) parse(jsontext.Value, *time.Location) (jsontext.Value, string)
 func (t NestedList) derive(dst []byte, _ string, v *View) []byte {
 	one := Nested{Kind: t.Kind, Keys: t.Keys}
 	dst = append(dst, '[')
-	first := true
 	for id := range value.Elements(v.Body.reference(t.IDs)) {
-		if !first {
-			dst = append(dst, ',')
-		}
-		first = false
-		dst = one.appendRecord(dst, id, v)
+		dst = one.appendRecord(value.AppendComma(dst), id, v)
 	}
 	return append(dst, ']')
 }

@@ -309,10 +309,7 @@ func list(v jsontext.Value, one func(jsontext.Value) (jsontext.Value, string)) (
 			fault = f
 		}
 		if stored != nil {
-			if len(out) > 1 {
-				out = append(out, ',')
-			}
-			out = append(out, stored...)
+			out = append(value.AppendComma(out), stored...)
 		}
 	}
 	return append(out, ']'), fault
@@ -323,10 +320,7 @@ func splitList(s string) jsontext.Value {
 	out := jsontext.Value{'['}
 	for part := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == ',' || r == ';' }) {
 		if part = strings.TrimSpace(part); part != "" {
-			if len(out) > 1 {
-				out = append(out, ',')
-			}
-			out = append(out, value.Quote(part)...)
+			out = value.AppendQuote(value.AppendComma(out), part)
 		}
 	}
 	return append(out, ']')

@@ -308,23 +308,25 @@ func UnquoteName(name []byte) []byte {
 	return []byte(Unquote(name))
 }
 
+// AppendComma appends what parts members and elements: a comma, or nothing where the object or list has only begun.
+func AppendComma(dst []byte) []byte {
+	if last := dst[len(dst)-1]; last == '{' || last == '[' {
+		return dst
+	}
+	return append(dst, ',')
+}
+
 // AppendMember appends a member to a JSON object that is not closed.
 func AppendMember(dst []byte, name string, v jsontext.Value) []byte {
-	if len(dst) > 1 {
-		dst = append(dst, ',')
-	}
-	return append(append(AppendQuote(dst, name), ':'), v...)
+	return append(append(AppendQuote(AppendComma(dst), name), ':'), v...)
 }
 
 // AppendObject appends an object of members, sorted.
 func AppendObject(dst []byte, members []Named) []byte {
 	slices.SortStableFunc(members, func(a, b Named) int { return bytes.Compare(a.Name, b.Name) })
 	dst = append(dst, '{')
-	for n, m := range members {
-		if n > 0 {
-			dst = append(dst, ',')
-		}
-		dst, _ = jsontext.AppendQuote(dst, m.Name)
+	for _, m := range members {
+		dst, _ = jsontext.AppendQuote(AppendComma(dst), m.Name)
 		dst = appendCanonical(append(dst, ':'), m.Value)
 	}
 	return append(dst, '}')
@@ -374,13 +376,8 @@ func appendCanonical(dst []byte, v jsontext.Value) []byte {
 		return AppendObject(dst, members)
 	case v[0] == '[':
 		dst = append(dst, '[')
-		first := true
 		for e := range Elements(v) {
-			if !first {
-				dst = append(dst, ',')
-			}
-			first = false
-			dst = appendCanonical(dst, e)
+			dst = appendCanonical(AppendComma(dst), e)
 		}
 		return append(dst, ']')
 	}

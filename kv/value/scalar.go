@@ -58,11 +58,8 @@ func AppendQuote(dst []byte, s string) []byte {
 // Texts is a list of texts in its stored form.
 func Texts(texts ...string) jsontext.Value {
 	v := jsontext.Value{'['}
-	for i, t := range texts {
-		if i > 0 {
-			v = append(v, ',')
-		}
-		v = AppendQuote(v, t)
+	for _, t := range texts {
+		v = AppendQuote(AppendComma(v), t)
 	}
 	return append(v, ']')
 }
