@@ -185,13 +185,7 @@ func Adding(list jsontext.Value, text string) jsontext.Value { return union(list
 
 // Without is a stored list of texts without one of them.
 func Without(list jsontext.Value, text string) jsontext.Value {
-	var rest []string
-	for e := range value.Elements(list) {
-		if s := value.Unquote(e); s != text {
-			rest = append(rest, s)
-		}
-	}
-	return value.Texts(rest...)
+	return value.Texts(slices.DeleteFunc(value.ReadTexts(list), func(s string) bool { return s == text })...)
 }
 
 // ages returns the times that tell which side of a field is the older one: those of its values, or those at which the records were

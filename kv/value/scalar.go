@@ -64,18 +64,14 @@ func Texts(texts ...string) jsontext.Value {
 	return append(v, ']')
 }
 
-// ReadTexts returns the texts of a valid list in its stored form.
+// ReadTexts returns the texts of a list in its stored form.
 func ReadTexts(v jsontext.Value) (all []string) {
-	d := jsontext.NewDecoder(strings.NewReader(string(v)))
-	for {
-		t, err := d.ReadToken()
-		if err != nil {
-			return all // the end of the list
-		}
-		if t.Kind() == '"' {
-			all = append(all, t.String())
+	for e := range Elements(v) {
+		if e.Kind() == '"' {
+			all = append(all, Unquote(e))
 		}
 	}
+	return all
 }
 
 // ReadInteger reads an integer as contract.md §4 takes it: 7, "7", 7.0, spaces and leading zeros. One beyond 18 digits comes
