@@ -3,6 +3,7 @@ package names
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -57,16 +58,13 @@ func AppendWords(w List, name []byte) List {
 		switch {
 		case 'a' <= r && r <= 'z', r != '\'' && !IsBetween(r):
 			w.Letters = append(w.Letters, r)
-		case r != '\'' && start < len(w.Letters):
+		case r != '\'':
 			w.Letters = inFull(w.Letters, start)
-			w.Ends = w.end()
-			start = len(w.Letters)
+			w, start = endWord(w, start)
 		}
 	}
-	if start < len(w.Letters) {
-		w.Letters = inFull(w.Letters, start)
-		w.Ends = w.end()
-	}
+	w.Letters = inFull(w.Letters, start)
+	w, _ = endWord(w, start)
 	return w
 }
 
@@ -74,26 +72,22 @@ func AppendWords(w List, name []byte) List {
 func AppendWritten(w List, folded []byte) List {
 	start := len(w.Letters)
 	for _, r := range string(folded) {
-		switch {
-		case !IsBetween(r):
+		if IsBetween(r) {
+			w, start = endWord(w, start)
+		} else {
 			w.Letters = append(w.Letters, r)
-		case start < len(w.Letters):
-			w.Ends = w.end()
-			start = len(w.Letters)
 		}
 	}
-	if start < len(w.Letters) {
-		w.Ends = w.end()
-	}
+	w, _ = endWord(w, start)
 	return w
 }
 
-// end ends a word, if there is room for one more.
-func (w *List) end() []int {
-	if len(w.Ends) < cap(w.Ends) {
-		return append(w.Ends, len(w.Letters))
+// endWord ends the word that has begun at start, if it has a letter and there is room for one more. next is where the next one begins.
+func endWord(w List, start int) (_ List, next int) {
+	if start < len(w.Letters) && len(w.Ends) < cap(w.Ends) {
+		w.Ends = append(w.Ends, len(w.Letters))
 	}
-	return w.Ends
+	return w, len(w.Letters)
 }
 
 // abbreviations are folded words that names have for others.
@@ -152,15 +146,7 @@ func Spells(word []rune, text string) bool {
 
 // Begins reports whether a word begins with what was typed.
 func Begins(word, typed []rune) bool {
-	if len(typed) > len(word) {
-		return false
-	}
-	for i, r := range typed {
-		if word[i] != r {
-			return false
-		}
-	}
-	return true
+	return len(typed) <= len(word) && slices.Equal(word[:len(typed)], typed)
 }
 
 // Letters counts the letters of a text.
