@@ -4,8 +4,12 @@ import "doorward/kv/scopes"
 
 // origin appends the rows that every imported kind has, for kinds that show none of them on /v1.
 func origin(rows ...Field) []Field {
+	return stamped(append(rows, Field{"external_id", Text{Min: 1, Max: 255}, Null | Hidden | Indexed, ``})...)
+}
+
+// stamped appends the rows that say when a record was made and changed, and by which key, for kinds that show none of them on /v1.
+func stamped(rows ...Field) []Field {
 	return append(rows,
-		Field{"external_id", Text{Min: 1, Max: 255}, Null | Hidden | Indexed, ``},
 		Field{"created_at", DateTime{}, ReadOnly | Hidden | Frozen | Filled, ``},
 		Field{"created_by", keyID, ReadOnly | Hidden | Frozen | Null, ``},
 		Field{"updated_at", Derived{updatedAt, DateTime{}}, ReadOnly | Hidden, ``},
@@ -85,7 +89,7 @@ var Erasure = table(Kind{Name: "erasure", Number: 25, Version: 1, Resource: "adm
 // that laptop. Its grants are what the laptop was enrolled for besides its level.
 var APIKey = table(Kind{Name: "api_key", Number: 21, Version: 2, Resource: "admin", Class: System, System: true,
 	scopes: []scopes.Sort{scopes.System},
-	Fields: []Field{
+	Fields: stamped([]Field{
 		{"name", Text{Min: 1, Max: 255}, Required, ``},
 		{"key", Text{Min: 1, Max: 64}, ServerOnly | Indexed, ``},
 		{"level", Text{Min: 1}, Required, ``},
@@ -96,17 +100,13 @@ var APIKey = table(Kind{Name: "api_key", Number: 21, Version: 2, Resource: "admi
 		{"node", ULID{}, ServerOnly | Null, ``},
 		{"grants", Texts{}, ServerOnly, `[]`},
 		{"secret_hash", Hash{Digits: 64}, ServerOnly | Secret, ``},
-		{"created_at", DateTime{}, ReadOnly | Hidden | Frozen | Filled, ``},
-		{"created_by", keyID, ReadOnly | Hidden | Frozen | Null, ``},
-		{"updated_at", Derived{updatedAt, DateTime{}}, ReadOnly | Hidden, ``},
-		{"updated_by", Derived{updatedBy, keyID}, ReadOnly | Hidden | Null, ``},
-	}})
+	}...)})
 
 // Node is a laptop that may join by a code, or has joined by one (sync.md §5). Its events, where it has any, are those of its level
 // that it takes along; its grants are what it is enrolled for besides.
 var Node = table(Kind{Name: "node", Number: 24, Version: 1, Resource: "admin", Class: System, System: true,
 	scopes: []scopes.Sort{scopes.System},
-	Fields: []Field{
+	Fields: stamped([]Field{
 		{"name", Text{Min: 1, Max: 255}, Required | ServerOnly, `""`},
 		{"level", Text{Min: 1}, Required | ServerOnly, `""`},
 		{"events", Texts{}, ServerOnly, `[]`},
@@ -119,8 +119,4 @@ var Node = table(Kind{Name: "node", Number: 24, Version: 1, Resource: "admin", C
 		{"revoked_at", DateTime{}, ServerOnly | Null, ``},
 		{"wipe_ordered_at", DateTime{}, ServerOnly | Null, ``},
 		{"wiped_at", DateTime{}, ServerOnly | Null, ``},
-		{"created_at", DateTime{}, ReadOnly | Hidden | Frozen | Filled, ``},
-		{"created_by", keyID, ReadOnly | Hidden | Frozen | Null, ``},
-		{"updated_at", Derived{updatedAt, DateTime{}}, ReadOnly | Hidden, ``},
-		{"updated_by", Derived{updatedBy, keyID}, ReadOnly | Hidden | Null, ``},
-	}})
+	}...)})

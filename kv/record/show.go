@@ -229,12 +229,10 @@ func (f *Field) mayShowNull(s Surface) bool {
 }
 
 func idSchema(k *Kind) map[string]any {
-	if k.ULID {
-		s := ULID{}.schema(Reply)
-		s["readOnly"] = true
-		return s
-	}
 	s := Ref{}.schema(Reply)
+	if k.ULID {
+		s = ULID{}.schema(Reply)
+	}
 	s["readOnly"] = true
 	return s
 }

@@ -14,7 +14,7 @@ import (
 // Holder and HolderLabel. ended are those of earlier ones.
 var Ticket = table(Kind{Name: "ticket", Number: 15, Version: 2, Resource: "event", Class: Events, Home: "event_id",
 	scopes: []scopes.Sort{scopes.Event},
-	Fields: []Field{
+	Fields: origin([]Field{
 		{"event_id", Ref{"event"}, Required, ``},
 		{"code_hash", Hash{}, ServerOnly | Together, ``},
 		{"normal_hash", Hash{}, ServerOnly | Together, ``},
@@ -26,12 +26,7 @@ var Ticket = table(Kind{Name: "ticket", Number: 15, Version: 2, Resource: "event
 		{"holding", ULID{}, ServerOnly | Null | Together, ``},
 		{"ended", Texts{}, ServerOnly | Union, `[]`},
 		{"taken_over", Bool{}, ServerOnly | Hidden, `false`},
-		{"external_id", Text{Min: 1, Max: 255}, Null | Hidden | Indexed, ``},
-		{"created_at", DateTime{}, ReadOnly | Hidden | Frozen | Filled, ``},
-		{"created_by", keyID, ReadOnly | Hidden | Frozen | Null, ``},
-		{"updated_at", Derived{updatedAt, DateTime{}}, ReadOnly | Hidden, ``},
-		{"updated_by", Derived{updatedBy, keyID}, ReadOnly | Hidden | Null, ``},
-	}})
+	}...)})
 
 // ticketState is what may be said of a ticket.
 var ticketState = Choice{"valid", "cancelled", "refunded", "unpaid", "blocked"}
