@@ -214,7 +214,7 @@ func feedOf(s *kv.Store, name string) (any, error) {
 
 // documents asks for a database's list, and for each document that a sound one lists.
 func documents(sound *kv.Store, name string) []question {
-	list := func(s *kv.Store) ([]docs.DocRow, error) {
+	list := func(s *kv.Store) ([]string, error) {
 		db, err := s.Docs.Database(auth.Operator(), name)
 		if err != nil {
 			return nil, err
@@ -222,12 +222,12 @@ func documents(sound *kv.Store, name string) []question {
 		return db.List(docs.Range{Limit: docs.DocPage})
 	}
 	all := []question{{name: "list of " + name, ask: func(s *kv.Store) (any, error) { return anyOf(list(s)) }}}
-	rows, err := list(sound)
+	ids, err := list(sound)
 	if err != nil {
 		panic(err)
 	}
-	for _, row := range rows {
-		all = append(all, question{name: row.ID, ask: func(s *kv.Store) (any, error) { return documentOf(s, name, row.ID) }})
+	for _, id := range ids {
+		all = append(all, question{name: id, ask: func(s *kv.Store) (any, error) { return documentOf(s, name, id) }})
 	}
 	return all
 }

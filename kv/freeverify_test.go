@@ -178,9 +178,9 @@ func (m *freeModel) checkList(t *rapid.T, s *kv.Store) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, row := range page {
-				ids = append(ids, row.ID)
-				r.From, r.Past = row.ID, true
+			for _, id := range page {
+				ids = append(ids, id)
+				r.From, r.Past = id, true
 			}
 			if len(page) < r.Limit {
 				break

@@ -46,11 +46,7 @@ func TestUnknownKindsAreRelayed(t *testing.T) {
 	if info, err := db.Info(); err != nil || info.Docs != 4 || info.Deleted != 1 {
 		t.Errorf("Info = %+v, %v, want the event, the person, a psalm and a hymn, and one deleted", info, err)
 	}
-	list, err := db.List(docs.Range{Limit: 10})
-	var ids []string
-	for _, row := range list {
-		ids = append(ids, row.ID)
-	}
+	ids, err := db.List(docs.Range{Limit: 10})
 	if want := []string{record.Event.DocID(record.Int(event)), "hymn:0000000000000001", "person:0000000000000001", "psalm:0000000000000001"}; err != nil || !slices.Equal(ids, want) {
 		t.Errorf("List = %v, %v, want %v", ids, err, want)
 	}
@@ -178,8 +174,10 @@ func seenOf(r *rapid.T, db *docs.Database, asked merge.Revs) (seen seenDoc) {
 	seen.Missing = missing[0]
 	rows, err := db.List(docs.Range{From: asked.ID, Limit: 1})
 	must(err)
-	for _, row := range rows {
-		seen.Rows = append(seen.Rows, row.Winner)
+	for _, id := range rows {
+		listed, err := db.Read(id, docs.Ask{})
+		must(err)
+		seen.Rows = append(seen.Rows, listed.Revisions[0].Revision)
 	}
 	for _, f := range []docs.Feed{{Limit: 9, IDs: []string{asked.ID}}, {Limit: 1, Descending: true}} {
 		f.Bodies = true

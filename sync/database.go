@@ -198,8 +198,8 @@ func (l *listing) byRange(s *stream) error {
 		if err != nil {
 			return err
 		}
-		for _, row := range page {
-			if l.beyond(row.ID) || l.limit == 0 {
+		for _, id := range page {
+			if l.beyond(id) || l.limit == 0 {
 				return s.err
 			}
 			if l.skip > 0 {
@@ -207,14 +207,14 @@ func (l *listing) byRange(s *stream) error {
 				continue
 			}
 			l.limit--
-			if err := l.row(s, row.ID); err != nil {
+			if err := l.row(s, id); err != nil {
 				return err
 			}
 		}
 		if len(page) < r.Limit || s.err != nil {
 			return s.err
 		}
-		r.From, r.Past = page[len(page)-1].ID, true
+		r.From, r.Past = page[len(page)-1], true
 	}
 }
 

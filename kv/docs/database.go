@@ -76,7 +76,7 @@ type documents interface {
 	rows(v *table.View, f Feed, fn func(table.ScopeChange) (bool, error)) error // of the log, between the feed's bounds
 	latest(v *table.View, id string) (table.ScopeChange, error)                 // of a document; Seq 0: it has none
 	change(v *table.View, c table.ScopeChange, bodies bool) (DocChange, error)  // that a row of the log names
-	list(v *table.View, r Range) ([]DocRow, error)
+	list(v *table.View, r Range) (ids []string, err error)
 	missing(v *table.View, asked merge.Revs) (MissingRevs, error)
 	read(v *table.View, id string, ask Ask) (Doc, error)
 	chunk(v *table.View, sum [32]byte, n uint64) (bytes []byte, more bool, err error)
@@ -245,9 +245,9 @@ func (db *Database) Read(id string, ask Ask) (Doc, error) {
 	return answer(db, func(v *table.View, docs documents) (Doc, error) { return docs.read(v, id, ask) })
 }
 
-// List lists the live documents in the order of their ids' bytes. Fewer than Limit rows are the last.
-func (db *Database) List(r Range) ([]DocRow, error) {
-	return answer(db, func(v *table.View, docs documents) ([]DocRow, error) { return docs.list(v, r) })
+// List lists the ids of the live documents in the order of their bytes. Fewer than Limit are the last.
+func (db *Database) List(r Range) ([]string, error) {
+	return answer(db, func(v *table.View, docs documents) ([]string, error) { return docs.list(v, r) })
 }
 
 // Write stores up to MaxRows revisions, each on its own: a bad one blocks none. One that is known already changes nothing.

@@ -125,13 +125,6 @@ type Range struct {
 	Descending bool
 }
 
-// DocRow is one live document of a list.
-type DocRow struct {
-	ID     string
-	Seq    uint64
-	Winner rev.ID
-}
-
 // Feed says which changes to read.
 type Feed struct {
 	Since      uint64

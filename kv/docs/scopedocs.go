@@ -128,38 +128,29 @@ func (db *scopeDocs) write(o *table.Tx, p auth.Principal, in *merge.DocWrite) (r
 }
 
 // list lists the live documents.
-func (db *scopeDocs) list(v *table.View, r Range) (page []DocRow, err error) {
-	kinds := db.kinds()
+func (db *scopeDocs) list(v *table.View, r Range) (ids []string, err error) {
+	kinds, limit := db.kinds(), min(r.Limit, DocPage)
 	if r.Descending {
 		slices.Reverse(kinds)
 	}
-	limit := min(r.Limit, DocPage)
 	for _, k := range kinds {
-		if len(page) >= limit {
+		if len(ids) >= limit {
 			break
 		}
 		if v.Lists.Kind(k).Doubtful && db.scope.Sort != 0 {
 			return nil, table.ErrDoubtful(k)
 		}
-		ids := r.part(k, liveIDs(v, db.scope, k), limit-len(page))
-		err := v.Each(k, ids, func(st *table.Stored) error {
-			page = append(page, DocRow{ID: k.DocID(st.ID), Seq: st.Seq, Winner: st.Revision})
-			return nil
-		})
-		if err != nil {
-			return nil, err
+		for _, id := range r.part(k, liveIDs(v, db.scope, k), limit-len(ids)) {
+			ids = append(ids, k.DocID(id))
 		}
 	}
 	others, err := db.unknown().list(v, r)
-	if err != nil || len(others) == 0 {
-		return page, err
-	}
-	page = append(page, others...)
-	slices.SortFunc(page, func(a, b DocRow) int { return strings.Compare(a.ID, b.ID) })
+	ids = append(ids, others...)
+	slices.Sort(ids)
 	if r.Descending {
-		slices.Reverse(page)
+		slices.Reverse(ids)
 	}
-	return page[:min(len(page), limit)], nil
+	return ids[:min(len(ids), limit)], err
 }
 
 // liveIDs are the ids of a kind's live records in a scope.
@@ -182,28 +173,23 @@ func liveIDs(v *table.View, s scopes.Scope, k *record.Kind) *table.IdList {
 	return lists.All
 }
 
-// part cuts the ids of a kind that a range asks for, in its order.
+// part cuts the ids of a kind that a range asks for, ascending.
 func (r Range) part(k *record.Kind, l *table.IdList, limit int) []record.ID {
-	n := l.Len()
-	start := 0 // how many ids lie before From; of a descending range, up to From
+	start := l.Len() // how many ids lie before From; of a descending range, up to From
 	if r.From != "" || !r.Descending {
-		start = sort.Search(n, func(i int) bool {
+		start = sort.Search(start, func(i int) bool {
 			id := k.DocID(l.At(i))
 			if r.Descending != r.Past { // ascending: the first id that is not before From, or with Past the first after it
 				return id > r.From
 			}
 			return id >= r.From
 		})
-	} else {
-		start = n
 	}
 	if !r.Descending {
 		return l.Page(nil, start, limit)
 	}
 	from := max(0, start-limit)
-	ids := l.Page(nil, from, start-from)
-	slices.Reverse(ids)
-	return ids
+	return l.Page(nil, from, start-from)
 }
 
 // find reads a document of the database. It returns the zero document if the reader sees none.

@@ -52,26 +52,22 @@ func (ds docStore) revision(v *table.View, id string, n rev.Node) (r DocRevision
 }
 
 // list lists the live documents.
-func (ds docStore) list(v *table.View, r Range) (page []DocRow, err error) {
+func (ds docStore) list(v *table.View, r Range) (ids []string, err error) {
 	from := ds.Key(r.From)
 	if r.Descending && r.From == "" {
 		from = ds.Key("\xff") // no id has this byte
 	}
 	err = v.Walk(ds.Rows, r.Descending, ds.Prefix, from, func(key, row []byte) (bool, error) {
-		if len(page) >= min(r.Limit, DocPage) {
+		if len(ids) >= min(r.Limit, DocPage) {
 			return false, nil
 		}
 		d, err := table.ParseDocumentHead(row)
-		if err != nil || d.Deleted || r.Past && bytes.Equal(key, from) {
-			return err == nil, err
+		if err == nil && !d.Deleted && !(r.Past && bytes.Equal(key, from)) {
+			ids = append(ids, string(key[len(ds.Prefix):]))
 		}
-		if d, err = table.ParseDocument(row); err != nil {
-			return false, err
-		}
-		page = append(page, DocRow{ID: string(key[len(ds.Prefix):]), Seq: d.Seq, Winner: d.Tree.Winner().Revision})
-		return true, nil
+		return err == nil, err
 	})
-	return page, err
+	return ids, err
 }
 
 // rows calls fn with the rows of the log between the feed's bounds.
