@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -181,7 +180,7 @@ func checkIn(o *table.Tx, a *attempt) (Decision, error) {
 // validity returns Admitted if the event takes check-ins and the ticket is good now, used or not. Otherwise it returns the refusal. A state or a
 // time that this program does not know, as of a later version, admits no guest.
 func validity(o *table.Tx, event, ticket *table.Stored) outcome.Outcome {
-	if !isTrue(event.Body.Member("active")) || !isTrue(event.Body.Member("enabled")) {
+	if !isOpen(event) {
 		return outcome.EventClosed
 	}
 	switch string(ticket.Body.Member("state")) {
@@ -210,8 +209,6 @@ func validity(o *table.Tx, event, ticket *table.Stored) outcome.Outcome {
 	}
 	return outcome.Admitted
 }
-
-func isTrue(v jsontext.Value) bool { return v.Kind() == 't' }
 
 // ticketOf finds the ticket of an attempt, by its id or by its code. It returns nil if the event has no ticket with the code, and
 // ErrNotFound if it has none with the id: a code may be read wrongly, an id may not.

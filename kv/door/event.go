@@ -20,13 +20,33 @@ const (
 	ScanMargin  = 12 * time.Hour
 )
 
-// CurrentEvent is an event that doors or staff are busy with now.
-type CurrentEvent struct {
+// DoorEvent is what a door gets of an event that it may serve.
+type DoorEvent struct {
 	ID         int64
 	Name       string
 	Start, End time.Time
-	Scanned    time.Time // when this store last took a fact of it, by its own clock; zero = never
-	Reentry    bool      // its doors lead out, too
+	Open       bool // it takes check-ins
+	Reentry    bool // its doors lead out, too
+}
+
+func doorEventOf(st *table.Stored) DoorEvent {
+	e := DoorEvent{ID: st.ID.Int(), Name: value.Unquote(st.Body.Member("name")), Open: isOpen(st), Reentry: isReentry(st)}
+	e.Start, e.End = entry.SpanOf(st)
+	return e
+}
+
+// isOpen tells whether an event takes check-ins: it is active and enabled.
+func isOpen(event *table.Stored) bool {
+	return event.Body.Member("active").Kind() == 't' && event.Body.Member("enabled").Kind() == 't'
+}
+
+// byStart orders events by their starts, and those that start together by their ids.
+func byStart(a, b DoorEvent) int { return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.ID, b.ID)) }
+
+// CurrentEvent is an event that doors or staff are busy with now.
+type CurrentEvent struct {
+	DoorEvent
+	Scanned time.Time // when this store last took a fact of it, by its own clock; zero = never
 }
 
 // CurrentEvents are the events that are current, in the order of their starts; where there is none, the one that starts next. *Forbidden. Where
@@ -57,11 +77,8 @@ func (dk *Desk) CurrentEvents(p auth.Principal) (all []CurrentEvent, err error) 
 	if len(all) == 0 && next.ID != 0 {
 		all = append(all, next)
 	}
-	slices.SortFunc(all, func(a, b CurrentEvent) int { return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.ID, b.ID)) })
-	if err == nil {
-		err = damage
-	}
-	return all, err
+	slices.SortFunc(all, func(a, b CurrentEvent) int { return byStart(a.DoorEvent, b.DoorEvent) })
+	return all, cmp.Or(err, damage)
 }
 
 // CurrentEvent is one event, be it current or not: *Forbidden, ErrNotFound.
@@ -81,8 +98,7 @@ func currentEvent(v *table.View, id record.ID) (e CurrentEvent, err error) {
 	if err != nil || st == nil {
 		return e, table.OrNotFound(err)
 	}
-	e = CurrentEvent{ID: st.ID.Int(), Name: value.Unquote(st.Body.Member("name")), Reentry: isReentry(st)}
-	e.Start, e.End = entry.SpanOf(st)
+	e.DoorEvent = doorEventOf(st)
 	e.Scanned, err = table.ScannedAt(v, e.ID)
 	return e, err
 }
@@ -92,22 +108,10 @@ func (e *CurrentEvent) isCurrent(now time.Time) bool {
 	return near || !e.Scanned.IsZero() && now.Sub(e.Scanned).Abs() < ScanMargin
 }
 
-// DoorEvent is what a door gets of an event that it may serve.
-type DoorEvent struct {
-	ID         int64
-	Name       string
-	Start, End time.Time
-	Open       bool // it takes check-ins: it is active and enabled
-	Reentry    bool // its doors lead out, too
-}
+// maxDoorEvents is how many events a door chooses from.
+const maxDoorEvents = 50
 
-// maxDoorEvents is how many events a door chooses from, and doorEventLasts how long after its end an event is still offered.
-const (
-	maxDoorEvents  = 50
-	doorEventLasts = 24 * time.Hour
-)
-
-// DoorEvents returns the events at which p may serve doors. The event that begins next comes first. Events that ended long ago
+// DoorEvents returns the events at which p may serve doors. The event that begins next comes first. Events that ended more than a day ago
 // are left out. It returns *Forbidden for a key that may not read at doors.
 func (dk *Desk) DoorEvents(p auth.Principal) (all []DoorEvent, err error) {
 	if err := p.Check(record.Checkin.Resource, "GET"); err != nil {
@@ -115,36 +119,22 @@ func (dk *Desk) DoorEvents(p auth.Principal) (all []DoorEvent, err error) {
 	}
 	now := dk.tables.Clock.Now()
 	err = dk.tables.View(func(v *table.View) error {
-		ids := v.Lists.Kind(record.Event).All
-		for _, id := range ids.Page(nil, 0, ids.Len()) {
-			e, ok, err := doorEvent(v, p, id)
+		for _, id := range table.IDsOf(v, record.Event) {
+			st, err := entry.Find(v, p, record.Event, id)
+			if errors.Is(err, table.ErrNotFound) {
+				continue
+			}
 			if err != nil {
 				return err
 			}
-			if ok && now.Before(e.End.Add(doorEventLasts)) {
+			if e := doorEventOf(st); now.Before(e.End.Add(eventMargin)) {
 				all = append(all, e)
 			}
 		}
 		return nil
 	})
-	slices.SortStableFunc(all, func(a, b DoorEvent) int { return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(all, byStart)
 	return all[:min(len(all), maxDoorEvents)], err
-}
-
-// doorEvent reads an event; ok is false where p does not see it.
-func doorEvent(v *table.View, p auth.Principal, id record.ID) (e DoorEvent, ok bool, err error) {
-	if ok, err := entry.SeesEvent(v, p, id.Int()); err != nil || !ok {
-		return e, false, err
-	}
-	st, err := v.Load(record.Event, id)
-	if err != nil || st == nil {
-		return e, false, err
-	}
-	e = DoorEvent{ID: id.Int(), Name: value.Unquote(st.Body.Member("name")),
-		Open:    isTrue(st.Body.Member("active")) && isTrue(st.Body.Member("enabled")),
-		Reentry: isReentry(st)}
-	e.Start, e.End = entry.SpanOf(st)
-	return e, true, nil
 }
 
 // DoorEvent returns one event as DoorEvents does. It returns ErrNotFound if p does not see the event.
@@ -153,9 +143,9 @@ func (dk *Desk) DoorEvent(p auth.Principal, event int64) (e DoorEvent, err error
 		return e, err
 	}
 	err = dk.tables.View(func(v *table.View) error {
-		var ok bool
-		if e, ok, err = doorEvent(v, p, record.Int(event)); err == nil && !ok {
-			err = table.ErrNotFound
+		st, err := entry.Find(v, p, record.Event, record.Int(event))
+		if err == nil {
+			e = doorEventOf(st)
 		}
 		return err
 	})
