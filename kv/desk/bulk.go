@@ -218,25 +218,18 @@ func personOf(o *table.Tx, p auth.Principal, row entry.Row) (found record.ID, er
 	if err != nil {
 		return found, err
 	}
-	for _, id := range ids {
-		st, err := o.Load(record.Person, id)
-		if err != nil {
-			return found, err
+	err = entry.EachLive(o.View, record.Person, ids, func(st *table.Stored) error {
+		ok, err := entry.Sees(o.View, p, record.Person, st)
+		if err != nil || !ok {
+			return err
 		}
-		if st == nil {
-			continue
+		if !found.IsZero() {
+			return &table.Conflict{Reason: "two people have this CPF: the row's id says which is meant", Field: "cpf"}
 		}
-		switch ok, err := entry.Sees(o.View, p, record.Person, st); {
-		case err != nil:
-			return found, err
-		case !ok:
-		case !found.IsZero():
-			return found, &table.Conflict{Reason: "two people have this CPF: the row's id says which is meant", Field: "cpf"}
-		default:
-			found = id
-		}
-	}
-	return found, nil
+		found = st.ID
+		return nil
+	})
+	return found, err
 }
 
 // Vacant tells a store that holds no records but keys.

@@ -65,22 +65,16 @@ func orderMates(v *table.View, event *table.Stored, of record.ID) (hits []Ticket
 		return nil, err
 	}
 	tickets := v.Lists.Kind(record.Ticket).Home.Of(event.ID.Int())
-	for _, id := range ids {
-		if id == of || !tickets.Contains(id) {
-			continue
-		}
-		mate, err := v.Load(record.Ticket, id)
-		if err != nil {
-			return nil, err
-		}
-		if mate == nil {
-			continue
-		}
+	ids = slices.DeleteFunc(ids, func(id record.ID) bool { return id == of || !tickets.Contains(id) })
+	err = entry.EachLive(v, record.Ticket, ids, func(mate *table.Stored) error {
 		hit, err := hitOf(v, event, mate)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			hits = append(hits, *hit)
 		}
-		hits = append(hits, *hit)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	slices.SortStableFunc(hits, func(a, b TicketHit) int {
 		return cmp.Compare(table.Flag(!a.AdmittedAt.IsZero()), table.Flag(!b.AdmittedAt.IsZero()))

@@ -353,21 +353,14 @@ func countSeen(o *table.Tx, p auth.Principal, k *record.Kind, ids []record.ID) (
 	if p.IsWhole() {
 		return len(ids), nil
 	}
-	for _, id := range ids {
-		st, err := o.Load(k, id)
-		if err != nil {
-			return 0, err
-		}
-		if st == nil {
-			continue
-		}
-		if ok, err := Sees(o.View, p, k, st); err != nil {
-			return 0, err
-		} else if ok {
+	err = EachLive(o.View, k, ids, func(st *table.Stored) error {
+		ok, err := Sees(o.View, p, k, st)
+		if ok {
 			n++
 		}
-	}
-	return n, nil
+		return err
+	})
+	return n, err
 }
 
 // writersName is the name of the kind that clients write: "ticket" for the records of a ticket.

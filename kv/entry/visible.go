@@ -57,20 +57,30 @@ func HoldsChurch(v *table.View, p auth.Principal, church int64) (bool, error) {
 // Find loads a record that p sees; ErrNotFound for any other, the same for all reasons.
 func Find(v *table.View, p auth.Principal, k *record.Kind, id record.ID) (*table.Stored, error) {
 	st, err := v.Load(k, id)
-	if err != nil {
-		return nil, err
+	if err != nil || st == nil {
+		return nil, table.OrNotFound(err)
 	}
-	if st == nil {
-		return nil, table.ErrNotFound
-	}
-	ok, err := Sees(v, p, k, st)
-	if err != nil {
-		return nil, err
-	}
-	if !ok {
-		return nil, table.ErrNotFound
+	if ok, err := Sees(v, p, k, st); err != nil || !ok {
+		return nil, table.OrNotFound(err)
 	}
 	return st, nil
+}
+
+// EachLive calls fn with those of some records that are here and not deleted.
+func EachLive(v *table.View, k *record.Kind, ids []record.ID, fn func(*table.Stored) error) error {
+	for _, id := range ids {
+		st, err := v.Load(k, id)
+		if err != nil {
+			return err
+		}
+		if st == nil {
+			continue
+		}
+		if err := fn(st); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // MayCreate answers whether p's level writes records of a kind at all.

@@ -365,15 +365,13 @@ func (e *eraser) findListed() (err error) {
 // findTickets finds the tickets of the holdings that are still here.
 func (e *eraser) findTickets() error {
 	return e.register.tables.View(func(v *table.View) error {
-		for _, id := range e.all[record.Holder] {
-			for _, k := range entry.HoldingKinds {
-				st, err := v.Load(k, id)
-				if err != nil {
-					return err
-				}
-				if st != nil {
-					e.tickets[entry.TicketOfPart(k, id, st.Body)] = true
-				}
+		for _, k := range entry.HoldingKinds {
+			err := entry.EachLive(v, k, e.all[record.Holder], func(st *table.Stored) error {
+				e.tickets[entry.TicketOfPart(k, st.ID, st.Body)] = true
+				return nil
+			})
+			if err != nil {
+				return err
 			}
 		}
 		return nil

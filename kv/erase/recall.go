@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"doorward/kv/auth"
+	"doorward/kv/entry"
 	"doorward/kv/ledger"
 	"doorward/kv/merge"
 	"doorward/kv/office"
@@ -55,24 +56,21 @@ func (rc *Recall) List(p auth.Principal, since uint64) (all []Erasure, upto uint
 
 // erasuresAfter lists the erasures that were noted after a sequence, oldest first.
 func erasuresAfter(v *table.View, since uint64) (all []Erasure, err error) {
-	for _, id := range table.IDsOf(v, record.Erasure) {
-		st, err := v.Load(record.Erasure, id)
-		if err != nil {
-			return nil, err
-		}
-		if st == nil || st.Seq <= since {
-			continue
+	err = entry.EachLive(v, record.Erasure, table.IDsOf(v, record.Erasure), func(st *table.Stored) error {
+		if st.Seq <= since {
+			return nil
 		}
 		d, err := st.Decode(record.Erasure)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if k, known := record.ByName(d.Text("kind")); known {
-			all = append(all, Erasure{Kind: k, Hash: ledger.ErasedHash(id.ULID()), seq: st.Seq})
+			all = append(all, Erasure{Kind: k, Hash: ledger.ErasedHash(st.ID.ULID()), seq: st.Seq})
 		}
-	}
+		return nil
+	})
 	slices.SortFunc(all, func(a, b Erasure) int { return cmp.Compare(a.seq, b.seq) })
-	return all, nil
+	return all, err
 }
 
 // Carry erases what the centre has told this laptop of (List), before the laptop brings anything of it. An erasure that fails is
