@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -168,10 +169,11 @@ func (b *bulk) writeResult(c *call, d *transit.Parsed, r docs.DocResult) {
 
 // bulkItem is an item of _bulk_get: a document, and one of its revisions or the winner.
 type bulkItem struct {
-	id     *string // nil: missing, or not a text
-	rev    *string // nil: the winner
-	broken bool    // the revision is not a text
-	since  []rev.ID
+	id    *string // nil: missing, or not a text
+	rev   string  // as it was sent; CouchDB calls a missing one undefined
+	ask   docs.Ask
+	since []rev.ID
+	wrong error // why it names nothing; nil: it names something
 }
 
 // bulkGet answers items in the order of the request. The request is read first and is small. The answer is never in memory as a whole.
@@ -191,7 +193,8 @@ func bulkGet(c *call) error {
 		if i > 0 {
 			s.text(",\n")
 		}
-		if err := writeItem(s, item, bulkShow{w, latest}); err != nil {
+		item.ask.Latest = latest
+		if err := writeItem(s, item, w); err != nil {
 			return err
 		}
 	}
@@ -230,11 +233,14 @@ func readItems(c *call, q *query) (items []bulkItem, err error) {
 }
 
 // readItem reads the next item. One that names nothing has an empty answer, and the items beside it are answered.
-func readItem(dec *jsontext.Decoder) (item bulkItem, err error) {
+func readItem(dec *jsontext.Decoder) (bulkItem, error) {
+	item := bulkItem{rev: "undefined", wrong: docs.ErrDocumentID}
 	if dec.PeekKind() != '{' {
 		return item, input.Wrap(dec.SkipValue())
 	}
-	err = input.EachMember(dec, func(name string) error {
+	var text *string // nil: the winner
+	good := true
+	err := input.EachMember(dec, func(name string) error {
 		v, err := dec.ReadValue()
 		if err != nil {
 			return input.Wrap(err)
@@ -245,7 +251,7 @@ func readItem(dec *jsontext.Decoder) (item bulkItem, err error) {
 				item.id = nil
 			}
 		case "rev":
-			item.broken = json.Unmarshal(v, &item.rev) != nil
+			good = json.Unmarshal(v, &text) == nil
 		case "atts_since":
 			var list []string
 			if json.Unmarshal(v, &list) == nil { // otherwise it gets all attachments
@@ -254,22 +260,26 @@ func readItem(dec *jsontext.Decoder) (item bulkItem, err error) {
 		}
 		return nil
 	})
+	if good && text != nil {
+		item.rev, item.ask.Revisions = *text, make([]rev.ID, 1)
+		item.ask.Revisions[0], good = rev.ParseFree(*text)
+	}
+	switch {
+	case item.id != nil && good:
+		item.wrong = nil
+	case item.id != nil:
+		item.wrong = transit.ErrRevision
+	}
 	return item, err
-}
-
-// bulkShow says what the answer to an item has.
-type bulkShow struct {
-	show
-	latest bool // leaves that follow a revision are answered in its place
 }
 
 // writeItem writes the answer to one item. A missing revision is CouchDB's error in a free database, and an empty list in a database of records:
 // PouchDB drops a whole batch on an error and asks again without end.
-func writeItem(s *stream, item bulkItem, w bulkShow) error {
+func writeItem(s *stream, item bulkItem, w show) error {
 	if item.since != nil {
 		w.since = item.since
 	}
-	doc, err := readRevisions(s.call, item, w.latest)
+	doc, err := readRevisions(s.call, item)
 	if err != nil {
 		return err
 	}
@@ -288,11 +298,11 @@ func writeItem(s *stream, item bulkItem, w bulkShow) error {
 			continue
 		}
 		s.text(`{"ok":`)
-		s.document(&doc, r, w.show)
+		s.document(&doc, r, w)
 		s.text("}")
 	}
 	if lines == 0 && free {
-		writeMissing(s, item, item.revText(), problemOf(item.missingError()))
+		writeMissing(s, item, item.rev, problemOf(cmp.Or(item.wrong, errMissing)))
 	}
 	s.text("]}")
 	return s.err
@@ -306,29 +316,6 @@ func writeMissing(s *stream, item bulkItem, rev string, p problem) {
 	s.text("}}")
 }
 
-// revText returns the revision that an item asks for. CouchDB calls a missing one undefined.
-func (w *bulkItem) revText() string {
-	if w.rev == nil || w.broken {
-		return "undefined"
-	}
-	return *w.rev
-}
-
-// missingError returns why nothing was found for an item.
-func (w *bulkItem) missingError() error {
-	switch {
-	case w.id == nil:
-		return docs.ErrDocumentID
-	case w.broken:
-		return transit.ErrRevision
-	case w.rev != nil:
-		if _, ok := rev.ParseFree(*w.rev); !ok {
-			return transit.ErrRevision
-		}
-	}
-	return errMissing
-}
-
 // textOrNull writes lead as it is, then text as a JSON string, or null.
 func (s *stream) textOrNull(lead string, text *string) {
 	if text == nil {
@@ -339,19 +326,11 @@ func (s *stream) textOrNull(lead string, text *string) {
 }
 
 // readRevisions reads the revisions of an item. A missing document has none.
-func readRevisions(c *call, item bulkItem, latest bool) (doc docs.Doc, err error) {
-	if item.id == nil || item.broken {
+func readRevisions(c *call, item bulkItem) (doc docs.Doc, err error) {
+	if item.wrong != nil {
 		return doc, nil
 	}
-	ask := docs.Ask{Latest: latest}
-	if item.rev != nil {
-		revision, good := rev.ParseFree(*item.rev)
-		if !good {
-			return doc, nil
-		}
-		ask.Revisions = []rev.ID{revision}
-	}
-	doc, err = c.db.Read(*item.id, ask)
+	doc, err = c.db.Read(*item.id, item.ask)
 	if errors.Is(err, table.ErrNotFound) {
 		return docs.Doc{}, nil
 	}
