@@ -35,17 +35,12 @@ func readDocument(c *call, dec *jsontext.Decoder) (*transit.Parsed, error) {
 		}
 		return &transit.Parsed{Err: input.ErrShape}, nil
 	}
-	d := &transit.Parsed{Body: []byte{'{'}}
-	err := input.EachMember(dec, func(name string) error {
-		if name != "_attachments" {
-			return d.ReadMember(dec, name)
-		}
+	d := &transit.Parsed{}
+	return d, d.ReadMembers(dec, func() error {
 		c.values.Large = true
 		defer func() { c.values.Large = false }()
 		return readAttachments(c, dec, d)
 	})
-	d.Body = append(d.Body, '}')
-	return d, err
 }
 
 // docWrite makes a write of a document: a new edit, or a replicated revision. A fault of the document stays in the write.
@@ -84,15 +79,7 @@ func readAttachments(c *call, dec *jsontext.Decoder, d *transit.Parsed) error {
 		}
 		p := transit.Part{Attachment: merge.Attachment{Name: name}}
 		data := false
-		err := input.EachMember(dec, func(name string) error {
-			v, err := dec.ReadValue()
-			if err != nil {
-				return input.Wrap(err)
-			}
-			if name != "data" {
-				p.ReadMember(name, v)
-				return nil
-			}
+		err := p.ReadMembers(dec, func(v jsontext.Value) error {
 			if data = true; !keeps {
 				return nil
 			}

@@ -161,38 +161,36 @@ func isMalformed(err error) bool {
 // IsLocal tells whether the document is a local one.
 func (d *Parsed) IsLocal() bool { return strings.HasPrefix(d.ID, "_local/") }
 
-// ReadMember reads a member other than _attachments.
-func (d *Parsed) ReadMember(dec *jsontext.Decoder, name string) error {
-	v, err := dec.ReadValue()
-	switch {
-	case err != nil:
-		return input.Wrap(err)
-	case strings.HasPrefix(name, "_"):
-		d.Refuse(d.special(name, v))
-	default:
-		d.member(name, v)
-	}
-	return nil
-}
-
-func (d *Parsed) readStub(dec *jsontext.Decoder, name string) error {
-	p := Part{Attachment: merge.Attachment{Name: name}, Stub: true}
-	p.Length = -1
+// ReadMembers reads the members of the object that comes next. attachments reads the value of _attachments.
+func (d *Parsed) ReadMembers(dec *jsontext.Decoder, attachments func() error) error {
+	d.Body = []byte{'{'}
 	err := input.EachMember(dec, func(name string) error {
+		if name == "_attachments" {
+			return attachments()
+		}
 		v, err := dec.ReadValue()
-		if err != nil {
+		switch {
+		case err != nil:
 			return input.Wrap(err)
+		case strings.HasPrefix(name, "_"):
+			d.Refuse(d.special(name, v))
+		default:
+			d.member(name, v)
 		}
-		switch name {
-		case "length":
-			_ = json.Unmarshal(v, &p.Length) // -1 if it cannot be read: then no length is compared
-		case "data":
-			p.Data = v.Clone()
-		}
-		p.ReadMember(name, v)
 		return nil
 	})
-	p.Stub, p.Follows = true, false
+	d.Body = append(d.Body, '}')
+	return err
+}
+
+// readPart reads an attachment, which is a stub or has its bytes as base64.
+func (d *Parsed) readPart(dec *jsontext.Decoder, name string) error {
+	p := Part{Attachment: merge.Attachment{Name: name}}
+	err := p.ReadMembers(dec, func(v jsontext.Value) error {
+		p.Data = v.Clone()
+		return nil
+	})
+	p.Length, p.Stub, p.Follows = p.ClaimedLength, true, false // a length that is not known is not compared
 	d.Parts = append(d.Parts, p)
 	return err
 }
@@ -208,11 +206,12 @@ func (d *Parsed) Ancestry() []rev.ID {
 // Read reads a document as a revision. It returns nil if the document names no id or no revision. A document with a member that no document
 // has, or of too many bytes, is a revision that is refused.
 func (d *Parsed) Read(dec *jsontext.Decoder) (*Revision, error) {
-	d.Body = []byte{'{'}
-	if err := input.EachMember(dec, func(name string) error { return d.readMember(dec, name) }); err != nil {
+	err := d.ReadMembers(dec, func() error {
+		return input.EachMember(dec, func(name string) error { return d.readPart(dec, name) })
+	})
+	if err != nil {
 		return nil, err
 	}
-	d.Body = append(d.Body, '}')
 	path := d.Ancestry()
 	if d.ID == "" || d.BadRev || path[0] == (rev.ID{}) {
 		return nil, nil
@@ -222,14 +221,6 @@ func (d *Parsed) Read(dec *jsontext.Decoder) (*Revision, error) {
 		x.Wrong = merge.ErrDocument
 	}
 	return x, nil
-}
-
-// readMember reads a member. Attachments are stubs, or have their bytes as base64.
-func (d *Parsed) readMember(dec *jsontext.Decoder, name string) error {
-	if name == "_attachments" {
-		return input.EachMember(dec, func(name string) error { return d.readStub(dec, name) })
-	}
-	return d.ReadMember(dec, name)
 }
 
 // MediaType returns a content type that a header can hold. The default is that of plain bytes.
@@ -244,15 +235,30 @@ func MediaType(media string) string {
 type Part struct {
 	merge.Attachment
 	ClaimedDigest string // of the document; "" = it says none
-	ClaimedLength int64  // of the document; 0 = it says none
+	ClaimedLength int64  // of the document; -1 = it says none, or what cannot be read
 	Packed        bool   // the bytes are compressed, and the digest is of these
 	Stub          bool   // the receiver has the bytes
 	Follows       bool   // the bytes come after the document
 	Data          []byte // the bytes as base64 in quotes, if the line has them
 }
 
-// ReadMember reads a member of an attachment. It ignores one that it cannot read.
-func (p *Part) ReadMember(name string, v jsontext.Value) {
+// ReadMembers reads the members of the object that comes next. It ignores one that it cannot read. data reads the bytes, if they are there.
+func (p *Part) ReadMembers(dec *jsontext.Decoder, data func(jsontext.Value) error) error {
+	p.ClaimedLength = -1
+	return input.EachMember(dec, func(name string) error {
+		v, err := dec.ReadValue()
+		switch {
+		case err != nil:
+			return input.Wrap(err)
+		case name == "data":
+			return data(v)
+		}
+		p.readMember(name, v)
+		return nil
+	})
+}
+
+func (p *Part) readMember(name string, v jsontext.Value) {
 	switch name {
 	case "content_type":
 		_ = json.Unmarshal(v, &p.Type)
@@ -264,8 +270,6 @@ func (p *Part) ReadMember(name string, v jsontext.Value) {
 		_ = json.Unmarshal(v, &p.RevPos)
 	case "encoding":
 		p.Packed = string(v) == `"gzip"`
-	case "stub":
-		p.Stub = string(v) == "true"
 	case "follows":
 		p.Follows = string(v) == "true"
 	}
@@ -288,7 +292,7 @@ func (p *Part) Find(revisions []docs.DocRevision) *merge.Attachment {
 func (p *Part) FindPacked(ancestors []docs.DocRevision) *merge.Attachment {
 	for _, r := range ancestors {
 		for i, a := range r.Attachments {
-			if p.Packed && a.Name == p.Name && a.RevPos == p.RevPos && a.Length == p.ClaimedLength {
+			if p.Packed && a.Name == p.Name && a.RevPos == p.RevPos && a.Length == max(p.ClaimedLength, 0) {
 				return &r.Attachments[i]
 			}
 		}
