@@ -20,16 +20,10 @@ import (
 type Files struct {
 	Cert, Key string // the files' names; "" = http
 
-	now    atomic.Pointer[pair]
+	now    atomic.Pointer[tls.Certificate]
 	seen   [2][]byte // what the files held when they were last read
 	broken bool      // seen is no pair
 	said   bool      // the log has a line about broken
-}
-
-// pair is a certificate with its key as the files held them.
-type pair struct {
-	tls.Certificate
-	files [2][]byte
 }
 
 // lookAfter is the time between two readings of the files.
@@ -46,17 +40,11 @@ func (c *Files) Load() error {
 	case !c.On() || c.now.Load() != nil:
 		return nil
 	}
-	files, err := c.read()
-	if err != nil {
+	var err error
+	if c.seen, err = c.read(); err != nil {
 		return err
 	}
-	p, err := c.parse(files)
-	if err != nil {
-		return err
-	}
-	c.now.Store(p)
-	c.seen = files
-	return nil
+	return c.use(c.seen)
 }
 
 func (c *Files) read() (files [2][]byte, err error) {
@@ -68,12 +56,14 @@ func (c *Files) read() (files [2][]byte, err error) {
 	return files, nil
 }
 
-func (c *Files) parse(files [2][]byte) (*pair, error) {
-	made, err := tls.X509KeyPair(files[0], files[1])
+// use shows a pair from now on. It fails for files that are no pair.
+func (c *Files) use(files [2][]byte) error {
+	pair, err := tls.X509KeyPair(files[0], files[1])
 	if err != nil {
-		return nil, fmt.Errorf("--tls-cert %s, --tls-key %s: %w", c.Cert, c.Key, err)
+		return fmt.Errorf("--tls-cert %s, --tls-key %s: %w", c.Cert, c.Key, err)
 	}
-	return &pair{made, files}, nil
+	c.now.Store(&pair)
+	return nil
 }
 
 // On reports whether serve speaks https.
@@ -102,7 +92,7 @@ func (c *Files) Config() *tls.Config {
 	}
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS12,
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &c.now.Load().Certificate, nil },
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.now.Load(), nil },
 	}
 }
 
@@ -123,14 +113,12 @@ func (c *Files) look(log *slog.Logger) {
 	if same && !c.broken {
 		return
 	}
-	var p *pair
 	if err == nil {
-		p, err = c.parse(files)
+		err = c.use(files)
 	}
 	c.seen = files
 	switch {
 	case err == nil:
-		c.now.Store(p)
 		c.broken, c.said = false, false
 		log.Info("another certificate is shown from now on", "expires", c.Ends().UTC())
 		c.warn(log)
