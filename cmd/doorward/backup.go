@@ -88,7 +88,8 @@ func verifyCommand(t *tool) *cobra.Command {
 		if err != nil && t.asJSON {
 			return printUnopened(t, found, err)
 		}
-		return cmp.Or(printVerify(t, found), err)
+		well := found.Damaged == 0 || found.File != "" // why the file cannot be opened is an error of its own
+		return cmp.Or(t.report(found.Answer, func() { printVerdict(t, found) }, well), err)
 	}
 	return cmd
 }
@@ -137,21 +138,7 @@ func printUnopened(t *tool, found *archive.Verdict, why error) error {
 	return console.ErrSaid
 }
 
-// printVerify prints the result, and names the newest backup if there is damage. Damage makes the command fail.
-func printVerify(t *tool, found *archive.Verdict) error {
-	if t.asJSON {
-		if err := t.JSON(found.Answer); err != nil {
-			return err
-		}
-	} else {
-		printVerdict(t, found)
-	}
-	if found.Damaged > 0 && found.File == "" {
-		return console.ErrSaid
-	}
-	return nil // why the file cannot be opened is an error of its own
-}
-
+// printVerdict prints the result, and names the newest backup if there is damage.
 func printVerdict(t *tool, v *archive.Verdict) {
 	if v.Damaged == 0 {
 		fmt.Fprintf(t.Out, "no damage: %s values, %s records\n", console.Number(v.Rows), console.Number(v.Records))

@@ -196,20 +196,12 @@ func reportImport(t *tool, answer json.RawMessage, q url.Values, notes []string)
 	if err := control.Read(answer, &rep); err != nil {
 		return err
 	}
-	if t.asJSON {
-		if err := t.JSON(answer); err != nil {
-			return err
-		}
-	} else {
+	return t.report(answer, func() {
 		if q.Has("dry_run") {
 			fmt.Fprint(t.Out, "a dry run, nothing is written: ")
 		}
 		rep.Print(t.Out, notes)
-	}
-	if len(rep.Rejected) > 0 {
-		return console.ErrSaid
-	}
-	return nil
+	}, len(rep.Rejected) == 0)
 }
 
 func demoCommand(t *tool) *cobra.Command {

@@ -110,20 +110,10 @@ func reportPull(t *tool, answer json.RawMessage) error {
 	if err := control.Read(answer, &rep); err != nil {
 		return err
 	}
-	if t.asJSON {
-		if err := t.JSON(answer); err != nil {
-			return err
-		}
-	} else if err := printPull(t, &rep); err != nil {
-		return err
-	}
-	if !rep.Complete {
-		return console.ErrSaid
-	}
-	return nil
+	return t.report(answer, func() { printPull(t, &rep) }, rep.Complete)
 }
 
-func printPull(t *tool, rep *pull.Report) error {
+func printPull(t *tool, rep *pull.Report) {
 	if rep.DryRun {
 		fmt.Fprintln(t.Out, "a dry run, nothing is written:")
 	}
@@ -140,11 +130,8 @@ func printPull(t *tool, rep *pull.Report) error {
 		}
 		fmt.Fprintf(w, "\t%s\n", readHow(k))
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
+	_ = w.Flush() // standard output keeps the error
 	printPulled(t, rep)
-	return nil
 }
 
 // readHow returns a remark about how a list was read; "" = none.

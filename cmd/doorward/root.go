@@ -50,6 +50,19 @@ func (t *tool) show(answer json.RawMessage, v any, print func() error) error {
 	return print()
 }
 
+// report prints a result: v for --json, else by print. A result that is not well makes the command fail.
+func (t *tool) report(v any, print func(), well bool) error {
+	if !t.asJSON {
+		print()
+	} else if err := t.JSON(v); err != nil {
+		return err
+	}
+	if !well {
+		return console.ErrSaid
+	}
+	return nil
+}
+
 // root builds the command tree. began tells, after it ran, whether a command got as far as its own work. An error before that is one of usage.
 func (m *Main) root(c *console.Console) (root *cobra.Command, began *bool) {
 	began = new(bool)

@@ -132,17 +132,7 @@ func rehearseCommand(t *tool, m *Main) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if t.asJSON {
-			if err := t.JSON(r); err != nil {
-				return err
-			}
-		} else {
-			r.Print(t.Out, t.folder.Zone)
-		}
-		if !r.Well() {
-			return console.ErrSaid
-		}
-		return nil
+		return t.report(r, func() { r.Print(t.Out, t.folder.Zone) }, r.Well())
 	}
 	return cmd
 }
