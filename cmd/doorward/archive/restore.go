@@ -207,7 +207,7 @@ var errEnded = errors.New("the server ended before the backup could take the sto
 // askServer asks the server to put a restored store in the place of its own. The server, the command or both may end at any moment: the
 // restored file leaves its work folder in one step, and that alone says whether the store was replaced.
 func askServer(ctx context.Context, o control.Opening, dir string, next Restored) (kept string, err error) {
-	older := keptIn(o.Dir)
+	older, _ := o.Replaced() // without the right to read the folder none is named
 	l := control.ViaSocket(o)
 	defer func() { err = errors.Join(err, l.Close()) }()
 	q := url.Values{"folder": {filepath.Base(dir)}, "realm": {next.Realm}, "node": {next.Node}}
@@ -221,7 +221,7 @@ func askServer(ctx context.Context, o control.Opening, dir string, next Restored
 	case failed != nil:
 		return "", errors.Join(err, failed)
 	case replaced && silent:
-		return newestKept(o.Dir, older), nil
+		return newestKept(o.Folder, older), nil
 	case errors.Is(err, control.ErrNoAnswer):
 		return "", errEnded
 	}
@@ -239,25 +239,14 @@ func withdraw(dir string) (replaced bool, err error) {
 }
 
 // newestKept is the store that was kept when another replaced it, where the server cannot be asked.
-func newestKept(dir string, older []string) string {
-	for _, path := range keptIn(dir) {
-		if !slices.Contains(older, path) {
-			return path
+func newestKept(f *folder.Folder, older []string) string {
+	names, _ := f.Replaced() // as above
+	for _, name := range names {
+		if filepath.Ext(name) == ".db" && !slices.Contains(older, name) { // a log was set aside with it
+			return filepath.Join(f.Dir, name)
 		}
 	}
 	return ""
-}
-
-// keptIn are the stores in a folder that others replaced.
-func keptIn(dir string) []string {
-	entries, _ := os.ReadDir(dir) // without the right to read it none is named
-	var paths []string
-	for _, e := range entries {
-		if ok, err := filepath.Match("doorward-*.db", e.Name()); ok && err == nil {
-			paths = append(paths, filepath.Join(dir, e.Name()))
-		}
-	}
-	return paths
 }
 
 // Why a store is not replaced: its ids, erasures and laptops would be taken for those of another congregation, or its keys and records would
