@@ -55,8 +55,9 @@ type Source struct {
 	answers columns.Answers
 }
 
-// writers is how many batches are in flight: the writer always finds one that is prepared, and no more rows than needed are kept in memory.
-const writers = 4
+// ahead is how many batches are written while one is counted: the store always finds one that is prepared, and no more rows than needed are kept in
+// memory.
+const ahead = 4
 
 // Import writes a source's rows to the store as p, each on its own: a bad one is reported with its line and blocks none.
 // progress, if not nil, is told how many rows are decided; the total is 0, since a stream's end is not known. An error means
@@ -114,32 +115,30 @@ func (s *Source) look(ctx context.Context, store *kv.Store, p auth.Principal, in
 }
 
 // run reads the rows of a source and writes them.
-func (s *Source) run(ctx context.Context, store *kv.Store, p auth.Principal, in file, progress func(done, total int64)) (Report, error) {
+func (s *Source) run(ctx context.Context, store *kv.Store, p auth.Principal, in file, progress func(done, total int64)) (_ Report, err error) {
 	rows, err := in.drafts()
 	if err != nil {
 		return Report{}, err
 	}
+	defer func() { err = errors.Join(err, rows.close()) }()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	im := &importer{
 		writer: writer{store, p, s.DryRun, s.Checkins}, ctx: ctx, cancel: cancel, in: rows, progress: progress,
-		maker: maker{event: s.Event, zone: s.zone, reinstates: s.Reinstate, seen: newSeen(s.DryRun), named: contents{}},
-		ready: make(chan *batch, writers), done: make(chan *batch, writers),
+		maker:   maker{event: s.Event, zone: s.zone, reinstates: s.Reinstate, seen: newSeen(s.DryRun), named: contents{}},
+		batches: make(chan *batch, ahead),
 	}
 	if t, ok := in.(*tableFile); ok && t.mayBeAlike() {
 		if im.alike, err = newLookalikes(store.Log, p); err != nil {
-			return Report{}, errors.Join(err, rows.close())
+			return Report{}, err
 		}
 	}
 	if im.tally.issued, err = s.issued(store); err != nil {
-		return Report{}, errors.Join(err, rows.close())
+		return Report{}, err
 	}
 	im.run()
 	in.plan(&im.report)
-	if err := context.Cause(ctx); err != nil {
-		return im.report, errors.Join(err, rows.close())
-	}
-	return im.report, rows.close()
+	return im.report, context.Cause(ctx)
 }
 
 // issued counts the tickets of the event of all rows that are valid or unpaid.
@@ -218,7 +217,7 @@ func (s *Source) checkEvent(store *kv.Store, p auth.Principal) error {
 	return nil // each row checks whether p may write it
 }
 
-// importer is one import at work: one goroutine reads and parses, several write, one counts.
+// importer is one import at work: one goroutine reads and parses, one for each batch writes it, one counts.
 type importer struct {
 	writer
 	ctx      context.Context
@@ -227,9 +226,8 @@ type importer struct {
 	in       drafts
 	maker    maker
 	progress func(done, total int64)
-	total    int64 // rows in all; 0 = unknown
-	ready    chan *batch
-	done     chan *batch
+	total    int64       // rows in all; 0 = unknown
+	batches  chan *batch // in the order of the file; each is written, or was
 	report   Report
 
 	tally tally
@@ -269,50 +267,28 @@ type writer struct {
 
 // batch is up to table.MaxRows rows of one kind, and the rejected rows between them.
 type batch struct {
-	number int
 	items  []*item
 	rows   []entry.Row
-	failed bool            // no row was written
-	after  *sync.WaitGroup // is done once the batch is decided
+	failed bool          // no row was written
+	done   chan struct{} // closed once the batch is decided
 }
 
-func (im *importer) run() {
-	go im.read()
-	var wg sync.WaitGroup
-	for range writers {
-		wg.Go(func() {
-			for b := range im.ready {
-				if b.failed = im.ctx.Err() != nil; !b.failed {
-					if err := im.write(b); err != nil {
-						im.cancel(err)
-					}
-				}
-				b.after.Done()
-				im.done <- b
-			}
-		})
-	}
-	go func() {
-		wg.Wait()
-		close(im.done)
-	}()
-	im.collect()
-}
+func newBatch() *batch { return &batch{done: make(chan struct{})} }
 
-// read fills batches. Rows of another kind may refer to the rows before them, so they wait until those are written.
+// read fills batches and has them written. Rows of another kind may refer to the rows before them, so they wait until those are written.
 func (im *importer) read() {
-	defer close(im.ready)
+	defer close(im.batches)
 	var flying sync.WaitGroup
-	b := &batch{after: &flying}
+	b := newBatch()
 	send := func() bool {
-		flying.Add(1)
+		full := b
 		select {
-		case im.ready <- b:
+		case im.batches <- full:
 		case <-im.ctx.Done():
-			flying.Done()
 			return false
 		}
-		b = &batch{number: b.number + 1, after: &flying}
+		flying.Go(func() { im.write(full) })
+		b = newBatch()
 		return true
 	}
 	for {
@@ -366,11 +342,19 @@ func (b *batch) kind() *record.Kind {
 	return b.rows[0].Kind
 }
 
-// write hands a batch to the store.
-func (w *writer) write(b *batch) error {
-	if len(b.rows) == 0 {
-		return nil
+// write has a batch decided. An error of the store ends the import.
+func (im *importer) write(b *batch) {
+	defer close(b.done)
+	if b.failed = im.ctx.Err() != nil; b.failed || len(b.rows) == 0 {
+		return
 	}
+	if err := im.decide(b); err != nil {
+		im.cancel(err)
+	}
+}
+
+// decide hands a batch to the store.
+func (w *writer) decide(b *batch) error {
 	results, err := w.store.Desk.Upsert(w.who, b.rows, w.dry)
 	if err != nil {
 		b.failed = true
@@ -406,17 +390,14 @@ func (w *writer) admit(it *item) error {
 	return err
 }
 
-// collect counts the batches in the order of the file.
-func (im *importer) collect() {
-	waiting := map[int]*batch{}
-	next, rows := 0, int64(0)
-	for b := range im.done {
-		waiting[b.number] = b
-		for ; waiting[next] != nil; next++ {
-			im.count(waiting[next])
-			rows += int64(len(waiting[next].items))
-			delete(waiting, next)
-		}
+// run reads and writes all rows, and counts the batches.
+func (im *importer) run() {
+	go im.read()
+	rows := int64(0)
+	for b := range im.batches {
+		<-b.done
+		im.count(b)
+		rows += int64(len(b.items))
 		if im.progress != nil {
 			im.progress(rows, im.total)
 		}
@@ -517,7 +498,7 @@ func (f Filler) Fill(ctx context.Context, records iter.Seq[Record]) (Report, err
 	defer cancel(nil)
 	im := &importer{
 		writer: writer{store: f.Store, who: f.Who}, ctx: ctx, cancel: cancel, in: &made{from: next}, progress: f.Progress, total: int64(f.Total),
-		maker: maker{zone: f.Store.Tables.Clock.Zone()}, ready: make(chan *batch, writers), done: make(chan *batch, writers),
+		maker: maker{zone: f.Store.Tables.Clock.Zone()}, batches: make(chan *batch, ahead),
 	}
 	im.run()
 	stop()
