@@ -320,7 +320,7 @@ func (im *importer) item() (*item, error) {
 	case err != nil:
 		return nil, err
 	case rejected != nil:
-		return &item{line: rejected.Line, rejected: rejected}, nil
+		return &item{rejected: rejected}, nil
 	}
 	return im.maker.item(d), nil
 }
@@ -364,9 +364,8 @@ func (w *writer) decide(b *batch) error {
 		if it.rejected != nil {
 			continue
 		}
-		it.fate, it.err, it.readmits, it.stood = results[0].Fate, results[0].Err, results[0].Readmits, results[0].Stood
-		results = results[1:]
-		if w.checkins && !w.dry && it.entered && it.fate != desk.Rejected {
+		it.result, results = results[0], results[1:]
+		if w.checkins && !w.dry && it.entered && it.result.Fate != desk.Rejected {
 			err = cmp.Or(err, w.admit(it))
 		}
 	}
@@ -376,7 +375,7 @@ func (w *writer) decide(b *batch) error {
 // admit checks in a ticket that was used before, as the file says. The same file again repeats the first answer. A check-in that was undone
 // here since stays undone.
 func (w *writer) admit(it *item) error {
-	code, state := text(it.row.Patch, kinds.Code), text(it.row.Patch, kinds.State)
+	code, state := it.row.Patch.Text(kinds.Code), it.row.Patch.Text(kinds.State)
 	event, _ := it.row.Patch.Value(kinds.Event)
 	id, ok := value.ParseInt(string(event))
 	if !ok || code == "" || state != "" && state != words.Severity[0] {
@@ -417,25 +416,25 @@ func (im *importer) count(b *batch) {
 		return
 	}
 	for _, it := range b.items {
-		if it.fate == desk.Rejected {
+		if it.result.Fate == desk.Rejected {
 			im.forgive(it)
 		}
 		switch {
 		case it.rejected != nil:
 			im.report.reject(*it.rejected)
 		default:
-			im.report.count(it.fate)
+			im.report.count(it.result.Fate)
 			im.report.note(it)
-			if it.readmits {
+			if it.result.Readmits {
 				im.tally.readmitted++
 			}
-			if it.stood {
+			if it.result.Stood {
 				im.tally.stood++
 			}
 			if it.checkin == outcome.Undone {
 				im.tally.undone++
 			}
-			if im.alike != nil && it.fate == desk.Created {
+			if im.alike != nil && it.result.Fate == desk.Created {
 				im.alike.find(it, &im.report)
 			}
 		}
@@ -446,13 +445,13 @@ func (im *importer) count(b *batch) {
 // have written those rows.
 func (im *importer) forgive(it *item) {
 	if im.dry {
-		it.err = Unpromised(it.err, it.row.Patch, func(to record.Pointer) bool { return im.maker.seen.hasID(to.Kind.Name, to.ID) })
-		if it.err == nil {
-			it.fate = desk.Created
+		it.result.Err = Unpromised(it.result.Err, it.row.Patch, func(to record.Pointer) bool { return im.maker.seen.hasID(to.Kind.Name, to.ID) })
+		if it.result.Err == nil {
+			it.result.Fate = desk.Created
 			return
 		}
 	}
-	r := rejection(it, it.err)
+	r := rejection(it.draft, it.result.Err)
 	it.rejected = &r
 }
 

@@ -32,19 +32,11 @@ import (
 
 // item is one row of a file on its way to the store: what to write, or why not.
 type item struct {
-	line     int
-	form     kinds.Form
+	draft
 	row      entry.Row
-	fate     desk.Fate
-	err      error // the store's, for a rejected one
+	result   desk.RowResult // the store's
 	rejected *Rejection
-	column   func(field string) string // the file's name for a field
-
-	entered  bool // the file says that the ticket was used
-	at       time.Time
 	checkin  outcome.Outcome // Admitted if it was checked in, Undone if that was undone here before; "" = neither
-	readmits bool            // it makes a ticket valid that was blocked, refunded or cancelled
-	stood    bool            // its ticket was there, valid or unpaid
 }
 
 // draft is a row as its file gives it: a JSON object under the kind's own names.
@@ -54,7 +46,7 @@ type draft struct {
 	id     string
 	event  bool // the object names an event
 	body   []byte
-	column func(field string) string
+	column func(field string) string // the file's name for a field
 
 	entered bool      // the row says that its ticket was used
 	at      time.Time // when; zero = not said
@@ -77,7 +69,7 @@ func (it *item) reject(field, why string) *item {
 
 // item reads a draft by its kind's table, and compares it with the rows before it.
 func (m *maker) item(d draft) *item {
-	it := &item{line: d.line, form: d.form, column: d.column, entered: d.entered, at: d.at}
+	it := &item{draft: d}
 	if d.form.Field(kinds.Event) != nil && !d.event {
 		if m.event == 0 && d.id == "" {
 			return it.reject(kinds.Event, "no event: the row names none and --event is not given")
@@ -121,16 +113,16 @@ func (m *maker) item(d draft) *item {
 // nameless tells whether a ticket has neither id, code nor external_id. It would get another code at each import.
 func (it *item) nameless() bool {
 	p := it.row.Patch
-	return it.form.Kind == record.Ticket && it.row.ID.IsZero() && text(p, kinds.Code) == "" && text(p, kinds.ExternalID) == ""
+	return it.form.Kind == record.Ticket && it.row.ID.IsZero() && p.Text(kinds.Code) == "" && p.Text(kinds.ExternalID) == ""
 }
 
 // unnamed tells whether a row is a new person without a name.
 func (it *item) unnamed() bool {
-	if it.form.Kind != record.Person || !it.row.ID.IsZero() || text(it.row.Patch, kinds.FullName) != "" {
+	if it.form.Kind != record.Person || !it.row.ID.IsZero() || it.row.Patch.Text(kinds.FullName) != "" {
 		return false
 	}
 	_, given := it.row.Patch.Value(kinds.FullName)
-	return given || text(it.row.Patch, kinds.ExternalID) == ""
+	return given || it.row.Patch.Text(kinds.ExternalID) == ""
 }
 
 // addMember puts a member at the front of an object.
@@ -181,7 +173,7 @@ func (s *seen) before(it *item) (field string, line int) {
 	event, _ := p.Value(kinds.Event)
 	code := ""
 	if it.form.Kind == record.Ticket {
-		code = text(p, kinds.Code)
+		code = p.Text(kinds.Code)
 	}
 	var keys []rowKey
 	add := func(field, scope, name string) {
@@ -192,9 +184,9 @@ func (s *seen) before(it *item) (field string, line int) {
 	if !it.row.ID.IsZero() {
 		add(kinds.ID, "", it.form.Kind.FormatID(it.row.ID))
 	}
-	add(kinds.ExternalID, string(event)+"\x00", text(p, kinds.ExternalID))
+	add(kinds.ExternalID, string(event)+"\x00", p.Text(kinds.ExternalID))
 	add(kinds.Code, string(event)+"\x00", code)
-	if cpf := text(p, kinds.CPF); it.form.Kind == record.Person && names.IsCPF(cpf) {
+	if cpf := p.Text(kinds.CPF); it.form.Kind == record.Person && names.IsCPF(cpf) {
 		add(kinds.CPF, "", cpf)
 	}
 	for _, k := range keys {
@@ -254,18 +246,6 @@ func (s *seen) hash(kind, field, value string) (sum [2]uint64) {
 	return sum
 }
 
-// text returns a patch's string, decoded; "" if it is null or missing.
-func text(p *record.Patch, name string) string {
-	v, ok := p.Value(name)
-	if !ok || len(v) < 2 || v[0] != '"' {
-		return ""
-	}
-	if body := string(v[1 : len(v)-1]); !strings.Contains(body, `\`) {
-		return body
-	}
-	return string(v) // only compared with its like
-}
-
 func counted(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -298,7 +278,7 @@ type contents map[[16]byte]int32
 func (c contents) name(it *item) {
 	k, p := it.form.Kind, it.row.Patch
 	_, external := k.Field(kinds.ExternalID)
-	if names.IsCPF(text(p, kinds.CPF)) || k == record.Ticket || k == record.Membership || !external || !it.row.ID.IsZero() || text(p, kinds.ExternalID) != "" {
+	if names.IsCPF(p.Text(kinds.CPF)) || k == record.Ticket || k == record.Membership || !external || !it.row.ID.IsZero() || p.Text(kinds.ExternalID) != "" {
 		return
 	}
 	h := sha256.New()
@@ -378,14 +358,14 @@ func (l *lookalikes) birth(name, birthday string) uint64 {
 // find compares a new person with the people of the store.
 func (l *lookalikes) find(it *item, rep *Report) {
 	p := it.row.Patch
-	if email := text(p, kinds.Email); email != "" {
+	if email := p.Text(kinds.Email); email != "" {
 		if id, ok := l.ids[l.email(email)]; ok {
 			rep.alike(Alike{it.line, id, "e-mail"})
 			return
 		}
 	}
-	if birthday := text(p, kinds.Birthday); birthday != "" {
-		if id, ok := l.ids[l.birth(text(p, kinds.FullName), birthday)]; ok {
+	if birthday := p.Text(kinds.Birthday); birthday != "" {
+		if id, ok := l.ids[l.birth(p.Text(kinds.FullName), birthday)]; ok {
 			rep.alike(Alike{it.line, id, "name and birthday"})
 		}
 	}

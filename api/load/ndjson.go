@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"io"
 	"maps"
 	"slices"
@@ -35,10 +34,9 @@ type ndjsonFile struct {
 
 // lineStates is what the lines of tickets say of states, all of them together.
 type lineStates struct {
-	known bool            // a line says valid, so those that say none may be of any state
-	out   bool            // a line says another state
-	blank int             // lines that say none, and name no record that has one
-	said  map[uint64]int8 // by code, while the file is read for the first time
+	known bool // a line says valid, so those that say none may be of any state
+	out   bool // a line says another state
+	blank int  // lines that say none, and name no record that has one
 	twice contradictions
 }
 
@@ -54,7 +52,6 @@ type ndjson struct {
 	stated  lineStates
 	unknown []string // members that no table has, once each
 	asked   map[string]*profile.Column
-	seed    maphash.Seed
 	dec     jsontext.Decoder
 }
 
@@ -66,8 +63,7 @@ func openNDJSON(ctx context.Context, sp *sheet.Spool, src *Source) (file, error)
 		return nil, err
 	}
 	defer func() { _ = n.close() }() // it was only read
-	n.asked, n.seed = map[string]*profile.Column{}, maphash.MakeSeed()
-	n.stated = lineStates{said: map[uint64]int8{}, twice: contradictions{n.seed, map[uint64]bool{}}}
+	n.asked, n.stated.twice = map[string]*profile.Column{}, newContradictions()
 	for err == nil && ctx.Err() == nil {
 		_, _, err = n.next()
 	}
@@ -78,7 +74,7 @@ func openNDJSON(ctx context.Context, sp *sheet.Spool, src *Source) (file, error)
 		return nil, err
 	}
 	f.stated = n.stated
-	f.stated.said = nil
+	f.stated.twice.said = nil
 	var asked columns.Questions
 	for _, name := range slices.Sorted(maps.Keys(n.asked)) {
 		if q, ask := columns.AskMember(name, n.asked[name], &src.answers); ask {
@@ -200,20 +196,12 @@ func (t *ticketLine) note(m value.Member) {
 	case kinds.Event:
 		t.event = idText(m.Value)
 	case kinds.Code:
-		t.code = textOf(m.Value)
+		t.code = value.Unquote(m.Value)
 	case kinds.HolderName:
-		t.holder = textOf(m.Value)
+		t.holder = value.Unquote(m.Value)
 	case kinds.State:
-		t.state = cmp.Or(textOf(m.Value), "null")
+		t.state = cmp.Or(value.Unquote(m.Value), "null")
 	}
-}
-
-// textOf is a text; "" of any other value.
-func textOf(v jsontext.Value) string {
-	if v.Kind() != '"' {
-		return ""
-	}
-	return value.Unquote(v)
 }
 
 // admits refuses a line without a state that keeps its ticket out by its name, a line of a code with different states, and a line without a state
@@ -229,7 +217,7 @@ func (n *ndjson) admits(d *draft, t *ticketLine) *Rejection {
 		d.body = value.AppendMember(d.body, kinds.State, value.Quote(all))
 	}
 	switch {
-	case n.stated.said != nil: // the file is read for the first time
+	case n.stated.twice.said != nil: // the file is read for the first time
 		n.stated.add(d, t)
 	case named:
 		return &Rejection{d.line, kinds.HolderName, faultName}
@@ -254,14 +242,9 @@ func (s *lineStates) add(d *draft, t *ticketLine) {
 	case t.state != "":
 		state = refusedRow
 	}
-	if t.code == "" {
-		return
+	if t.code != "" {
+		s.twice.note(s.twice.hash(t.event, t.code), state)
 	}
-	code := s.twice.hash(t.event, t.code)
-	if before, ok := s.said[code]; ok && before != state {
-		s.twice.codes[code] = true
-	}
-	s.said[code] = state
 }
 
 func (n *ndjson) ignored() []string { return n.unknown }
@@ -304,7 +287,7 @@ func (n *ndjson) skip(f kinds.Form, m value.Member) {
 			n.asked[m.Name] = p
 		}
 		if p != nil && m.Value.Kind() != '{' && m.Value.Kind() != '[' && m.Value.Kind() != 'n' {
-			p.Add(strings.Trim(string(m.Value), `"`), n.seed)
+			p.Add(strings.Trim(string(m.Value), `"`), n.stated.twice.seed)
 		}
 	}
 	if !slices.Contains(n.unknown, m.Name) && len(n.unknown) < maxUnknown {

@@ -147,7 +147,7 @@ func (r *Report) note(it *item) {
 		if r.States == nil {
 			r.States = map[string]int{}
 		}
-		r.States[cmp.Or(text(it.row.Patch, kinds.State), words.Severity[0])]++
+		r.States[cmp.Or(it.row.Patch.Text(kinds.State), words.Severity[0])]++
 	}
 	if it.entered {
 		r.Entered++
@@ -174,18 +174,18 @@ func reason(text string) string {
 }
 
 // rejection returns why the store, or the kind's table, refused a row.
-func rejection(it *item, err error) Rejection {
+func rejection(d draft, err error) Rejection {
 	var faults fault.ByField
 	var conflict *table.Conflict
 	switch {
 	case errors.As(err, &faults):
-		return ofFaults(it.line, faults, it.column)
+		return ofFaults(d.line, faults, d.column)
 	case errors.As(err, &conflict) && conflict.Field == kinds.State: // the only one: the row lets a ticket in that is kept out here
-		return Rejection{Line: it.line, Column: it.column(kinds.State), Reason: conflict.Reason + ": change it here, or say --reinstate to let the file decide"}
+		return Rejection{Line: d.line, Column: d.column(kinds.State), Reason: conflict.Reason + ": change it here, or say --reinstate to let the file decide"}
 	case errors.As(err, &conflict):
-		return Rejection{Line: it.line, Column: it.column(conflict.Field), Reason: reason(conflict.Reason)}
+		return Rejection{Line: d.line, Column: d.column(conflict.Field), Reason: reason(conflict.Reason)}
 	}
-	return Rejection{Line: it.line, Reason: reason(err.Error())}
+	return Rejection{Line: d.line, Reason: reason(err.Error())}
 }
 
 // ofFaults reports a row's first fault in full and names the columns of the others.
@@ -206,5 +206,5 @@ func ofFaults(line int, faults fault.ByField, column func(string) string) Reject
 // Refusal returns why the store, or a kind's table, refused a record: the field at fault and a reason. The reason repeats nothing that the
 // record holds.
 func Refusal(err error) Rejection {
-	return rejection(&item{column: sameName}, err)
+	return rejection(draft{column: sameName}, err)
 }

@@ -275,7 +275,20 @@ const faultTwoStates = "the same code stands in several lines, with different st
 // contradictions are the codes of different states, as hashes under one seed.
 type contradictions struct {
 	seed  maphash.Seed
+	said  map[uint64]int8 // the last state of each code, while the file is looked through
 	codes map[uint64]bool
+}
+
+func newContradictions() contradictions {
+	return contradictions{maphash.MakeSeed(), map[uint64]int8{}, map[uint64]bool{}}
+}
+
+// note notes the state that a row gives a code.
+func (c *contradictions) note(code uint64, state int8) {
+	if before, ok := c.said[code]; ok && before != state {
+		c.codes[code] = true
+	}
+	c.said[code] = state
 }
 
 // contradict reads the table again to find codes with different states, if a code stands in it twice.
@@ -283,21 +296,17 @@ func (t *tableFile) contradict() error {
 	if !t.repeatsCodes() {
 		return nil
 	}
-	t.twice = contradictions{maphash.MakeSeed(), map[uint64]bool{}}
-	said := map[uint64]int8{}
+	t.twice = newContradictions()
+	defer func() { t.twice.said = nil }()
 	return t.each(func(row sheet.Row) {
 		if row.Torn {
 			return
 		}
-		code := t.twice.ofRow(t.ly, row.Texts)
 		state := int8(t.ly.Strictest(row.Texts, t.src.States))
 		if row.Fault != "" || t.namedOut(row.Texts) {
 			state = refusedRow
 		}
-		if before, ok := said[code]; ok && before != state {
-			t.twice.codes[code] = true
-		}
-		said[code] = state
+		t.twice.note(t.twice.ofRow(t.ly, row.Texts), state)
 	})
 }
 
