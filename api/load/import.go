@@ -78,11 +78,11 @@ func Import(ctx context.Context, s *kv.Store, p auth.Principal, src Source, prog
 	if err != nil {
 		return Report{}, err
 	}
+	defer func() { err = errors.Join(err, sp.Close()) }()
 	in, err := open(ctx, sp, &src)
 	if err != nil {
 		return Report{}, err
 	}
-	defer func() { err = errors.Join(err, in.close()) }()
 	if err := src.checkEvent(s, p); err != nil {
 		return Report{}, err
 	}

@@ -97,8 +97,6 @@ func (f *ndjsonFile) plan(rep *Report) {
 	}
 }
 
-func (f *ndjsonFile) close() error { return nil }
-
 func (f *ndjsonFile) open() (*ndjson, error) {
 	r, closer, err := f.spool.Open()
 	if err != nil {

@@ -30,7 +30,6 @@ type drafts interface {
 type file interface {
 	drafts() (drafts, error)
 	plan(rep *Report) // says how it is read
-	close() error
 }
 
 // open decides by the content of a source how it is read.
@@ -165,19 +164,14 @@ func openWorkbook(ctx context.Context, sp *sheet.Spool, src *Source) (file, erro
 	}
 	w := &workbook{ctx, book}
 	own, err := w.ownKind(src)
-	var f kinds.Form
-	if err == nil {
-		f, err = tabular(src, func() string { return own })
-	}
 	if err != nil {
-		return nil, errors.Join(err, w.file.Close())
+		return nil, err
 	}
-	t, err := w.table(f, src)
+	f, err := tabular(src, func() string { return own })
 	if err != nil {
-		return nil, errors.Join(err, w.file.Close())
+		return nil, err
 	}
-	t.end = w.file.Close
-	return t, nil
+	return w.table(f, src)
 }
 
 // ownKind returns the kind of the sheet that is read, if export wrote the workbook. If it has several sheets, --sheet must name one.
@@ -201,7 +195,7 @@ func (w *workbook) ownKind(src *Source) (string, error) {
 }
 
 // table finds the sheet with the list.
-func (w *workbook) table(f kinds.Form, src *Source) (*tableFile, error) {
+func (w *workbook) table(f kinds.Form, src *Source) (file, error) {
 	var fault error
 	var found, others []string
 	var best *columns.Layout
@@ -252,7 +246,7 @@ func (w *workbook) table(f kinds.Form, src *Source) (*tableFile, error) {
 
 // oneOf reads one sheet beside others with rows. It stops if one of these is called after tickets that do not get in: the sheet that is read may
 // hold them too.
-func (w *workbook) oneOf(name string, others []string, ly *columns.Layout, src *Source) (*tableFile, error) {
+func (w *workbook) oneOf(name string, others []string, ly *columns.Layout, src *Source) (file, error) {
 	if ly.Form.Kind == record.Ticket {
 		for _, other := range others {
 			if words.SheetKeepsOut(words.Plain(other)) {
@@ -262,10 +256,11 @@ func (w *workbook) oneOf(name string, others []string, ly *columns.Layout, src *
 		}
 	}
 	t, err := w.sheetTable(name, ly, src)
-	if err == nil {
-		t.unread = others
+	if err != nil {
+		return nil, err
 	}
-	return t, err
+	t.unread = others
+	return t, nil
 }
 
 func (w *workbook) sheetTable(name string, ly *columns.Layout, src *Source) (*tableFile, error) {

@@ -41,13 +41,12 @@ type tableFile struct {
 	twice    contradictions
 	known    *churches                                    // nil = no column names churches
 	start    func(ly *columns.Layout) (sheet.Rows, error) // opens the rows below the header
-	end      func() error
 }
 
 // newTableFile reads a table through, chooses its columns by their titles and their values, and asks about what it does not
 // understand.
 func newTableFile(ctx context.Context, src *Source, ly *columns.Layout, start func(ly *columns.Layout) (sheet.Rows, error)) (*tableFile, error) {
-	t := &tableFile{ctx: ctx, ly: ly, src: src, headings: ly.Headings, torn: newTornRows(), start: start, end: func() error { return nil }}
+	t := &tableFile{ctx: ctx, ly: ly, src: src, headings: ly.Headings, torn: newTornRows(), start: start}
 	if len(ly.Titles) > sheet.MaxColumns {
 		return nil, tooWide(ly.Line, len(ly.Titles))
 	}
@@ -132,8 +131,6 @@ func (t *tableFile) drafts() (drafts, error) {
 	d.cells.Words = map[string]string{}
 	return d, nil
 }
-
-func (t *tableFile) close() error { return t.end() }
 
 // mayBeAlike tells whether the table is a list of people with an e-mail or a birthday.
 func (t *tableFile) mayBeAlike() bool {

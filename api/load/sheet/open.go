@@ -3,6 +3,7 @@ package sheet
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,33 +21,44 @@ type Rows interface {
 
 // Spool keeps a source in a temporary file: an import reads it once to choose the columns, and again to write. What a workbook is unpacked to
 // lies beside it.
-type Spool struct{ Name string }
+type Spool struct {
+	Name string
+	book io.Closer // nil = it was not opened as a workbook
+}
 
-// NewSpool reads a source into a file in a folder, which is the caller's to remove. It ends with ctx. It asks room before each write.
+// Close ends the reading of the source.
+func (s *Spool) Close() error {
+	if s.book == nil {
+		return nil
+	}
+	return s.book.Close()
+}
+
+// NewSpool reads a source into a file in a folder, which is the caller's to remove. It ends with ctx. It asks for room before each write.
 func NewSpool(ctx context.Context, dir string, r io.Reader, room func() error) (*Spool, error) {
 	temp, err := os.OpenFile(filepath.Join(dir, "source"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("keep the file: %w", err)
 	}
-	_, err = io.Copy(&roomWriter{temp, room}, &untilDone{ctx: ctx, from: r})
+	_, err = io.Copy(temp, &checkedReader{r, func() error { return cmp.Or(context.Cause(ctx), room()) }})
 	if err = errors.Join(err, temp.Close()); err != nil {
 		return nil, fmt.Errorf("read the file: %w", err)
 	}
 	return &Spool{Name: temp.Name()}, nil
 }
 
-// roomWriter asks for room before each write.
-type roomWriter struct {
-	io.Writer
-	room func() error
+// checkedReader reads while a check finds no fault.
+type checkedReader struct {
+	from  io.Reader
+	check func() error
 }
 
-// Write writes where there is room.
-func (w *roomWriter) Write(b []byte) (int, error) {
-	if err := w.room(); err != nil {
+// Read reads some more.
+func (c *checkedReader) Read(b []byte) (int, error) {
+	if err := c.check(); err != nil {
 		return 0, err
 	}
-	return w.Writer.Write(b)
+	return c.from.Read(b)
 }
 
 // Open reads the source from its beginning.

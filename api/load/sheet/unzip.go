@@ -182,7 +182,7 @@ func inspectPart(ctx context.Context, part *zip.File) (found features, err error
 	if err != nil {
 		return found, unreadable(err)
 	}
-	wanted := &untilDone{ctx: ctx, from: r}
+	wanted := &checkedReader{r, func() error { return context.Cause(ctx) }}
 	s := &inspection{from: wanted}
 	s.xml = xml.NewDecoder(s)
 	err = s.read()
@@ -198,20 +198,6 @@ func inspectPart(ctx context.Context, part *zip.File) (found features, err error
 		err = unreadable(err)
 	}
 	return s.found, err
-}
-
-// untilDone reads until its context ends.
-type untilDone struct {
-	ctx  context.Context
-	from io.Reader
-}
-
-// Read reads some more.
-func (u *untilDone) Read(b []byte) (int, error) {
-	if u.ctx.Err() != nil {
-		return 0, context.Cause(u.ctx)
-	}
-	return u.from.Read(b)
 }
 
 // Read gives the decoder some more, but not of a token that has no end.

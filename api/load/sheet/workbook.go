@@ -26,7 +26,8 @@ type Workbook struct {
 	features
 }
 
-// OpenWorkbook opens a workbook that keeps the limits of what it unpacks to. It returns ErrFile for any other.
+// OpenWorkbook opens a workbook that keeps the limits of what it unpacks to. It returns ErrFile for any other. The spool closes it, and with it
+// removes its temporary files.
 func OpenWorkbook(ctx context.Context, sp *Spool) (*Workbook, error) {
 	w := &Workbook{ctx: ctx}
 	info, err := os.Stat(sp.Name)
@@ -45,11 +46,9 @@ func OpenWorkbook(ctx context.Context, sp *Spool) (*Workbook, error) {
 	if err != nil {
 		return nil, unreadable(err)
 	}
+	sp.book = w.file
 	return w, nil
 }
-
-// Close removes the temporary files of the workbook.
-func (w *Workbook) Close() error { return w.file.Close() }
 
 // Sheets are the names of the sheets.
 func (w *Workbook) Sheets() []string { return w.file.GetSheetList() }
