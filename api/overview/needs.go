@@ -29,26 +29,21 @@ type need struct {
 }
 
 // run gives a need its command.
-func (n need) run(command ...string) need {
+func (n *need) run(command ...string) *need {
 	n.Command = command
 	return n
 }
 
 // at says where the command is run.
-func (n need) at(place string) need {
-	n.On = &place
-	return n
-}
+func (n *need) at(place string) { n.On = &place }
 
 // look names a list that tells more.
-func (n need) look(path string) need {
-	n.See = &path
-	return n
-}
+func (n *need) look(path string) { n.See = &path }
 
-// need is something to do, in the reader's language.
-func (s needs) need(code, format string, args ...any) need {
-	return need{Code: code, Text: s.say(format, args...), Command: []string{}}
+// need adds something to do, in the reader's language. The result is valid until the next one is added.
+func (s needs) need(code, format string, args ...any) *need {
+	s.Needs = append(s.Needs, need{Code: code, Text: s.say(format, args...), Command: []string{}})
+	return &s.Needs[len(s.Needs)-1]
 }
 
 // When something needs a person.
@@ -62,52 +57,53 @@ const (
 	keyGone         = 24 * time.Hour      // after the end of a key that is of no event
 )
 
-// needs finds what a person has to do by an overview.
+// needs adds what a person has to do to an overview.
 type needs struct {
 	*survey
 	tongue
 }
 
-// all are the needs, the most urgent first.
-func (s needs) all() (all []need) {
-	for _, of := range []func() []need{s.ofStore, s.ofCentre, laptopNeeds{s}.all, s.ofDoors, s.ofLists, s.ofUpkeep} {
-		all = append(all, of()...)
-	}
-	return all
+// add adds all needs, the most urgent first.
+func (s needs) add() {
+	s.ofStore()
+	s.ofCentre()
+	laptopNeeds{s, s.commonOffset()}.add()
+	s.ofDoors()
+	s.ofLists()
+	s.ofUpkeep()
 }
 
 // ofStore are the needs of the store. Until they are met, doors get no answer, or a wrong one.
-func (s needs) ofStore() (all []need) {
+func (s needs) ofStore() {
 	if !s.Overview.Served {
-		all = append(all, s.need("not_served", "No server runs on this folder: no door is answered here.").run("serve"))
+		s.need("not_served", "No server runs on this folder: no door is answered here.").run("serve")
 	}
 	if !s.State.Writable && !slices.Contains(s.State.Refused, "checkins") {
-		all = append(all, s.need("store_stopped", "The store has stopped writing and doors are refused: %s. Mend the disk, start serve again, and check the store.", *s.State.Cause).run("verify"))
+		s.need("store_stopped", "The store has stopped writing and doors are refused: %s. Mend the disk, start serve again, and check the store.", *s.State.Cause).run("verify")
 	}
 	if len(s.State.Refused) > 0 {
-		all = append(all, s.need("disk_full", "The disk is nearly full: refused are %s. Make room on it; all goes on by itself.", s.words(s.State.Refused)))
+		s.need("disk_full", "The disk is nearly full: refused are %s. Make room on it; all goes on by itself.", s.words(s.State.Refused))
 	}
 	if s.State.Damaged {
-		all = append(all, s.need("damaged", "Stored values are damaged: they are served to nobody, and figures here may be missing.").run("verify"))
+		s.need("damaged", "Stored values are damaged: they are served to nobody, and figures here may be missing.").run("verify")
 	}
 	if s.Clock.Doubted {
 		cause := s.word(*s.Clock.Cause)
 		if off := s.Clock.Offset; off != nil && table.Doubt(*s.Clock.Cause) == table.OffPeer {
 			cause = s.say("it is %s that of another machine", s.aside(time.Duration(*off)*time.Millisecond))
 		}
-		all = append(all, s.need("clock_doubted", "This machine's clock is doubted: %s. Look at it and set it. If it is right already, have this program trust it.", cause).run("clock", "trust"))
+		s.need("clock_doubted", "This machine's clock is doubted: %s. Look at it and set it. If it is right already, have this program trust it.", cause).run("clock", "trust")
 	}
 	if s.Erasures.Unfinished > 0 {
-		all = append(all, s.need("erasures_unfinished", "%s could not be erased; nobody is shown them, and it is tried again. The log of serve says why.", s.many(s.Erasures.Unfinished, "record")))
+		s.need("erasures_unfinished", "%s could not be erased; nobody is shown them, and it is tried again. The log of serve says why.", s.many(s.Erasures.Unfinished, "record"))
 	}
-	return all
 }
 
 // ofCentre are the needs of a laptop that has a centre.
-func (s needs) ofCentre() (all []need) {
+func (s needs) ofCentre() {
 	c := s.Centre
 	if c == nil {
-		return nil
+		return
 	}
 	as := enrolledAs(&c.of)
 	again := func(name string) []string { // which no laptop has that is not revoked
@@ -119,26 +115,25 @@ func (s needs) ofCentre() (all []need) {
 	}
 	switch left := c.of.Ends.Sub(s.now); {
 	case c.Revoked:
-		all = append(all, s.need("revoked", "This laptop is revoked at its centre: check-ins are marked for review, and nothing new comes. If it may go on, enrol it again there.").run(again(c.Name)...).at("centre"))
+		s.need("revoked", "This laptop is revoked at its centre: check-ins are marked for review, and nothing new comes. If it may go on, enrol it again there.").run(again(c.Name)...).at("centre")
 	case !c.of.Ends.IsZero() && left <= laptopSoon:
-		all = append(all, s.need("credential_ends", "The credential of this laptop %s: enrol it again.", s.ends(c.of.Ends)).run(again(c.Name+" 2")...).at("centre"))
+		s.need("credential_ends", "The credential of this laptop %s: enrol it again.", s.ends(c.of.Ends)).run(again(c.Name + " 2")...).at("centre")
 	}
 	switch unmet := s.now.Sub(c.met); {
 	case c.Revoked:
 	case c.met.IsZero():
-		all = append(all, s.need("centre_unmet", "The centre %s was never met%s. Look at the network; doors go on.", c.URL, waits))
+		s.need("centre_unmet", "The centre %s was never met%s. Look at the network; doors go on.", c.URL, waits)
 	case unmet > unmetAfter:
-		all = append(all, s.need("centre_unmet", "The centre %s was not met for %s%s. Look at the network; doors go on.", c.URL, s.lasting(unmet), waits))
+		s.need("centre_unmet", "The centre %s was not met for %s%s. Look at the network; doors go on.", c.URL, s.lasting(unmet), waits)
 	case waits != "" && !c.oldest.IsZero() && s.now.Sub(c.oldest) > unmetAfter:
-		all = append(all, s.need("backlog", "The centre is met%s. The log of serve says why.", waits))
+		s.need("backlog", "The centre is met%s. The log of serve says why.", waits)
 	}
 	if zone := s.Store.Tables.Clock.Zone(); s.Overview.Served && isElsewhere(zone, c.of.Zone, s.now) { // without a server it is this command's own zone
-		all = append(all, s.need("wrong_zone", "The time zone is %s here and %s at the centre: times are shown otherwise, and around midnight a daily event has another date. Start serve again where it is wrong.", zone, c.of.Zone).run("serve", "--timezone", c.of.Zone))
+		s.need("wrong_zone", "The time zone is %s here and %s at the centre: times are shown otherwise, and around midnight a daily event has another date. Start serve again where it is wrong.", zone, c.of.Zone).run("serve", "--timezone", c.of.Zone)
 	}
 	if len(c.Events) == 0 && slices.ContainsFunc(c.of.Pushes, func(name string) bool { return strings.HasPrefix(name, "event-") }) {
-		all = append(all, s.need("no_event", "This laptop is ready for no event: what it was enrolled for is not here."))
+		s.need("no_event", "This laptop is ready for no event: what it was enrolled for is not here.")
 	}
-	return all
 }
 
 // isElsewhere tells whether the clocks of two zones differ on some day of the coming year. It is false for a name that this machine does not
@@ -214,30 +209,30 @@ func databaseIDs(names []string, prefix string) (ids []int64) {
 	return ids
 }
 
-func (s needs) ofDoors() (all []need) {
+func (s needs) ofDoors() {
 	for _, e := range s.Events {
 		for _, d := range e.Doors {
 			if d.Silent {
-				all = append(all, s.need("door_silent", "The door %s of %s has scanned nobody for %s, while others do. Look at it.", d.Name, e.Name, s.ago(d.scanned)))
+				s.need("door_silent", "The door %s of %s has scanned nobody for %s, while others do. Look at it.", d.Name, e.Name, s.ago(d.scanned))
 			}
 		}
 	}
 	for i := range s.Keys {
-		if n, is := s.keyNeed(&s.Keys[i]); is {
-			all = append(all, n)
-		}
+		s.ofKey(&s.Keys[i])
 	}
-	return all
 }
 
-// keyNeed tells of a key that ends before its event does, or of another one that ends within a week.
-func (s needs) keyNeed(k *keyState) (n need, is bool) {
+// ofKey tells of a key that ends before its event does, or of another one that ends within a week.
+func (s needs) ofKey(k *keyState) {
 	left := k.of.Expires.Sub(s.now)
-	is = left < keySoon && left > -keyGone
+	is := left < keySoon && left > -keyGone
 	if k.of.Level.Name == auth.EventOf {
 		is = slices.ContainsFunc(s.current, func(e door.CurrentEvent) bool {
 			return slices.Contains(k.of.Level.IDs, e.ID) && k.of.Expires.Before(e.End) && e.End.Sub(s.now) > 0
 		})
+	}
+	if !is {
+		return
 	}
 	command := []string{"keys", "add", "--name", k.Name, "--level", k.Level}
 	if len(k.of.Permissions) > 0 {
@@ -247,94 +242,88 @@ func (s needs) keyNeed(k *keyState) (n need, is bool) {
 		}
 		command = append(command, "--allow", strings.Join(allow, ","))
 	}
-	return s.need("key_ends", "The key %s of %s %s. Make another one if it is needed longer.", k.Name, k.Level, s.ends(k.of.Expires)).
-		run(append(command, "--expires", "48h")...), is
+	s.need("key_ends", "The key %s of %s %s. Make another one if it is needed longer.", k.Name, k.Level, s.ends(k.of.Expires)).
+		run(append(command, "--expires", "48h")...)
 }
 
 // ofLists are the needs for staff: what they have to decide or to look at. An item that never leaves its list counts only for current events.
-func (s needs) ofLists() (all []need) {
+func (s needs) ofLists() {
 	for i := range s.Events {
 		e := &s.Events[i]
 		if e.Doubles > 0 {
-			all = append(all, s.need("double_entries", "Let in twice at %s, or with a ticket that is cancelled: %s. Nobody is turned out; look at who it was.", e.Name, s.many(e.Doubles, "check-in")).
-				look("/admin/v1/double_entries/?event_id="+strconv.FormatInt(e.ID, 10)))
+			s.need("double_entries", "Let in twice at %s, or with a ticket that is cancelled: %s. Nobody is turned out; look at who it was.", e.Name, s.many(e.Doubles, "check-in")).
+				look("/admin/v1/double_entries/?event_id=" + strconv.FormatInt(e.ID, 10))
 		}
 	}
 	for i := range s.Events {
 		if e := &s.Events[i]; e.Reviews > 0 {
-			all = append(all, s.need("reviews", "To be reviewed at %s: %s of a revoked laptop or a doubted clock.", e.Name, s.many(e.Reviews, "scan")).
-				look("/admin/v1/reviews/?event_id="+strconv.FormatInt(e.ID, 10)))
+			s.need("reviews", "To be reviewed at %s: %s of a revoked laptop or a doubted clock.", e.Name, s.many(e.Reviews, "scan")).
+				look("/admin/v1/reviews/?event_id=" + strconv.FormatInt(e.ID, 10))
 		}
 	}
 	if s.Conflicts > 0 {
-		all = append(all, s.need("conflicts", "%s to be decided: two people changed one field.", s.many(s.Conflicts, "conflict")).look("/admin/v1/conflicts/"))
+		s.need("conflicts", "%s to be decided: two people changed one field.", s.many(s.Conflicts, "conflict")).look("/admin/v1/conflicts/")
 	}
 	if s.Refusals > 0 {
-		all = append(all, s.need("refusals", "%s of laptops or other stores to be applied or dropped.", s.many(s.Refusals, "refused document")).look("/admin/v1/refusals/"))
+		s.need("refusals", "%s of laptops or other stores to be applied or dropped.", s.many(s.Refusals, "refused document")).look("/admin/v1/refusals/")
 	}
-	return all
 }
 
 // ofUpkeep are the needs that can wait until the evening is over.
-func (s needs) ofUpkeep() (all []need) {
+func (s needs) ofUpkeep() {
 	if s.Verify != nil && s.Verify.Faults > 0 {
-		all = append(all, s.need("verify_faults", "The last check of every value found %s.", s.many(int(s.Verify.Faults), "fault")).run("verify"))
+		s.need("verify_faults", "The last check of every value found %s.", s.many(int(s.Verify.Faults), "fault")).run("verify")
 	}
 	if c := s.Certificate; c != nil && !c.ends.IsZero() && c.ends.Sub(s.now) < certificateSoon {
-		all = append(all, s.need("certificate_ends", "The certificate by which clients reach this server %s. Put the next one in the place of its files.", s.ends(c.ends)))
+		s.need("certificate_ends", "The certificate by which clients reach this server %s. Put the next one in the place of its files.", s.ends(c.ends))
 	}
-	if n, is := s.backupNeed(); is {
-		all = append(all, n)
-	}
+	s.ofBackup()
 	if since := s.Erasures.since; !since.IsZero() && s.now.Sub(since) > compactAfter {
-		all = append(all, s.need("compaction_due", "The bytes of %s are still in the file, since %s ago.", s.many(s.Erasures.Uncompacted, "erased record"), s.ago(since)).run("compact"))
+		s.need("compaction_due", "The bytes of %s are still in the file, since %s ago.", s.many(s.Erasures.Uncompacted, "erased record"), s.ago(since)).run("compact")
 	}
-	return all
 }
 
-// backupNeed tells of a centre that holds something and has no backup of late. What a laptop holds the centre has.
-func (s needs) backupNeed() (n need, is bool) {
+// ofBackup tells of a centre that holds something and has no backup of late. What a laptop holds the centre has.
+func (s needs) ofBackup() {
 	name := "doorward-" + s.now.In(s.Store.Tables.Clock.Zone()).Format(time.DateOnly) + ".db"
 	switch b := s.Backup; {
 	case s.Centre != nil || s.Records[record.Person.Name]+s.Records[record.Event.Name]+s.Records[record.FinancialEntry.Name] == 0:
-		return n, false
 	case b == nil:
-		n = s.need("backup_due", "No backup was ever made of this store. Make one, on another disk.")
+		s.need("backup_due", "No backup was ever made of this store. Make one, on another disk.").run("backup", name)
 	case s.now.Sub(b.of.At).Abs() > backupAfter: // a clock that was ahead says nothing of its age
-		n = s.need("backup_due", "The last backup is %s old. Make one, on another disk.", s.ago(b.of.At))
-		name = filepath.Join(filepath.Dir(b.of.Path), name)
-	default:
-		return n, false
+		s.need("backup_due", "The last backup is %s old. Make one, on another disk.", s.ago(b.of.At)).run("backup", filepath.Join(filepath.Dir(b.of.Path), name))
 	}
-	return n.run("backup", name), true
 }
 
-// laptopNeeds finds what a person has to do about a centre's laptops.
-type laptopNeeds struct{ needs }
+// laptopNeeds adds what a person has to do about a centre's laptops.
+type laptopNeeds struct {
+	needs
+	common time.Duration // how far the centre's clock is ahead of all of them
+}
 
-// all are the needs of a centre's laptops: revoked ones in use, then wrong clocks, then changes that do not come.
-func (s laptopNeeds) all() (all []need) {
-	common := s.commonOffset()
-	if common != 0 {
-		all = append(all, s.need("clock_of_all", "The clocks of all laptops that were met are about %s this one: this machine's own may be wrong. Look at it first.", s.aside(common)))
+// add adds the needs of a centre's laptops: revoked ones in use, then wrong clocks, then changes that do not come.
+func (s laptopNeeds) add() {
+	if s.common != 0 {
+		s.need("clock_of_all", "The clocks of all laptops that were met are about %s this one: this machine's own may be wrong. Look at it first.", s.aside(s.common))
 	}
-	for _, of := range []func(*laptopState) (need, bool){s.revokedNeed, s.clockNeed, s.backlogNeed, s.laptopEnds} {
+	for _, of := range []func(*laptopState){s.ofRevoked, s.ofClock, s.ofBacklog, s.ofCredential} {
 		for i := range s.Laptops {
 			l := &s.Laptops[i]
-			n, is := of(l)
-			if !is || l.Replaced || l.of.Joined.IsZero() || common != 0 && n.Code == "laptop_clock" {
+			if l.Replaced || l.of.Joined.IsZero() {
 				continue
 			}
-			l.Needs = append(l.Needs, n.Code)
-			all = append(all, n)
+			before := len(s.Needs)
+			of(l)
+			for _, n := range s.Needs[before:] {
+				l.Needs = append(l.Needs, n.Code)
+			}
 		}
 	}
-	return all
 }
 
 // commonOffset is how far the centre's clock is ahead of all the laptops that were met, where that is at least two, they agree within two
 // minutes, and it is too far; 0 = it is not so.
-func (s laptopNeeds) commonOffset() time.Duration {
+func (s needs) commonOffset() time.Duration {
 	var all []time.Duration
 	for i := range s.Laptops {
 		if off, known := s.offset(&s.Laptops[i]); known {
@@ -351,53 +340,47 @@ func (s laptopNeeds) commonOffset() time.Duration {
 }
 
 // offset is how far the centre's clock was ahead of a laptop's that counts.
-func (s laptopNeeds) offset(l *laptopState) (off time.Duration, known bool) {
+func (s needs) offset(l *laptopState) (off time.Duration, known bool) {
 	if l.Replaced || l.Revoked || l.Offset == nil {
 		return 0, false
 	}
 	return time.Duration(*l.Offset) * time.Millisecond, true
 }
 
-func (s laptopNeeds) revokedNeed(l *laptopState) (n need, is bool) {
-	e := l.of
+func (s laptopNeeds) ofRevoked(l *laptopState) {
+	e, wipe := l.of, []string{"venue", "wipe", s.called(l)}
 	switch {
 	case !l.Revoked || l.Wiped || !e.Wipe.IsZero():
-		return n, false
 	case e.Contact.At.After(e.Revoked) && s.now.Sub(e.Contact.At) > unmetAfter:
-		n = s.need("laptop_revoked", "Laptop %s was revoked %s ago and was last met %s ago: it still holds its data. Have it clear its folder when it is met.", l.Name, s.ago(e.Revoked), s.ago(e.Contact.At))
+		s.need("laptop_revoked", "Laptop %s was revoked %s ago and was last met %s ago: it still holds its data. Have it clear its folder when it is met.", l.Name, s.ago(e.Revoked), s.ago(e.Contact.At)).run(wipe...)
 	case e.Contact.At.After(e.Revoked):
-		n = s.need("laptop_revoked", "Laptop %s was revoked %s ago and is still in use, met %s ago: its check-ins are kept, marked for review. Take it off the door, then have it clear its folder.", l.Name, s.ago(e.Revoked), s.ago(e.Contact.At))
+		s.need("laptop_revoked", "Laptop %s was revoked %s ago and is still in use, met %s ago: its check-ins are kept, marked for review. Take it off the door, then have it clear its folder.", l.Name, s.ago(e.Revoked), s.ago(e.Contact.At)).run(wipe...)
 	default:
-		n = s.need("laptop_revoked", "Laptop %s was revoked %s ago and was not met since: it still holds its data. Have it clear its folder when it is met.", l.Name, s.ago(e.Revoked))
+		s.need("laptop_revoked", "Laptop %s was revoked %s ago and was not met since: it still holds its data. Have it clear its folder when it is met.", l.Name, s.ago(e.Revoked)).run(wipe...)
 	}
-	return n.run("venue", "wipe", s.called(l)), true
 }
 
-func (s laptopNeeds) clockNeed(l *laptopState) (n need, is bool) {
+func (s laptopNeeds) ofClock(l *laptopState) {
 	off, known := s.offset(l)
-	if !known || off.Abs() <= table.ClockSlack {
-		return n, false
+	if s.common != 0 || !known || off.Abs() <= table.ClockSlack {
+		return
 	}
-	return s.need("laptop_clock", "The clock of laptop %s is %s this one: it judges no ticket by its times. Set the wrong clock right. If that of %s is right already, have the program there trust it.", l.Name, s.aside(off), l.Name).
-		run("clock", "trust").at(l.Name), true
+	s.need("laptop_clock", "The clock of laptop %s is %s this one: it judges no ticket by its times. Set the wrong clock right. If that of %s is right already, have the program there trust it.", l.Name, s.aside(off), l.Name).
+		run("clock", "trust").at(l.Name)
 }
 
-func (s laptopNeeds) backlogNeed(l *laptopState) (n need, is bool) {
+func (s laptopNeeds) ofBacklog(l *laptopState) {
 	c := l.of.Contact
 	unmet := s.now.Sub(c.At) > unmetAfter
 	switch {
 	case l.Revoked || c.At.IsZero():
-		return n, false
 	case c.Backlog > 0 && unmet:
-		n = s.need("laptop_backlog", "Laptop %s has %s that %s not here%s, and was not met for %s. Look at its power and network, then at its own status.", l.Name, s.many(c.Backlog, "change"), s.are(c.Backlog), s.oldest(c.Oldest), s.ago(c.At))
+		s.need("laptop_backlog", "Laptop %s has %s that %s not here%s, and was not met for %s. Look at its power and network, then at its own status.", l.Name, s.many(c.Backlog, "change"), s.are(c.Backlog), s.oldest(c.Oldest), s.ago(c.At)).run("status").at(l.Name)
 	case c.Backlog > 0 && !c.Oldest.IsZero() && s.now.Sub(c.Oldest) > unmetAfter:
-		n = s.need("laptop_backlog", "Laptop %s is met, but %s cannot be sent%s. The log of its serve says why, and its own status tells more.", l.Name, s.many(c.Backlog, "change"), s.oldest(c.Oldest))
+		s.need("laptop_backlog", "Laptop %s is met, but %s cannot be sent%s. The log of its serve says why, and its own status tells more.", l.Name, s.many(c.Backlog, "change"), s.oldest(c.Oldest)).run("status").at(l.Name)
 	case unmet && s.isOn(l):
-		n = s.need("laptop_unmet", "Laptop %s was not met for %s while its event is on: its check-ins of that time are not here. Look at its power and network, then at its own status.", l.Name, s.ago(c.At))
-	default:
-		return n, false
+		s.need("laptop_unmet", "Laptop %s was not met for %s while its event is on: its check-ins of that time are not here. Look at its power and network, then at its own status.", l.Name, s.ago(c.At)).run("status").at(l.Name)
 	}
-	return n.run("status").at(l.Name), true
 }
 
 // isOn tells whether an event of a laptop is on: from an hour before its start to its end, and for an hour after its last scan.
@@ -408,12 +391,12 @@ func (s laptopNeeds) isOn(l *laptopState) bool {
 	})
 }
 
-func (s laptopNeeds) laptopEnds(l *laptopState) (n need, is bool) {
+func (s laptopNeeds) ofCredential(l *laptopState) {
 	if l.Revoked || l.ends.IsZero() || l.ends.Sub(s.now) > laptopSoon {
-		return n, false
+		return
 	}
-	return s.need("laptop_credential", "The credential of laptop %s %s: enrol it again.", l.Name, s.ends(l.ends)).
-		run(append([]string{"venue", "enrol", "--name", l.Name + " 2"}, enrolFlags(&l.of)...)...), true
+	s.need("laptop_credential", "The credential of laptop %s %s: enrol it again.", l.Name, s.ends(l.ends)).
+		run(append([]string{"venue", "enrol", "--name", l.Name + " 2"}, enrolFlags(&l.of)...)...)
 }
 
 // called names a laptop in a command: by its name, or by its number if another laptop has the same name.

@@ -204,7 +204,7 @@ func Take(c Config) (*Overview, error) {
 		}
 	}
 	s.state()
-	s.Needs = needs{&s, tongues[c.Language]}.all()
+	needs{&s, tongues[c.Language]}.add()
 	s.cut()
 	return s.Overview, nil
 }
