@@ -346,11 +346,7 @@ func TestSuccessPatchThatChangesNothingMakesNoRevision(t *testing.T) {
 			t.Errorf("PATCH %s made another revision: %s, was %s", body, a.header.Get("ETag"), before.header.Get("ETag"))
 		}
 	}
-	changes, err := w.store.Log.Changes(operator, 0, 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range changes {
+	for _, c := range kvtest.Changes(t, w.store, 0) {
 		if c.Kind == record.Person && c.ID.Int() == w.person && c.Revision.Generation != 1 {
 			t.Errorf("the log has generation %d of the person", c.Revision.Generation)
 		}

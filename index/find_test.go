@@ -93,11 +93,7 @@ func (w *world) check(ask desk.Wanted, must func(known []feed.Replayed) []record
 			known = append(known, r)
 		}
 	}
-	changes, err := w.store.Log.Changes(auth.Operator(), found.Upto, 1<<30)
-	if err != nil {
-		w.Fatal(err)
-	}
-	for _, c := range changes {
+	for _, c := range kvtest.Changes(w.tb, w.store, found.Upto) {
 		newer[c.ID] = true
 	}
 	for i, id := range found.IDs {

@@ -18,6 +18,7 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/auth"
+	"doorward/kv/kvtest"
 	"doorward/kv/kvtest/proof"
 	"doorward/kv/record"
 	"doorward/kv/table"
@@ -188,20 +189,12 @@ func (b *busyDoors) factsIn(dir string) (facts []table.Change) {
 	if rep, err := s.Files.Verify(auth.Operator(), nil); err != nil || rep.Damaged > 0 {
 		b.Errorf("verify: %v, %q", err, rep.Damage)
 	}
-	for since := uint64(0); ; {
-		page, err := s.Log.Changes(auth.Operator(), since, 10_000)
-		if err != nil {
-			b.Fatal(err)
-		}
-		for _, c := range page {
-			if since = c.Seq; c.Kind == record.Checkin || c.Kind == record.Undo {
-				facts = append(facts, c)
-			}
-		}
-		if len(page) == 0 {
-			return facts
+	for _, c := range kvtest.Changes(b, s, 0) {
+		if c.Kind == record.Checkin || c.Kind == record.Undo {
+			facts = append(facts, c)
 		}
 	}
+	return facts
 }
 
 // isPrefix wants a backup to hold what happened up to one moment, all of it and nothing else.

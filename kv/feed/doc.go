@@ -1,7 +1,6 @@
 // Package feed reads the log of all changes for followers inside this program: the search index, exports and requests that wait.
 //
-//	Changes   a page of the log after a sequence: which record, which revision
-//	Replay    the same with the records' bodies, for a follower that keeps its own copy
+//	Replay    a page of the log after a sequence, with the records' bodies
 //	Await     waits until the log has more
 //	Export    every live record of a kind as JSON; *LeftOut names the damaged records
 //

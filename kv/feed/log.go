@@ -19,25 +19,6 @@ type Log struct{ tables *table.Set }
 
 func New(t *table.Set) *Log { return &Log{tables: t} }
 
-// Changes reads the log after a sequence, oldest first, at most limit rows. The log speaks of every record, so it is for
-// denomination level.
-func (lg *Log) Changes(p auth.Principal, since uint64, limit int) (changes []table.Change, err error) {
-	if err := p.CheckWhole(); err != nil {
-		return nil, err
-	}
-	err = lg.tables.View(func(v *table.View) error {
-		return v.Scan(table.LogBucket, nil, table.SeqKey(since+1), func(key, row []byte) (bool, error) {
-			if len(changes) >= limit {
-				return false, nil
-			}
-			c, err := table.ParseLog(key, row)
-			changes = append(changes, c)
-			return true, err
-		})
-	})
-	return changes, err
-}
-
 // LeftOut is what Export answers when it has done with a kind of which some records are damaged: every other one is exported.
 type LeftOut struct {
 	Records []string // "person 12 of bucket kind:person", "ticket 7 for another record of it"; at most 100

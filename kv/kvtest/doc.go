@@ -4,7 +4,7 @@
 //
 //	kv/kvtest            Open, OpenConfig: a store. Create, Parse, Fill: records. Login, Key: keys. NewClock: a clock that a test moves.
 //	                     Age, Advance, Foreign: files of another format. Damage: a damaged record. OpenRaw: a bare bbolt file. Lower: a text in small letters.
-//	                     Decided: what an answer says of a code. Metric, Metrics: what a registry says.
+//	                     Decided: what an answer says of a code. Metric, Metrics: what a registry says. Changes, ChangesOf: the log.
 //	kv/kvtest/proof      Count, Draws, Only, Unraced: how much a test does. Seed: what it draws from. Memory, Disk: a folder. Missing: what it lacks. Hangup: a signal.
 //	kv/kvtest/disk       a file system with writes and syncs that a test sees, delays and fails, and the images that a power cut leaves.
 //	kv/crash             the points at which a built program dies.

@@ -209,3 +209,25 @@ func Metric(t testing.TB, r prometheus.Gatherer, name string) float64 {
 	}
 	return value
 }
+
+// Changes reads the store's whole log after a sequence, oldest first.
+func Changes(t testing.TB, s *kv.Store, since uint64) (all []table.Change) {
+	t.Helper()
+	all, err := ChangesOf(s, since)
+	if err != nil {
+		t.Fatalf("changes: %v", err)
+	}
+	return all
+}
+
+// ChangesOf is Changes for a store that may be damaged.
+func ChangesOf(s *kv.Store, since uint64) (all []table.Change, err error) {
+	err = s.Tables.View(func(v *table.View) error {
+		return v.Scan(table.LogBucket, nil, table.SeqKey(since+1), func(key, row []byte) (bool, error) {
+			c, err := table.ParseLog(key, row)
+			all = append(all, c)
+			return true, err
+		})
+	})
+	return all, err
+}
