@@ -122,25 +122,25 @@ func verifyScopeRow(v *table.View, b engine.Bucket, key, value []byte) error {
 	if err != nil || len(rest) != 8 {
 		return engine.ErrCorrupt
 	}
-	if len(value) > 0 && value[0] == table.OpaqueKind {
-		return docs.VerifyOpaque(v, b, key, value)
-	}
-	c, removed, err := table.ParseLogRow(binary.BigEndian.Uint64(rest), value)
+	c, err := table.ParseScopeLog(binary.BigEndian.Uint64(rest), value)
 	if err != nil {
 		return err
+	}
+	if c.Kind == nil {
+		return docs.VerifyOpaque(v, b, key, value)
 	}
 	st, err := v.LoadAny(c.Kind, c.ID)
 	if err != nil {
 		return err
 	}
-	if removed {
+	if c.Removed {
 		left, err := v.Get(table.LeftBucket, table.LeftKey(c.Kind, c.ID, s))
 		if err != nil || st == nil || st.In(s) || len(left) != 8 || binary.BigEndian.Uint64(left) != c.Seq {
 			return errors.Join(err, fmt.Errorf("row %d of a scope says wrongly that its record has left", c.Seq))
 		}
 		return nil
 	}
-	if !isLatest(st, &c) || !st.In(s) {
+	if !isLatest(st, &c.Change) || !st.In(s) {
 		return fmt.Errorf("row %d of a scope is not its record's latest change", c.Seq)
 	}
 	return nil

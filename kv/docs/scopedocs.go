@@ -342,8 +342,7 @@ func (db *scopeDocs) latest(v *table.View, doc string) (c table.ScopeChange, err
 	if err != nil || row == nil {
 		return c, table.OrCorrupt(err)
 	}
-	c.Change, c.Removed, err = table.ParseLogRow(seq, row)
-	return c, err
+	return table.ParseScopeLog(seq, row)
 }
 
 // scopeAccess says what a principal may read and write in the database of a scope; the zero scope is all records.

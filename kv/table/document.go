@@ -161,20 +161,6 @@ func (d *Document) Mark(s scopes.Scope) scopeMark {
 	return scopeMark{scopes: [2]scopes.Scope{s}, live: !d.Deleted, deleted: d.Deleted, opaque: true}
 }
 
-// parseOpaqueLog reads an opaque document's row in the log of its scope.
-func parseOpaqueLog(seq uint64, row []byte) (ch ScopeChange, err error) {
-	c := Cutter{Rest: row[1:]}
-	set := c.Byte()
-	ch.Change = Change{Seq: seq, Deleted: set&rowDeleted != 0, Branched: set&rowBranched != 0}
-	ch.Revision.Generation = c.Uvarint()
-	copy(ch.Revision.Hash[:], c.Bytes(16))
-	ch.Doc = string(c.Rest)
-	if c.Short || ch.Doc == "" {
-		return ch, engine.ErrCorrupt
-	}
-	return ch, nil
-}
-
 var freeKey = []byte("free") // in meta: sequence uv, largest database id uv
 
 // FreeCounters are the sequence of the latest change of all free databases, and the largest id of a database or an upload. A database

@@ -255,12 +255,12 @@ func (l *relisting) told(c Change) *Stored {
 func (l *relisting) readScopeLog() {
 	Sound(l.View, ScopeLogBucket, nil, func(key, row []byte) {
 		s, seq, err := CutScope(key)
-		if err != nil || len(seq) != 8 || row[0] == OpaqueKind {
+		if err != nil || len(seq) != 8 {
 			return
 		}
-		c, removed, err := ParseLogRow(binary.BigEndian.Uint64(seq), row)
-		if err == nil && !removed && c.Kind == l.kind {
-			l.told(c).join(s)
+		c, err := ParseScopeLog(binary.BigEndian.Uint64(seq), row)
+		if err == nil && !c.Removed && c.Kind == l.kind {
+			l.told(c.Change).join(s)
 		}
 	}, func(key []byte) {
 		if _, seq, err := CutScope(key); err == nil {

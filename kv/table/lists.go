@@ -242,10 +242,10 @@ func (l *lists) countOpaque(r *engine.View, found *damages) {
 func loggedOpaque(r *engine.View) (marks []scopeMark, lost bool) {
 	Sound(r, ScopeLogBucket, nil, func(key, row []byte) {
 		s, _, err := CutScope(key)
-		if err != nil || row[0] != OpaqueKind {
+		if err != nil {
 			return
 		}
-		if c, err := parseOpaqueLog(1, row); err == nil {
+		if c, err := ParseScopeLog(1, row); err == nil && c.Kind == nil {
 			d := Document{Seq: c.Seq, Deleted: c.Deleted}
 			marks = append(marks, d.Mark(s))
 		}

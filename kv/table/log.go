@@ -44,31 +44,16 @@ func AppendLog(dst []byte, k *record.Kind, st *Stored, more byte) []byte {
 	return append(dst, st.Revision.Hash[:]...)
 }
 
-// ParseLog reads a row of the log.
+// ParseLog reads a row of the log. Only the logs of scopes have documents of unknown kinds.
 func ParseLog(key, row []byte) (Change, error) {
 	if len(key) != 8 {
 		return Change{}, engine.ErrCorrupt
 	}
-	c, _, err := ParseLogRow(binary.BigEndian.Uint64(key), row)
-	return c, err
-}
-
-// ParseLogRow reads a row of the log, or of a scope's.
-func ParseLogRow(seq uint64, row []byte) (ch Change, removed bool, err error) {
-	c := Cutter{Rest: row}
-	k, ok := record.ByNumber(c.Byte())
-	if !ok {
-		return Change{}, false, engine.ErrCorrupt
+	c, err := ParseScopeLog(binary.BigEndian.Uint64(key), row)
+	if err == nil && c.Kind == nil {
+		err = engine.ErrCorrupt
 	}
-	set := c.Byte()
-	ch = Change{Seq: seq, Kind: k, Deleted: set&rowDeleted != 0, Branched: set&rowBranched != 0}
-	ch.ID, ok = k.KeyID(c.Bytes(k.IDSize()))
-	ch.Revision.Generation = c.Uvarint()
-	copy(ch.Revision.Hash[:], c.Bytes(16))
-	if c.Short || !ok {
-		return Change{}, false, engine.ErrCorrupt
-	}
-	return ch, set&RowRemoved != 0, nil
+	return c.Change, err
 }
 
 // ExportPage is how many records Export copies out of one View.
@@ -418,12 +403,26 @@ func OfRecords(name string) bool {
 }
 
 // ParseScopeLog reads a row of a scope's log.
-func ParseScopeLog(seq uint64, row []byte) (c ScopeChange, err error) {
-	if len(row) > 0 && row[0] == OpaqueKind {
-		return parseOpaqueLog(seq, row)
+func ParseScopeLog(seq uint64, row []byte) (ch ScopeChange, err error) {
+	c := Cutter{Rest: row}
+	number, set, ok := c.Byte(), c.Byte(), true
+	ch.Change = Change{Seq: seq, Deleted: set&rowDeleted != 0, Branched: set&rowBranched != 0}
+	ch.Removed = set&RowRemoved != 0
+	if number != OpaqueKind {
+		if ch.Kind, ok = record.ByNumber(number); ok {
+			ch.ID, ok = ch.Kind.KeyID(c.Bytes(ch.Kind.IDSize()))
+		}
 	}
-	c.Change, c.Removed, err = ParseLogRow(seq, row)
-	return c, err
+	ch.Revision.Generation = c.Uvarint()
+	copy(ch.Revision.Hash[:], c.Bytes(16))
+	if number == OpaqueKind {
+		ch.Doc = string(c.Rest)
+		ok = ch.Doc != ""
+	}
+	if c.Short || !ok {
+		return ScopeChange{}, engine.ErrCorrupt
+	}
+	return ch, nil
 }
 
 // ScopeChange is one row of a scope's log. Removed tells that the record has left; its revision is the last that the scope saw.
