@@ -40,7 +40,7 @@ type document struct {
 func newDocument(r *feed.Replayed) *document {
 	grams, digits := &field{name: gramField, cut: cutText}, &field{name: digitField, cut: cutDigits}
 	documents, called := &field{name: documentField, cut: cutDocuments, sparse: true}, &nameWords{}
-	for _, f := range r.Kind.Ranked() {
+	for _, f := range r.Kind.Ranked {
 		switch v := r.Body.Member(f.Name); {
 		case len(v) == 0 || v[0] == 'n':
 		case f.Flags.Has(record.Document):
@@ -150,7 +150,7 @@ const analysis = 2
 
 // indexed are the kinds that searches read.
 func indexed() []*record.Kind {
-	return slices.DeleteFunc(slices.Clone(record.Kinds()), func(k *record.Kind) bool { return len(k.Ranked()) == 0 })
+	return slices.DeleteFunc(slices.Clone(record.Kinds()), func(k *record.Kind) bool { return len(k.Ranked) == 0 })
 }
 
 // fingerprint names the folder of an index over some kinds: another mapping is another folder.
@@ -159,7 +159,7 @@ func fingerprint(kinds []*record.Kind) string {
 	fmt.Fprintln(h, analysis)
 	for _, k := range kinds {
 		fmt.Fprintln(h, k.Number, k.Name)
-		for _, f := range k.Ranked() {
+		for _, f := range k.Ranked {
 			fmt.Fprintf(h, "%s %v %v %v\n", f.Name, f.Spoken(), f.IsName(), f.Flags.Has(record.Document))
 		}
 	}

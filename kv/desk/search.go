@@ -68,7 +68,7 @@ func (q *Query) searches() bool {
 
 // ask lets a query's Finder name candidates. It returns nil if the query has no Finder or needs none.
 func (dk *Desk) ask(p auth.Principal, q Query, try int) (*Asked, error) {
-	if q.Finder == nil || !q.searches() || !q.Kind.Searchable() {
+	if q.Finder == nil || !q.searches() || len(q.Kind.Searched) == 0 {
 		return nil, nil
 	}
 	a := &Asked{Want: Wanted{Kind: q.Kind, Ranked: q.Ranked}, Since: math.MaxUint64}

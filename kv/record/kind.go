@@ -136,21 +136,6 @@ func (f *Field) IsName() bool {
 	return text && f.Flags.Has(Searched)
 }
 
-// OfPeople reports whether the kind's records are people, or name one.
-func (l *layout) OfPeople() bool { return l.ofPeople }
-
-// Lookups returns the fields that have a lookup. The caller must not write to the list.
-func (l *layout) Lookups() []*Field { return l.lookups }
-
-// Searched returns the fields that searches read. The caller must not write to the list.
-func (l *layout) Searched() []*Field { return l.searched }
-
-// Ranked returns the fields that ranked searches read: those of Searched, and documents. The caller must not write to the list.
-func (l *layout) Ranked() []*Field { return l.ranked }
-
-// Searchable reports whether searches read the kind's records.
-func (l *layout) Searchable() bool { return len(l.searched) > 0 }
-
 // initial returns the value of an absent field.
 func (f *Field) initial() jsontext.Value {
 	if f.Default == "" {
@@ -167,7 +152,7 @@ func (f *Field) null() jsontext.Value {
 	return jsontext.Value("null")
 }
 
-// layout is a table in the forms that hot paths read. Numbers are indexes into Fields.
+// layout is a table in the forms that hot paths read. Numbers are indexes into Fields. No one writes to the lists.
 type layout struct {
 	names         map[string]int
 	labels        []string         // each field's name as it stands before its value: "full_name":
@@ -178,10 +163,10 @@ type layout struct {
 	nested        int              // from which of them on each is made of one stored field
 	sorted        []int            // stored fields by the bytes of their names
 	never         []int            // stored fields that are never null in a reply
-	lookups       []*Field
-	searched      []*Field
-	ranked        []*Field // searched ones, and documents
-	ofPeople      bool
+	Lookups       []*Field         // that have a lookup
+	Searched      []*Field         // that searches read
+	Ranked        []*Field         // that ranked searches read: the searched ones, and documents
+	OfPeople      bool             // its records are people, or name one
 	rules         []settler
 }
 
@@ -200,21 +185,21 @@ func table(k Kind, rules ...settler) *Kind {
 		k.names[f.Name] = i
 		k.labels[i] = `"` + f.Name + `":`
 		if f.Flags.Has(Indexed) {
-			k.lookups = append(k.lookups, f)
+			k.Lookups = append(k.Lookups, f)
 		}
 		if f.Flags.Has(Searched) {
-			k.searched = append(k.searched, f)
+			k.Searched = append(k.Searched, f)
 		}
 		if f.Flags.Has(Searched | Document) {
-			k.ranked = append(k.ranked, f)
+			k.Ranked = append(k.Ranked, f)
 		}
 		place(&k, i, f)
-		k.ofPeople = k.ofPeople || f.Flags.Has(Personal) || f.Type == Ref{"person"}
+		k.OfPeople = k.OfPeople || f.Flags.Has(Personal) || f.Type == Ref{"person"}
 	}
 	for _, i := range k.hidden {
 		k.leftOut[i] = k.Fields[i].Default == "" && !slices.ContainsFunc(k.derived, func(m maker) bool { return m.source == k.Fields[i].Name })
 	}
-	k.ofPeople = k.ofPeople || k.Name == "person" || k.Name == "ticket" // which is shown with its holder
+	k.OfPeople = k.OfPeople || k.Name == "person" || k.Name == "ticket" // which is shown with its holder
 	slices.SortFunc(k.sorted, func(a, b int) int { return strings.Compare(k.Fields[a].Name, k.Fields[b].Name) })
 	return &k
 }

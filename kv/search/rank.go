@@ -63,7 +63,7 @@ func (r *Ranked) Cost(k *record.Kind, b record.Body) (cost int64, ok bool) {
 	var ends [MaxWords]int
 	m := matching{Ranked: r, name: names.List{Letters: stack[:0], Ends: ends[:0]}}
 	at := 0
-	for _, f := range k.Ranked() {
+	for _, f := range k.Ranked {
 		if !f.IsName() {
 			continue
 		}
@@ -98,7 +98,7 @@ func (r *Ranked) beginsAddress(k *record.Kind, b record.Body) bool {
 	if r.Address == "" {
 		return false
 	}
-	for _, f := range k.Ranked() {
+	for _, f := range k.Ranked {
 		if _, ok := f.Type.(record.Email); !ok {
 			continue
 		}
@@ -162,7 +162,7 @@ func (r *Ranked) tails(k *record.Kind, b record.Body, at int, said uint64) (n in
 		return 0, true
 	}
 	ends, whole := uint64(0), said // a bit for each number
-	for _, f := range k.Ranked() {
+	for _, f := range k.Ranked {
 		if f.Spoken() && !f.Flags.Has(record.Document) {
 			continue
 		}

@@ -116,7 +116,7 @@ func (s *Terms) Matches(k *record.Kind, b record.Body) bool {
 		missing = append(missing, &s.terms[i])
 	}
 	at := 0
-	for _, f := range k.Searched() {
+	for _, f := range k.Searched {
 		spoken := f.Spoken()
 		if !slices.ContainsFunc(missing, func(t *term) bool { return t.spoken == spoken }) {
 			continue

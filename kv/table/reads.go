@@ -60,7 +60,7 @@ func minuteOf(t time.Time) int64 { return t.Unix() / 60 }
 
 // Note counts records that p is shown.
 func (r *readCounter) Note(p auth.Principal, k *record.Kind, n int) {
-	if p.Key() == 0 || n == 0 || !k.OfPeople() {
+	if p.Key() == 0 || n == 0 || !k.OfPeople {
 		return
 	}
 	if r.add(readsOf{minuteOf(r.tables.Clock.Now()), p.Key(), k.Number}, uint64(n)) > ReadsHeld && r.busy.CompareAndSwap(false, true) {

@@ -342,7 +342,7 @@ func LookupKeys(k *record.Kind, id record.ID, d *record.Doc, stamp int64) [][]by
 	if d == nil {
 		return nil
 	}
-	fields := k.Lookups()
+	fields := k.Lookups
 	if len(fields) == 0 {
 		return nil
 	}

@@ -19,7 +19,7 @@ func TestFieldsHaveDifferentTags(t *testing.T) {
 			fields[tag] = name
 		}
 		note("updated_at")
-		for _, f := range k.Lookups() {
+		for _, f := range k.Lookups {
 			note(f.Name)
 		}
 	}
