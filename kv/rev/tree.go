@@ -183,7 +183,15 @@ func (t *Tree) Prune(leaf ID, stays func(Node) bool) (forgotten []ID) {
 // Leaves returns the revisions without a child, the winner first: live before deleted, then the higher generation, then the higher
 // hash.
 func (t *Tree) Leaves() []Node {
-	return t.nodes.leaves()
+	inner := t.nodes.inner()
+	leaves := make([]Node, 0, 1)
+	for i, n := range t.nodes {
+		if !inner[i] {
+			leaves = append(leaves, n)
+		}
+	}
+	slices.SortFunc(leaves, better)
+	return leaves
 }
 
 // Winner returns the leaf that every replica shows. It is the zero Node if the tree is empty.
@@ -195,10 +203,18 @@ func (t *Tree) Winner() Node {
 }
 
 // Conflicts returns the live leaves without the winner, the highest first.
-func (t *Tree) Conflicts() []Node { return t.nodes.losers(false) }
+func (t *Tree) Conflicts() []Node { return t.losers(false) }
 
 // DeletedConflicts returns the deleted leaves without the winner, the highest first.
-func (t *Tree) DeletedConflicts() []Node { return t.nodes.losers(true) }
+func (t *Tree) DeletedConflicts() []Node { return t.losers(true) }
+
+// losers returns the leaves behind the winner that are deleted, or those that are not.
+func (t *Tree) losers(deleted bool) []Node {
+	if len(t.nodes) < 2 {
+		return nil
+	}
+	return slices.DeleteFunc(t.Leaves()[1:], func(n Node) bool { return n.Deleted != deleted })
+}
 
 // Open returns the leaves, the winner first, without those that only end a branch (Ending). If there is more than one, the root has a
 // conflict to resolve.
@@ -259,22 +275,27 @@ func (t *Tree) Missing(revs []ID) (missing, possibleAncestors []ID) {
 // Ancestor returns the nearest common revision of two: the older one itself if the other follows from it. It is the zero Node if the
 // tree knows none.
 func (t *Tree) Ancestor(a, b ID) Node {
-	if n := t.nodes.ancestor(a, b); n != nil {
-		return *n
+	x, y := t.nodes.find(a), t.nodes.find(b)
+	for x != nil && y != nil && x != y {
+		if x.Revision.Generation >= y.Revision.Generation {
+			x = t.nodes.find(x.Parent)
+		} else {
+			y = t.nodes.find(y.Parent)
+		}
 	}
-	return Node{}
+	if x == nil || y == nil {
+		return Node{}
+	}
+	return *x
 }
 
 // Base returns the nearest common revision of two that has its body held. It is the zero Node if there is none.
 func (t *Tree) Base(a, b ID) Node {
-	n := t.nodes.ancestor(a, b)
-	for n != nil && !n.Held {
-		n = t.nodes.find(n.Parent)
+	n := t.Ancestor(a, b)
+	for n.Revision != (ID{}) && !n.Held {
+		n = t.Find(n.Parent)
 	}
-	if n == nil {
-		return Node{}
-	}
-	return *n
+	return n
 }
 
 // nodes are a tree's nodes, by generation and then by hash, so that a parent stands before its children.
@@ -328,42 +349,6 @@ func (ns nodes) inner() []bool {
 		}
 	}
 	return inner
-}
-
-// leaves returns the nodes without a child, the winner first.
-func (ns nodes) leaves() []Node {
-	inner := ns.inner()
-	leaves := make([]Node, 0, 1)
-	for i, n := range ns {
-		if !inner[i] {
-			leaves = append(leaves, n)
-		}
-	}
-	slices.SortFunc(leaves, better)
-	return leaves
-}
-
-// losers returns the leaves behind the winner that are deleted, or those that are not.
-func (ns nodes) losers(deleted bool) []Node {
-	if len(ns) < 2 {
-		return nil
-	}
-	return slices.DeleteFunc(ns.leaves()[1:], func(n Node) bool { return n.Deleted != deleted })
-}
-
-func (ns nodes) ancestor(a, b ID) *Node {
-	x, y := ns.find(a), ns.find(b)
-	for x != nil && y != nil && x != y {
-		if x.Revision.Generation >= y.Revision.Generation {
-			x = ns.find(x.Parent)
-		} else {
-			y = ns.find(y.Parent)
-		}
-	}
-	if x == nil || y == nil {
-		return nil
-	}
-	return x
 }
 
 // ErrTree is returned for bytes that are no tree.
