@@ -105,8 +105,7 @@ func storeInline(c *call, d *transit.Parsed, p *transit.Part, v jsontext.Value) 
 		raw = bytes.ReplaceAll(raw, []byte(`\/`), []byte(`/`))
 	}
 	blob, err := c.db.PutBlob(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(raw)))
-	var corrupt base64.CorruptInputError
-	if errors.As(err, &corrupt) || errors.Is(err, io.ErrUnexpectedEOF) {
+	if _, corrupt := errors.AsType[base64.CorruptInputError](err); corrupt || errors.Is(err, io.ErrUnexpectedEOF) {
 		d.Refuse(merge.ErrDocument)
 		return nil
 	}

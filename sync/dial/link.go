@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -370,17 +371,22 @@ var ErrRedirect = errors.New("the peer redirects")
 
 // Transient tells whether the same request may succeed later.
 func Transient(err error) bool {
-	var r *Refusal
-	if errors.As(err, &r) {
+	if r, is := errors.AsType[*Refusal](err); is {
 		return r.Status >= 500 && r.Status != 501 || r.Status == 429 || r.Status == 408
 	}
 	return errors.Is(err, ErrCut)
 }
 
-// Is tells whether an error is an answer with this status.
-func Is(err error, status int) bool {
-	var r *Refusal
-	return errors.As(err, &r) && r.Status == status
+// Refused tells whether an error is an answer that says no for good.
+func Refused(err error) bool {
+	_, is := errors.AsType[*Refusal](err)
+	return is && !Transient(err)
+}
+
+// Is tells whether an error is an answer with one of these statuses.
+func Is(err error, statuses ...int) bool {
+	r, is := errors.AsType[*Refusal](err)
+	return is && slices.Contains(statuses, r.Status)
 }
 
 const (
@@ -391,8 +397,7 @@ const (
 // Pause returns how long to wait after some failures in a row. It grows with each failure, up to a minute, and is drawn from its upper
 // half, so that clients do not come back all at once. A server that says how long to wait is obeyed, up to ten minutes.
 func Pause(first time.Duration, failed int, err error) time.Duration {
-	var r *Refusal
-	if errors.As(err, &r) && r.after > 0 {
+	if r, is := errors.AsType[*Refusal](err); is && r.after > 0 {
 		return min(r.after, longestAfter)
 	}
 	d := min(first<<min(failed, 20), longestPause)

@@ -6,7 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
+	"net/http"
 	"slices"
 	"time"
 
@@ -128,8 +128,7 @@ func (l *checkpoints) keep(ctx context.Context, run HistoryEntry) error {
 	}
 	l.sourceNotes.addRun(run)
 	err := l.source.Keep(ctx, l.id, l.sourceNotes)
-	var r *dial.Refusal
-	if errors.As(err, &r) && (r.Status == 401 || r.Status == 403) {
+	if dial.Is(err, http.StatusUnauthorized, http.StatusForbidden) {
 		return nil
 	}
 	return err

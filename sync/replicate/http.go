@@ -191,7 +191,7 @@ func (t *httpTransport) read(ctx context.Context, missing []docs.MissingRevs, fn
 	for some := range slices.Chunk(missing, askRows) {
 		if !t.noBulk {
 			err := t.bulkGet(ctx, some, fn)
-			if isUnsupported(err) {
+			if dial.Is(err, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusBadRequest, http.StatusNotImplemented) {
 				t.noBulk = true
 			} else if err != nil {
 				return err
@@ -207,11 +207,6 @@ func (t *httpTransport) read(ctx context.Context, missing []docs.MissingRevs, fn
 		}
 	}
 	return nil
-}
-
-// isUnsupported tells whether a server does not know a path.
-func isUnsupported(err error) bool {
-	return dial.Is(err, http.StatusNotFound) || dial.Is(err, http.StatusMethodNotAllowed) || dial.Is(err, http.StatusBadRequest) || dial.Is(err, http.StatusNotImplemented)
 }
 
 func (t *httpTransport) bulkGet(ctx context.Context, missing []docs.MissingRevs, fn func(*transit.Revision) error) error {
@@ -361,12 +356,11 @@ func (t *httpTransport) putRelated(ctx context.Context, x *transit.Revision) ([]
 	if failed := <-done; failed != nil && !errors.Is(failed, io.ErrClosedPipe) {
 		err = failed // the source broke off, and so did the request
 	}
-	var no *dial.Refusal
 	switch {
 	case err == nil:
 		return nil, dial.Drain(resp)
-	case errors.As(err, &no) && !dial.Transient(err) && no.Status != http.StatusUnauthorized && no.Status != http.StatusNotFound:
-		return []Denial{{ID: x.ID, Rev: x.Rev().String(), Error: "forbidden", Reason: no.Error()}}, nil
+	case dial.Refused(err) && !dial.Is(err, http.StatusUnauthorized, http.StatusNotFound):
+		return []Denial{{ID: x.ID, Rev: x.Rev().String(), Error: "forbidden", Reason: err.Error()}}, nil
 	}
 	return nil, err
 }

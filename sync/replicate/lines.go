@@ -178,8 +178,7 @@ func readLines(s *line.Reader, fn func(*line.Line) error) (last transit.Sequence
 		ours = fn(l)
 		return ours
 	})
-	var wrong *line.Error
-	if err == nil || ours != nil || errors.As(err, &wrong) {
+	if _, wrong := errors.AsType[*line.Error](err); wrong || err == nil || ours != nil {
 		return last, err
 	}
 	return last, dial.ErrCut

@@ -115,8 +115,7 @@ var reasons = []struct {
 
 // Reason returns the sentence for a refusal of a revision; "" for any other error.
 func Reason(err error) string {
-	var forbidden *auth.Forbidden
-	if errors.As(err, &forbidden) {
+	if forbidden, is := errors.AsType[*auth.Forbidden](err); is {
 		return forbidden.Error()
 	}
 	for _, r := range reasons {

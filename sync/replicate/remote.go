@@ -224,7 +224,7 @@ func (t *Remote) commit(ctx context.Context) error {
 		return nil
 	}
 	err := t.link.Ask(ctx, http.MethodPost, t.link.At("_ensure_full_commit"), struct{}{}, nil)
-	if err == nil || dial.Is(err, http.StatusNotFound) || dial.Is(err, http.StatusMethodNotAllowed) {
+	if err == nil || dial.Is(err, http.StatusNotFound, http.StatusMethodNotAllowed) {
 		t.dirty = false
 		return nil
 	}
@@ -280,13 +280,14 @@ func (t *Remote) writeMany(ctx context.Context, revisions []*transit.Revision) (
 // batchRefusal returns why a server refuses a whole request that it may take in parts; nil for any other error. CouchDB and a free
 // database refuse all documents of a request if one is malformed.
 func batchRefusal(err error) error {
-	var no *dial.Refusal
+	no, is := errors.AsType[*dial.Refusal](err)
 	switch {
-	case dial.Is(err, http.StatusRequestEntityTooLarge):
+	case !is:
+	case no.Status == http.StatusRequestEntityTooLarge:
 		return input.ErrTooLarge
-	case errors.As(err, &no) && no.Status == http.StatusBadRequest && no.Word == "illegal_docid":
+	case no.Status == http.StatusBadRequest && no.Word == "illegal_docid":
 		return docs.ErrDocumentID
-	case errors.As(err, &no) && no.Status == http.StatusBadRequest && no.Word == "doc_validation":
+	case no.Status == http.StatusBadRequest && no.Word == "doc_validation":
 		return merge.ErrDocument
 	}
 	return nil

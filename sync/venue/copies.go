@@ -283,10 +283,9 @@ func (x *copies) listen(ctx context.Context, mark string) {
 	for mark != "" && err == nil {
 		var told handshake.KeyMark
 		asked := x.ask(ctx, "_hello?keys="+url.QueryEscape(mark), nil, &told)
-		var refused *dial.Refusal
 		switch {
-		case errors.As(asked, &refused) && !dial.Transient(asked):
-			if refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden {
+		case dial.Refused(asked):
+			if dial.Is(asked, http.StatusUnauthorized, http.StatusForbidden) {
 				signal(x.rekeyed) // the handshake tells why
 			}
 			return

@@ -2,7 +2,6 @@ package venue
 
 import (
 	"context"
-	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -170,12 +169,10 @@ func (x *visit) tellErased(ctx context.Context) (brought func() error, err error
 		for _, e := range some {
 			out.Erasures = append(out.Erasures, handshake.NewErasure(e))
 		}
-		err := x.ask(ctx, "_erased", out, nil)
-		var no *dial.Refusal
-		if errors.As(err, &no) && !dial.Transient(err) {
+		switch err := x.ask(ctx, "_erased", out, nil); {
+		case dial.Refused(err):
 			return nil, nil
-		}
-		if err != nil {
+		case err != nil:
 			return nil, err
 		}
 	}

@@ -130,7 +130,7 @@ func (v *Venue) inProgress() bool {
 
 // isDown tells whether the link or the centre is down. A centre that refuses, or asks to wait, is not.
 func isDown(err error) bool {
-	if r := (*dial.Refusal)(nil); errors.As(err, &r) {
+	if r, is := errors.AsType[*dial.Refusal](err); is {
 		return r.Status >= 500 && !isDiskFull(err)
 	}
 	return errors.Is(err, dial.ErrCut) || errors.Is(err, dial.ErrNoCentre) || errors.Is(err, dial.ErrRedirect)
@@ -273,8 +273,8 @@ func (x *visit) noteMoved(out replicate.Outcome) {
 // explainExpiry returns errExpired if the centre refuses this laptop because its key has expired. The centre judges by its own clock, so
 // either clock may say so. The zero time is no end.
 func explainExpiry(err error, ends, now time.Time) error {
-	var r *dial.Refusal
-	if !errors.As(err, &r) || r.Status != http.StatusUnauthorized || ends.IsZero() || now.Before(ends) && r.At.Before(ends) {
+	r, is := errors.AsType[*dial.Refusal](err)
+	if !is || r.Status != http.StatusUnauthorized || ends.IsZero() || now.Before(ends) && r.At.Before(ends) {
 		return err
 	}
 	return fmt.Errorf("%w on %s", errExpired, ends.UTC().Format(time.DateOnly))
