@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"doorward/api/load"
 	"doorward/api/load/kinds"
@@ -81,9 +82,14 @@ type section struct {
 
 // demo makes the records.
 type demo struct {
-	size     plan
 	seed     uint64
-	sections []section
+	today    time.Time // midnight
+	sections []section // each after those it refers to
+}
+
+// count is how many records of a kind are made.
+func (d *demo) count(k *record.Kind) int {
+	return d.sections[slices.IndexFunc(d.sections, func(s section) bool { return s.kind == k })].count
 }
 
 // records makes all records.
@@ -107,24 +113,13 @@ func (d *demo) total() (n int) {
 
 // report names what the records will be, and the first valid tickets of the event that is open.
 func (d *demo) report() Report {
-	r := Report{People: d.size.people, Tickets: d.size.tickets, Records: d.total(), Event: demoEvent}
-	for i := 0; i < d.size.tickets && len(r.Codes) < demoCodes; i++ {
+	r := Report{People: d.count(record.Person), Tickets: d.count(record.Ticket), Records: d.total(), Event: demoEvent}
+	for i := 0; i < r.Tickets && len(r.Codes) < demoCodes; i++ {
 		if t := d.ticket(i); t.event == demoEvent && t.state == "valid" {
 			r.Codes = append(r.Codes, t.code)
 		}
 	}
 	return r
-}
-
-// arrange puts sections in the order of their references.
-func arrange(bodies map[string]section) (out []section) {
-	for _, f := range kinds.All() {
-		if s, ok := bodies[f.Kind.Name]; ok {
-			s.kind = f.Kind
-			out = append(out, s)
-		}
-	}
-	return slices.Clip(out)
 }
 
 // members puts a JSON object together from names and values; a value that is nil is left out.

@@ -11,41 +11,29 @@ import (
 	"doorward/kv/record"
 )
 
-// plan is how many there are of each kind in a demo of some people.
-type plan struct {
-	people, regionals, churches, groups, memberships, suppliers, entries, events, tickets int
-	today                                                                                 time.Time // midnight
-}
-
 func newDemo(people int, seed int64, now time.Time) *demo {
 	y, m, day := now.Date()
-	d := &demo{seed: uint64(seed), size: plan{
-		people: people, regionals: 2 + people/50_000, churches: 3 + min(people/1_000, 800), groups: 6 + people/50,
-		memberships: people / 2, suppliers: 8 + people/5_000, entries: min(people/2, 100_000),
-		events: len(eventNames), tickets: people / 2, today: time.Date(y, m, day, 0, 0, 0, 0, now.Location()),
-	}}
-	names := func(list []string) section {
-		return section{count: len(list), body: func(i int) []byte { return members("name", list[i]) }}
+	d := &demo{seed: uint64(seed), today: time.Date(y, m, day, 0, 0, 0, 0, now.Location())}
+	names := func(k *record.Kind, list []string, more ...any) section {
+		return section{k, len(list), func(i int) []byte { return members(append([]any{"name", list[i]}, more...)...) }}
 	}
-	d.sections = arrange(map[string]section{
-		"regional":        {count: d.size.regionals, body: d.regional},
-		"church":          {count: d.size.churches, body: d.church},
-		"role":            names(roleNames),
-		"category":        names(categoryNames),
-		"cost_center":     names(costCenterNames),
-		"business_unit":   names(unitNames),
-		"subcategory":     {count: len(categoryNames) * len(subcategoryNames), body: d.subcategory},
-		"supplier":        {count: d.size.suppliers, body: d.supplier},
-		"person":          {count: d.size.people, body: d.personBody},
-		"group":           {count: d.size.groups, body: d.group},
-		"membership":      {count: d.size.memberships, body: d.membership},
-		"financial_entry": {count: d.size.entries, body: d.entry},
-		"event":           {count: d.size.events, body: d.event},
-		"ticket":          {count: d.size.tickets, body: func(i int) []byte { return d.ticket(i).body() }},
-		"financial_account": {count: len(accountNames), body: func(i int) []byte {
-			return members("name", accountNames[i], "currency", "BRL")
-		}},
-	})
+	d.sections = []section{
+		{record.Regional, 2 + people/50_000, d.regional},
+		{record.Church, 3 + min(people/1_000, 800), d.church},
+		names(record.FinancialAccount, accountNames, "currency", "BRL"),
+		names(record.Category, categoryNames),
+		{record.Subcategory, len(categoryNames) * len(subcategoryNames), d.subcategory},
+		names(record.CostCenter, costCenterNames),
+		names(record.BusinessUnit, unitNames),
+		{record.Supplier, 8 + people/5_000, d.supplier},
+		names(record.Role, roleNames),
+		{record.Person, people, d.personBody},
+		{record.Group, 6 + people/50, d.group},
+		{record.Membership, people / 2, d.membership},
+		{record.FinancialEntry, min(people/2, 100_000), d.entry},
+		{record.Event, len(eventNames), d.event},
+		{record.Ticket, people / 2, func(i int) []byte { return d.ticket(i).body() }},
+	}
 	return d
 }
 
@@ -70,7 +58,7 @@ func (r dice) phone() string { return fmt.Sprintf("+55 00 9%04d-%04d", r.IntN(10
 
 // day draws a day from some to some years ago.
 func (d *demo) day(r dice, from, to int) string {
-	return d.size.today.AddDate(-from, 0, r.IntN(max(1, (from-to)*365))).Format(time.DateOnly)
+	return d.today.AddDate(-from, 0, r.IntN(max(1, (from-to)*365))).Format(time.DateOnly)
 }
 
 func (d *demo) regional(i int) []byte {
@@ -88,7 +76,7 @@ func numbered(list []string, i int) string {
 
 func (d *demo) church(i int) []byte {
 	place := placeKinds[i%len(placeKinds)] + " " + numbered(placeNames, i/len(placeKinds))
-	return members("name", "Igreja do "+place, "regional_id", 1+i%d.size.regionals)
+	return members("name", "Igreja do "+place, "regional_id", 1+i%d.count(record.Regional))
 }
 
 func (d *demo) subcategory(i int) []byte {
@@ -109,7 +97,7 @@ type person struct {
 
 func (d *demo) person(i int) person {
 	r := d.dice(record.Person, i)
-	p := person{dice: r, gender: "female", church: r.id(d.size.churches)}
+	p := person{dice: r, gender: "female", church: r.id(d.count(record.Church))}
 	first := r.pick(womensNames)
 	if r.under(46) {
 		first, p.gender = r.pick(mensNames), "male"
@@ -139,12 +127,12 @@ func (d *demo) personBody(i int) []byte {
 }
 
 func (d *demo) group(i int) []byte {
-	return members("name", groupNames[i%len(groupNames)]+" "+numbered(placeNames, i/len(groupNames)), "church_id", 1+i%d.size.churches)
+	return members("name", groupNames[i%len(groupNames)]+" "+numbered(placeNames, i/len(groupNames)), "church_id", 1+i%d.count(record.Church))
 }
 
 // membership spreads people over groups; no person is in one group twice.
 func (d *demo) membership(i int) []byte {
-	return members("person", 1+i*2, "group_id", 1+i%d.size.groups, "is_approved", i%20 != 0)
+	return members("person", 1+i*2, "group_id", 1+i%d.count(record.Group), "is_approved", i%20 != 0)
 }
 
 func (d *demo) entry(i int) []byte {
@@ -154,15 +142,15 @@ func (d *demo) entry(i int) []byte {
 	if income {
 		kind, category = "income", r.id(2)
 	}
-	due := d.size.today.AddDate(0, 0, 45-r.IntN(700))
-	paid := due.Before(d.size.today) && r.under(90)
+	due := d.today.AddDate(0, 0, 45-r.IntN(700))
+	paid := due.Before(d.today) && r.under(90)
 	amount := fmt.Sprintf("%d.%02d", 10+r.IntN(900), r.IntN(100))
 	var payment, paidAmount any
 	if paid {
 		payment, paidAmount = due.Format(time.DateOnly), amount
 	}
 	return members("transaction_type", kind, "financial_account_id", r.id(len(accountNames)), "base_amount", amount, "paid_amount", paidAmount,
-		"church_id", r.id(d.size.churches), "supplier_id", r.id(d.size.suppliers), "description", categoryNames[category-1], "currency", "BRL",
+		"church_id", r.id(d.count(record.Church)), "supplier_id", r.id(d.count(record.Supplier)), "description", categoryNames[category-1], "currency", "BRL",
 		"due_date", due.Format(time.DateOnly), "accrual_date", due.Format("2006-01")+"-01", "payment_date", payment, "is_paid", paid,
 		"payment_method", r.pick([]string{"pix", "pix", "money", "credit_card", "billet", "transference"}), "category_id", category,
 		"subcategory_id", (category-1)*len(subcategoryNames)+r.id(len(subcategoryNames)), "cost_center_id", r.id(len(costCenterNames)),
@@ -172,14 +160,14 @@ func (d *demo) entry(i int) []byte {
 // event makes the first event one that is open today, the second one that goes on for days and admits once a day, and the
 // others ones before and after.
 func (d *demo) event(i int) []byte {
-	start := d.size.today.AddDate(0, 0, (i-4)*30).Add(19 * time.Hour)
+	start := d.today.AddDate(0, 0, (i-4)*30).Add(19 * time.Hour)
 	end, rule := start.Add(3*time.Hour), "once"
 	switch i + 1 {
 	case demoEvent:
-		start = d.size.today
+		start = d.today
 		end = start.AddDate(0, 0, 1)
 	case dailyEvent:
-		start, rule = d.size.today.AddDate(0, 0, -1), "daily"
+		start, rule = d.today.AddDate(0, 0, -1), "daily"
 		end = start.AddDate(0, 0, 5)
 	}
 	return members("name", eventNames[i], "description", "Um encontro inventado.", "start_datetime", start.Format(time.RFC3339),
@@ -213,7 +201,7 @@ func (d *demo) ticket(i int) ticket {
 		holder: d.person(i * 2), person: i*2 + 1, order: fmt.Sprintf("P-%06d", 1+i/3)}
 	switch n := r.IntN(100); {
 	case n >= 95:
-		t.event = dailyEvent + r.id(d.size.events-dailyEvent)
+		t.event = dailyEvent + r.id(len(eventNames)-dailyEvent)
 	case n >= 80:
 		t.event = dailyEvent
 	}
