@@ -111,6 +111,18 @@ func (g *Greeting) Pulls() (names []string) {
 	return names
 }
 
+// Among returns the databases that the laptop pulls and in which a document may be that has left one of them. Databases of other events are left
+// out: they are many, and no document moves from event to event.
+func (g *Greeting) Among(left string) (all []Database) {
+	from, _ := scopes.Parse(left) // of the mirror it is zero
+	for _, e := range g.Databases {
+		if s, _ := scopes.Parse(e.Name); e.Pull && (!s.Sort.OfEvent() || from.Sort.OfEvent() && s.ID == from.ID) {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
 // Lease is a range of ids.
 type Lease struct {
 	Kind string `json:"kind,omitempty"` // "" = the kind that was asked for

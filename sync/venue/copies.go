@@ -101,7 +101,7 @@ func (x *copies) job(c copyJob) (replicate.Job, error) {
 		if j.Since, err = (lag{x.config.Store, x.upstream}).checkpointOf(c.name, false); err != nil { // the centre knows none of a new key
 			return replicate.Job{}, err
 		}
-		among, behind := x.among(c.name), lag{x.config.Store, x.upstream} // a handshake writes into x.greeting and x.upstream while jobs run
+		among, behind := x.greeting.Among(c.name), lag{x.config.Store, x.upstream} // a handshake writes into x.greeting and x.upstream while jobs run
 		j.On.Left = func(ctx context.Context, ids []string) error { return x.left(ctx, behind, among, ids) }
 	}
 	j.On.Progress = func(out replicate.Outcome) {
@@ -195,17 +195,6 @@ func (x *copies) renew(ctx context.Context, measures bool) error {
 		return err
 	}
 	return x.release(ctx)
-}
-
-// among returns the databases in which a document may be that has left one of them. Databases of events are left out: they are many, and no
-// document moves between them.
-func (x *copies) among(left string) (all []handshake.Database) {
-	for _, e := range x.greeting.Databases {
-		if e.Pull && (e.Name == left || !strings.HasPrefix(e.Name, "event-")) {
-			all = append(all, e)
-		}
-	}
-	return all
 }
 
 // left removes documents from the file that have left a database of the centre and are in none of the others there. In this file a document

@@ -13,6 +13,39 @@ import (
 // other. What is to be replayed from its seed cannot have them side by side, as Run has them; greeted is called after the handshake.
 // It answers what was refused.
 func VisitOnce(ctx context.Context, c Config, client *http.Client, greeted func()) (denied []replicate.Denial, err error) {
+	x, err := meet(ctx, c, client)
+	if err != nil {
+		return nil, err
+	}
+	greeted()
+	if err := newDropper(x).drop(ctx); err != nil {
+		return nil, err
+	}
+	if err := x.resync(ctx); err != nil {
+		return nil, err
+	}
+	for _, e := range x.greeting.Databases {
+		d, err := copyWays(ctx, newCopies(x), e, true, true, false) // what is taken back once it was refused is a change, which the centre has to know of
+		if denied = append(denied, d...); err != nil {
+			return denied, err
+		}
+	}
+	return denied, x.release(ctx)
+}
+
+// PullOnce pulls some databases once, one after the other.
+func PullOnce(ctx context.Context, c Config, names ...string) error {
+	x, err := meet(ctx, c, http.DefaultClient)
+	for _, name := range names {
+		if err == nil {
+			_, err = copyWays(ctx, newCopies(x), x.greeting.Database(name), false)
+		}
+	}
+	return err
+}
+
+// meet shakes hands with the centre over a client.
+func meet(ctx context.Context, c Config, client *http.Client) (*visit, error) {
 	v, err := New(c)
 	if err != nil {
 		return nil, err
@@ -26,27 +59,12 @@ func VisitOnce(ctx context.Context, c Config, client *http.Client, greeted func(
 		return nil, err
 	}
 	x.client = client
-	if err := x.handshake(ctx); err != nil {
-		return nil, err
-	}
-	greeted()
-	if err := newDropper(x).drop(ctx); err != nil {
-		return nil, err
-	}
-	if err := x.resync(ctx); err != nil {
-		return nil, err
-	}
-	for _, e := range x.greeting.Databases {
-		d, err := copyBothWays(ctx, newCopies(x), e)
-		if denied = append(denied, d...); err != nil {
-			return denied, err
-		}
-	}
-	return denied, x.release(ctx)
+	return x, x.handshake(ctx)
 }
 
-func copyBothWays(ctx context.Context, x *copies, e handshake.Database) (denied []replicate.Denial, err error) {
-	for _, push := range []bool{true, true, false} { // what is taken back once it was refused is a change, which the centre has to know of
+// copyWays copies a database once in each of some directions, as far as it is exchanged that way.
+func copyWays(ctx context.Context, x *copies, e handshake.Database, pushes ...bool) (denied []replicate.Denial, err error) {
+	for _, push := range pushes {
 		if push && !e.Push || !push && !e.Pull {
 			continue
 		}

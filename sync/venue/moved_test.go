@@ -3,6 +3,7 @@ package venue_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"doorward/kv/kvtest"
 	"doorward/kv/office"
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 	"doorward/sync/venue"
 )
 
@@ -158,4 +160,25 @@ func TestWhatComesBackWhileItIsLookedForStays(t *testing.T) {
 	if !w.has(w.laptop, "reference", record.Group.DocID(record.Int(group))) {
 		t.Error("the laptop has lost the group")
 	}
+}
+
+// TestALaptopKeepsTheNameOfTheHolderBefore: a ticket is passed on. The laptop hears from the private halves that they have the name, then that the
+// doors' names have lost it, and at last of the ticket.
+func TestALaptopKeepsTheNameOfTheHolderBefore(t *testing.T) {
+	t.Parallel()
+	w, church, _ := parish(t)
+	bia := kvtest.Create(t, w.centre, record.Person, fmt.Sprintf(`{"full_name":"Bia Lima","church_id":%d}`, church))
+	ana := kvtest.Create(t, w.centre, record.Person, fmt.Sprintf(`{"full_name":"Ana Souza","church_id":%d}`, church))
+	ticket := w.sell(w.centre, "first")
+	w.changes(w.centre, record.Ticket, ticket, fmt.Sprintf(`{"person_id":%d}`, ana))
+	w.visits(w.laptop)
+	w.changes(w.centre, record.Ticket, ticket, fmt.Sprintf(`{"person_id":%d,"holder_name":"Bia Lima"}`, bia))
+	event := scopes.Scope{Sort: scopes.Event, ID: w.event}.String()
+	if err := venue.PullOnce(t.Context(), venue.Config{Store: w.laptop}, event+"-holders", event+"-names", event); err != nil {
+		t.Fatal(err)
+	}
+	if here, there := w.all(w.laptop, record.HolderName), w.all(w.centre, record.HolderName); !slices.Equal(here, there) || len(here) != 2 {
+		t.Errorf("the laptop has the names %s, the centre %s", here, there)
+	}
+	w.healthy(w.laptop)
 }
