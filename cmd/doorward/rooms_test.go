@@ -60,7 +60,7 @@ var mayImport = map[string][]string{
 	"api/load/export":      {"api/load/cells", "api/load/kinds", "kv/auth", "kv/feed", "kv/record"},
 	"kv/desk":              {"kv/access", "kv/auth", "kv/disk", "kv/entry", "kv/fault", "kv/idempotency", "kv/names", "kv/record", "kv/rev", "kv/search", "kv/table", "kv/ticket", "kv/value"},
 	"api/load/profile":     {"api/load/cells", "api/load/sheet", "api/load/words", "kv/codes"},
-	"kv/idempotency":       {"kv/engine", "kv/entry", "kv/record", "kv/scopes", "kv/table"},
+	"kv/idempotency":       {"kv/engine", "kv/entry", "kv/record", "kv/table"},
 	"kv/feed":              {"kv/auth", "kv/engine", "kv/entry", "kv/record", "kv/table"},
 	"kv/keys":              {"kv/auth", "kv/codes", "kv/disk", "kv/engine", "kv/entry", "kv/fault", "kv/record", "kv/table", "kv/value"},
 	"kv/ticket":            {"kv/auth", "kv/entry", "kv/record", "kv/rev", "kv/scopes", "kv/table", "kv/value"},

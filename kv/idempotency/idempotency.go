@@ -8,7 +8,6 @@ import (
 	"doorward/kv/engine"
 	"doorward/kv/entry"
 	"doorward/kv/record"
-	"doorward/kv/scopes"
 	"doorward/kv/table"
 )
 
@@ -102,23 +101,19 @@ func Parse(row []byte) (r entry.Reply, body [32]byte, expires time.Time, err err
 	return r, body, expires, err
 }
 
-// Redact empties the kept answers that show records which leave the file, of kinds that some sorts of scopes hold. An emptied answer still says
-// that the create has happened, so a client that asks again makes no second record. It is shown the record as it is then.
-func Redact(s *table.Set, sorts []scopes.Sort, goes func(*record.Kind, *table.Stored) bool) error {
-	var kinds []*record.Kind
-	for _, sort := range sorts {
-		kinds = append(kinds, record.KindsIn(sort)...)
-	}
-	return s.DoEachRow(table.OnceBucket, nil, func(v *table.View, _, row []byte) (bool, error) { return showsOne(v, row, kinds, goes) }, empty)
+// Redact empties the kept answers that show records which leave the file. An emptied answer still says that the create has happened, so a client
+// that asks again makes no second record. It is shown the record as it is then.
+func Redact(s *table.Set, goes func(*record.Kind, *table.Stored) bool) error {
+	return s.DoEachRow(table.OnceBucket, nil, func(v *table.View, _, row []byte) (bool, error) { return showsOne(v, row, goes) }, empty)
 }
 
 // showsOne tells whether a kept answer shows a record that leaves.
-func showsOne(v *table.View, row []byte, kinds []*record.Kind, goes func(*record.Kind, *table.Stored) bool) (bool, error) {
+func showsOne(v *table.View, row []byte, goes func(*record.Kind, *table.Stored) bool) (bool, error) {
 	r, _, _, err := Parse(row)
 	if err != nil || len(r.JSON) == 0 {
 		return false, err
 	}
-	for _, k := range kinds {
+	for _, k := range record.Kinds() {
 		if !showsKind(k, r.JSON) {
 			continue
 		}

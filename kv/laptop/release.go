@@ -45,7 +45,7 @@ func (lp *Laptop) Release(p auth.Principal, name string, upto uint64, kept ...st
 		return err
 	}
 	goes := func(_ *record.Kind, st *table.Stored) bool { return st.In(h.scope) && st.Seq <= upto && !h.keeps(st) }
-	if err := idempotency.Redact(lp.tables, []scopes.Sort{h.scope.Sort}, goes); err != nil {
+	if err := idempotency.Redact(lp.tables, goes); err != nil {
 		return err
 	}
 	for from := uint64(0); ; {
@@ -137,20 +137,16 @@ func (lp *Laptop) Leave(p auth.Principal, ids []string, upto map[string]uint64) 
 		gone[id] = true
 	}
 	r := reached{}
-	var sorts []scopes.Sort
 	for name, seq := range upto {
 		if scope, ok := scopes.Parse(name); ok { // of all records none is another's
 			r[scope] = seq
-			if !slices.Contains(sorts, scope.Sort) {
-				sorts = append(sorts, scope.Sort)
-			}
 		}
 	}
 	goes := func(k *record.Kind, st *table.Stored) bool {
 		seq, here := r.upto(st)
 		return here && gone[k.DocID(st.ID)] && st.Seq <= seq
 	}
-	if err := idempotency.Redact(lp.tables, sorts, goes); err != nil {
+	if err := idempotency.Redact(lp.tables, goes); err != nil {
 		return false, err
 	}
 	err = table.DoEach(lp.tables, ids, func(o *table.Tx, id string) error {
