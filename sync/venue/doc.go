@@ -6,10 +6,18 @@
 //	Run ── visit ── handshake   clocks, ids, keys, erasures, which databases (package handshake)
 //	 ↑        ├── drop          databases of events that are over or have left
 //	 │        ├── resync        if the centre's epoch has changed: everything, from the beginning
-//	 │        └── copies        per database a push and a pull (package replicate), live, until the link breaks
+//	 │        └── copies        per database a push and a pull (package replicate), live, until the link breaks (lag: how far they have come)
 //	 └── pause: half a second up to 15 seconds; less than a second during an event; none where the centre has more, three times in a row
 //
 // A revoked laptop pushes its facts and nothing else. It wipes its folder only if the centre orders it, over https, and has acknowledged the last fact.
+//
+// # What leaves the file
+//
+// Nothing is deleted: the centre keeps the records, and the laptop takes them out of its file once the centre has every change that was made here.
+//
+//	copies.left       a record that has left a database and is in none of the laptop's others at the centre     Laptop.Leave
+//	dropper.drop      the databases of an event, see below                                                      Laptop.Release
+//	visit.release     names and private halves that the laptop brings and may not read                          Laptop.Release
 //
 // # Dropping an event
 //
