@@ -110,36 +110,27 @@ func ExchangedOf(v *table.View, e *Enrolled) (all []Exchanged) {
 	add := func(sort scopes.Sort, id int64, push, pull bool) {
 		all = append(all, Exchanged{Name: scopes.Scope{Sort: sort, ID: id}.String(), Push: push, Pull: pull})
 	}
-	addLabels := func(event int64) {
-		if !e.Venue.Names { // a laptop with the names derives the labels
-			add(scopes.EventLabels, event, false, true)
-		}
-	}
+	ofEvents := e.Level.Name == auth.EventOf
 	add(scopes.Reference, 0, false, true)
-	if e.Level.Name == auth.EventOf {
-		for _, id := range e.Level.IDs {
-			add(scopes.Event, id, true, true)
-			add(scopes.EventNames, id, true, e.Venue.Names)
-			add(scopes.EventHolders, id, true, false)
-			addLabels(id)
+	if !ofEvents {
+		add(scopes.ReferenceFinance, 0, false, true)
+		if e.Venue.Mirror {
+			all = append(all, Exchanged{Name: table.Mirror, Pull: true})
 		}
-		return all
-	}
-	add(scopes.ReferenceFinance, 0, false, true)
-	if e.Venue.Mirror {
-		all = append(all, Exchanged{Name: table.Mirror, Pull: true})
-	}
-	for _, id := range e.Level.IDs {
-		add(scopes.Church, id, true, true)
-		if e.Venue.Finance {
-			add(scopes.ChurchFinance, id, true, true)
+		for _, id := range e.Level.IDs {
+			add(scopes.Church, id, true, true)
+			if e.Venue.Finance {
+				add(scopes.ChurchFinance, id, true, true)
+			}
 		}
 	}
 	for _, id := range eventsOf(v, e) {
 		add(scopes.Event, id, true, true)
 		add(scopes.EventNames, id, true, e.Venue.Names)
-		add(scopes.EventHolders, id, true, true)
-		addLabels(id)
+		add(scopes.EventHolders, id, true, !ofEvents)
+		if !e.Venue.Names { // a laptop with the names derives the labels
+			add(scopes.EventLabels, id, false, true)
+		}
 	}
 	return all
 }
@@ -147,8 +138,11 @@ func ExchangedOf(v *table.View, e *Enrolled) (all []Exchanged) {
 // TakesAll tells whether a laptop takes along all events of its churches, also events that are made later.
 func (e *Enrolled) TakesAll() bool { return len(e.Events) == 0 && e.Level.Name == auth.ChurchOf }
 
-// eventsOf lists the events that a laptop of church level takes along. It leaves out an event that is another church's by now.
+// eventsOf lists the events that a laptop takes along. At church level it leaves out an event that is another church's by now.
 func eventsOf(v *table.View, e *Enrolled) (ids []int64) {
+	if e.Level.Name == auth.EventOf {
+		return e.Level.IDs
+	}
 	if !e.TakesAll() {
 		return slices.DeleteFunc(slices.Clone(e.Events), func(id int64) bool {
 			sees, err := entry.SeesEvent(v, auth.Key{Level: e.Level}.Principal(), id)
@@ -236,9 +230,6 @@ func (of *Desk) LeftEvents(p auth.Principal, held []int64) (all []Exchanged, err
 			return err
 		}
 		known := eventsOf(v, &e)
-		if e.Level.Name == auth.EventOf {
-			known = e.Level.IDs
-		}
 		for _, id := range held {
 			if slices.Contains(known, id) {
 				continue

@@ -358,7 +358,7 @@ func enrolledTie(v *table.View, p auth.Principal, event int64, tie access.Tie) (
 	}
 	had := along
 	if !had {
-		had, err = wasOfIts(v, p, event)
+		had, err = HadEvent(v, p, event)
 	}
 	switch {
 	case err != nil || !had:
@@ -373,24 +373,23 @@ func enrolledTie(v *table.View, p auth.Principal, event int64, tie access.Tie) (
 
 // hasAlong tells whether a laptop is or was enrolled for an event by its number.
 func hasAlong(v *table.View, p auth.Principal, event int64) (bool, error) {
-	return anyEnrolment(v, p, func(e *Enrolled) (bool, error) {
-		return slices.Contains(e.Events, event) || e.Level.Name == auth.EventOf && slices.Contains(e.Level.IDs, event), nil
-	})
+	return anyEnrolment(v, p, func(e *Enrolled) (bool, error) { return e.names(event), nil })
+}
+
+// names tells whether an enrolment names an event by its number.
+func (e *Enrolled) names(event int64) bool {
+	return slices.Contains(e.Events, event) || e.Level.Name == auth.EventOf && e.Level.Has(event)
 }
 
 // HadEvent tells whether an event is or was of one of a laptop's churches, or the laptop is or was enrolled for it. The event may have
 // moved or been deleted.
 func HadEvent(v *table.View, p auth.Principal, event int64) (bool, error) {
-	had, err := wasOfIts(v, p, event)
-	if err != nil || had {
-		return had, err
-	}
-	return hasAlong(v, p, event)
-}
-
-// wasOfIts tells whether an event is or was of one of a laptop's churches.
-func wasOfIts(v *table.View, p auth.Principal, event int64) (bool, error) {
-	return anyEnrolment(v, p, func(e *Enrolled) (bool, error) { return wasOf(v, e.Level, event) })
+	return anyEnrolment(v, p, func(e *Enrolled) (bool, error) {
+		if e.names(event) {
+			return true, nil
+		}
+		return wasOf(v, e.Level, event)
+	})
 }
 
 // wasOf tells whether an event is or was of one of a level's churches.
