@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"doorward/kv/admission"
 	"doorward/kv/auth"
@@ -42,7 +45,7 @@ type Store struct {
 	Erasures *erase.Register // erased people
 	Figures  *upkeep.Figures // what an operator wants to know
 	Files    *backup.Keeper  // the file: check, copy, compact
-	metrics  *metrics
+	forget   func()          // lets another store of the same process take the names of the metrics
 }
 
 // Open opens the store in a folder, or makes it: ErrInUse, ErrNewerFormat, ErrCorrupt.
@@ -77,7 +80,7 @@ func open(c table.Config) (s *Store, err error) {
 		_ = t.Engine.Close() // the first error is the one to tell
 		return nil, err
 	}
-	s.metrics = newMetrics(c.Registerer, s.collectors())
+	s.forget = s.register(c.Registerer)
 	if err := s.start(c); err != nil {
 		_ = s.Close() // the first error is the one to tell
 		return nil, err
@@ -142,8 +145,23 @@ func (s *Store) Close() error {
 	s.Docs.Close()
 	s.Erasures.Close()
 	err := s.Tables.Close()
-	s.metrics.unregister()
+	s.forget()
 	return err
+}
+
+// register registers the metrics of all rooms, and returns what unregisters them. Without a registerer it does neither.
+func (s *Store) register(reg prometheus.Registerer) (forget func()) {
+	if reg == nil {
+		return func() {}
+	}
+	own := []prometheus.Collector{s.Door.Decisions, s.Tables.Damage.Corrupt, s.Desk.Search.Fallbacks, inbox.NewGauge(s.Tables), s.Figures.Gauge()}
+	all := slices.Concat(own, table.Gauges(s.Tables), s.Erasures.Gauges(), door.ReviewGauges(s.Tables))
+	reg.MustRegister(all...)
+	return func() {
+		for _, c := range all {
+			reg.Unregister(c)
+		}
+	}
 }
 
 // Inspect looks at a file that cannot be opened, page by page, and names every page and row that is damaged as far as sound pages lead to
