@@ -84,50 +84,42 @@ func (c *Checkpoint) addRun(run HistoryEntry) {
 // stamp is a time as CouchDB's histories have it.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC1123) }
 
-// checkpoints are the checkpoints of one replication at both peers.
-type checkpoints struct {
-	source, target Peer
-	id             string
-	sourceNotes    Checkpoint
-	targetNotes    Checkpoint
-}
-
 // open reads both checkpoints and returns where to begin. If a peer keeps none, there is no common place. It returns ErrRealm if records
 // would go to another realm.
-func (l *checkpoints) open(ctx context.Context, j *Job) (since transit.Sequence, err error) {
-	source, err := l.source.Identify(ctx)
+func (r *replication) open(ctx context.Context) (since transit.Sequence, err error) {
+	source, err := r.Source.Identify(ctx)
 	if err != nil {
 		return nil, err
 	}
-	target, err := l.target.Identify(ctx)
+	target, err := r.Target.Identify(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if err := checkRealm(source, target); err != nil || source.ID == "" || target.ID == "" {
 		return nil, err
 	}
-	l.id = ReplicationID(source.ID, target.ID, j)
-	if l.targetNotes, err = l.target.Checkpoint(ctx, l.id); err != nil {
+	r.id = ReplicationID(source.ID, target.ID, r.Job)
+	if r.targetNotes, err = r.Target.Checkpoint(ctx, r.id); err != nil {
 		return nil, err
 	}
-	if l.sourceNotes, err = l.source.Checkpoint(ctx, l.id); err != nil {
+	if r.sourceNotes, err = r.Source.Checkpoint(ctx, r.id); err != nil {
 		return nil, err
 	}
-	return commonPlace(l.sourceNotes, l.targetNotes), nil
+	return commonPlace(r.sourceNotes, r.targetNotes), nil
 }
 
 // keep saves at both peers how far a run has come. A source that may only be read saves none: then the next run begins at the beginning,
 // and asks for what the target has already.
-func (l *checkpoints) keep(ctx context.Context, run HistoryEntry) error {
-	if l.id == "" {
+func (r *replication) keep(ctx context.Context, run HistoryEntry) error {
+	if r.id == "" {
 		return nil
 	}
-	l.targetNotes.addRun(run)
-	if err := l.target.Keep(ctx, l.id, l.targetNotes); err != nil {
+	r.targetNotes.addRun(run)
+	if err := r.Target.Keep(ctx, r.id, r.targetNotes); err != nil {
 		return err
 	}
-	l.sourceNotes.addRun(run)
-	err := l.source.Keep(ctx, l.id, l.sourceNotes)
+	r.sourceNotes.addRun(run)
+	err := r.Source.Keep(ctx, r.id, r.sourceNotes)
 	if dial.Is(err, http.StatusUnauthorized, http.StatusForbidden) {
 		return nil
 	}

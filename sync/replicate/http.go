@@ -381,7 +381,7 @@ func writeRelated(ctx context.Context, x *transit.Revision, mw *multipart.Writer
 		_, err = first.Write(doc)
 	}
 	for i := 0; i < len(x.Parts) && err == nil; i++ {
-		err = writePart(ctx, mw, followed{x, &x.Parts[i]})
+		err = writePart(ctx, x, &x.Parts[i], mw)
 	}
 	if err != nil {
 		return err
@@ -389,14 +389,8 @@ func writeRelated(ctx context.Context, x *transit.Revision, mw *multipart.Writer
 	return mw.Close()
 }
 
-// followed is an attachment that follows its document.
-type followed struct {
-	of *transit.Revision
-	*transit.Part
-}
-
-// writePart writes one attachment as a part.
-func writePart(ctx context.Context, mw *multipart.Writer, p followed) error {
+// writePart writes one attachment of a revision as a part.
+func writePart(ctx context.Context, x *transit.Revision, p *transit.Part, mw *multipart.Writer) error {
 	h := textproto.MIMEHeader{
 		"Content-Disposition": {mime.FormatMediaType("attachment", map[string]string{"filename": p.Name})},
 		"Content-Type":        {transit.MediaType(p.Type)},
@@ -408,7 +402,7 @@ func writePart(ctx context.Context, mw *multipart.Writer, p followed) error {
 	if err != nil {
 		return err
 	}
-	return p.of.Content(ctx, p.Part, w)
+	return x.Content(ctx, p, w)
 }
 
 func isLarge(x *transit.Revision) bool {

@@ -50,18 +50,19 @@ type Hooks struct {
 // replication is a job that runs.
 type replication struct {
 	*Job
-	checkpoints
-	mu  sync.Mutex // guards run and out
-	run HistoryEntry
-	out Outcome
+	id          string     // of its checkpoints; "" = a peer keeps none
+	sourceNotes Checkpoint // at both peers
+	targetNotes Checkpoint
+	mu          sync.Mutex // guards run and out
+	run         HistoryEntry
+	out         Outcome
 }
 
 // Run carries out a job. It says what was done, also with an error. A job that was cut off anywhere can run again: it goes on at the
 // checkpoint, and copies nothing twice but what came after it.
 func Run(ctx context.Context, j Job) (Outcome, error) {
 	j.defaults()
-	r := &replication{Job: &j, checkpoints: checkpoints{source: j.Source, target: j.Target}}
-	r.run = HistoryEntry{Session: rand.Text(), Began: stamp(j.Clock())}
+	r := &replication{Job: &j, run: HistoryEntry{Session: rand.Text(), Began: stamp(j.Clock())}}
 	err := r.retry(ctx)
 	out := r.outcome()
 	out.OK = err == nil
@@ -128,7 +129,7 @@ func send[T any](ctx context.Context, to chan<- T, v T) error {
 
 // begin finds where a pass begins: at the common checkpoint, or where the last pass came to if the peers keep none.
 func (r *replication) begin(ctx context.Context) (since transit.Sequence, err error) {
-	if since, err = r.open(ctx, r.Job); err != nil {
+	if since, err = r.open(ctx); err != nil {
 		return nil, err
 	}
 	r.mu.Lock()
