@@ -222,15 +222,10 @@ func demoCommand(t *tool) *cobra.Command {
 				return err
 			}
 			var rep demo.Report
-			if err := control.Read(answer, &rep); err != nil {
-				return err
-			}
-			if t.asJSON {
-				return t.JSON(rep)
-			}
-			fmt.Fprintf(t.Out, "made %s records: %s people, %s tickets\nevent %d is open; codes to try: %s\n", console.Number(rep.Records),
-				console.Number(rep.People), console.Number(rep.Tickets), rep.Event, strings.Join(rep.Codes, " "))
-			return nil
+			return t.show(answer, &rep, func() error {
+				return t.Printf("made %s records: %s people, %s tickets\nevent %d is open; codes to try: %s\n", console.Number(rep.Records),
+					console.Number(rep.People), console.Number(rep.Tickets), rep.Event, strings.Join(rep.Codes, " "))
+			})
 		})
 	}
 	return cmd

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 
@@ -45,11 +44,7 @@ func replicateCommand(t *tool) *cobra.Command {
 		if err != nil && !errors.Is(err, console.ErrSaid) {
 			return console.Stopped(cmd.Context(), err)
 		}
-		if t.asJSON {
-			return cmp.Or(t.JSON(all), err)
-		}
-		printCopied(t, &all)
-		return err
+		return t.report(all, func() { printCopied(t, &all) }, err == nil)
 	}
 	return cmd
 }
