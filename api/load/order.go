@@ -69,10 +69,7 @@ func (o *orderRows) read(t *tableFile, row sheet.Row) {
 // keptOut lists the columns by which a row does not get in. A word that is not known keeps out too.
 func keptOut(t *tableFile, row sheet.Row) (out []int) {
 	for _, by := range t.ly.Deciders {
-		if by.Column >= len(row.Texts) {
-			continue
-		}
-		cell := cells.Clean(row.Texts[by.Column])
+		cell := cells.At(row.Texts, by.Column)
 		if means := by.Means(cell, t.src.States); means > 0 || means < 0 && words.Saying(cell) != "" {
 			out = append(out, by.Column)
 		}
@@ -109,7 +106,7 @@ func (t *tableDrafts) inOrder(row sheet.Row) *Rejection {
 		why = "which may be of its order, is refused and may say that it does not get in"
 	}
 	for _, c := range first.out {
-		if c >= len(row.Texts) || isBlank(cells.Clean(row.Texts[c])) {
+		if isBlank(cells.At(row.Texts, c)) {
 			return &Rejection{row.Line, t.ly.Title(c), fmt.Sprintf("blank, and line %d, %s; "+
 				"say it in each row, or --states '=valid' if a blank cell means that its ticket gets in", first.line, why)}
 		}

@@ -494,13 +494,12 @@ func (t *tableDrafts) read(row sheet.Row) (draft, *Rejection) {
 func (t *tableDrafts) gone(d *draft, row sheet.Row) (fields []string, r *Rejection) {
 	reason := ""
 	for _, a := range t.ly.Gone {
-		if a.Column >= len(row.Texts) || cells.Clean(row.Texts[a.Column]) == "" {
-			continue
-		}
-		switch a.Means(cells.Clean(row.Texts[a.Column])) {
-		case "true":
+		cell := cells.At(row.Texts, a.Column)
+		switch means := a.Means(cell); {
+		case cell == "":
+		case means == "true":
 			fields, reason = []string{kinds.IsActive}, cmp.Or(reason, a.Reason)
-		case "":
+		case means == "":
 			return nil, &Rejection{row.Line, t.ly.Title(a.Column), "neither yes nor no"}
 		}
 	}
@@ -564,10 +563,7 @@ func (t *tableDrafts) value(f kinds.Form, name, cell string) (jsontext.Value, st
 // checkin tells whether a row says that its ticket was used, and when; zero = it does not say when.
 func (t *tableDrafts) checkin(texts []string) (entered bool, at time.Time) {
 	for _, i := range t.ly.Checkins {
-		if i >= len(texts) {
-			continue
-		}
-		cell := cells.Clean(texts[i])
+		cell := cells.At(texts, i)
 		if cells.IsDated(cell) {
 			entered = true
 			if m, fault := t.cells.Moment(kinds.Checkin, cell); fault == "" {
@@ -577,7 +573,7 @@ func (t *tableDrafts) checkin(texts []string) (entered bool, at time.Time) {
 		entered = entered || words.TruthOf(cell) == "true"
 	}
 	for _, by := range t.ly.Deciders {
-		entered = entered || by.Column < len(texts) && words.Plain(texts[by.Column]) == "checked in"
+		entered = entered || words.Plain(cells.At(texts, by.Column)) == "checked in"
 	}
 	return entered, at
 }
@@ -597,10 +593,7 @@ func (t *tableDrafts) state(d *draft, row sheet.Row) *Rejection {
 	}
 	worst, blank := -1, -1
 	for _, by := range t.ly.Deciders {
-		cell := ""
-		if by.Column < len(row.Texts) {
-			cell = cells.Clean(row.Texts[by.Column])
-		}
+		cell := cells.At(row.Texts, by.Column)
 		said := by.Means(cell, t.cells.States)
 		switch {
 		case said >= 0:

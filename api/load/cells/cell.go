@@ -105,6 +105,14 @@ func Clean(cell string) string {
 	return cell
 }
 
+// At is the clean cell of a row in a column; blank where the row is shorter.
+func At(texts []string, column int) string {
+	if column >= len(texts) {
+		return ""
+	}
+	return Clean(texts[column])
+}
+
 // unquote takes the apostrophe off that keeps spreadsheets from reading '+55… as a formula.
 func unquote(cell string) string {
 	if len(cell) > 1 && cell[0] == '\'' && strings.IndexByte("+-=@0123456789", cell[1]) >= 0 {

@@ -148,10 +148,7 @@ type Remarks struct {
 // Remark is the column by which a row says that its ticket does not get in, or may say it.
 func (ly *Layout) Remark(texts []string) (at int, ok bool) {
 	i := slices.IndexFunc(ly.Remarks, func(r Remarks) bool {
-		if r.Column >= len(texts) {
-			return false
-		}
-		text := words.Plain(cells.Clean(texts[r.Column]))
+		text := words.Plain(cells.At(texts, r.Column))
 		return words.KeepsOut(text) || words.Refuses(words.StateWords[text]) || r.Tells && words.Telling(text)
 	})
 	if i < 0 {

@@ -106,11 +106,7 @@ func (p *Table) Row(texts []string) {
 		}
 	}
 	for i := range p.Columns {
-		cell := ""
-		if i < len(texts) {
-			cell = cells.Clean(texts[i])
-		}
-		p.Columns[i].Add(cell, p.seed)
+		p.Columns[i].Add(cells.At(texts, i), p.seed)
 	}
 	p.rows++
 	p.compare(texts)
@@ -122,11 +118,12 @@ func (p *Table) compare(texts []string) {
 		return
 	}
 	for _, i := range p.prices {
-		if i >= len(texts) || !cells.IsAmount(cells.Clean(texts[i])) {
+		price := cells.At(texts, i)
+		if !cells.IsAmount(price) {
 			continue
 		}
 		for _, paid := range p.paid {
-			if paid < len(texts) && cells.IsAmount(cells.Clean(texts[paid])) && !cells.SameAmount(cells.Clean(texts[i]), cells.Clean(texts[paid])) {
+			if cell := cells.At(texts, paid); cells.IsAmount(cell) && !cells.SameAmount(price, cell) {
 				p.Columns[paid].NotPrice++
 			}
 		}
