@@ -7,8 +7,8 @@ import (
 	"image"
 	"image/color"
 	"image/draw"
-	"image/jpeg"
-	"image/png"
+	_ "image/jpeg" // the formats that package image decodes
+	_ "image/png"
 
 	"github.com/makiuchi-d/gozxing"
 )
@@ -26,18 +26,17 @@ const (
 
 // luminance decodes a picture to its luminance. It returns ErrNoPicture or ErrTooLarge.
 func luminance(data []byte) (*gray, error) {
-	config, format, err := header(data)
+	if !bytes.HasPrefix(data, []byte("\x89PNG")) && !bytes.HasPrefix(data, []byte("\xff\xd8")) {
+		return nil, ErrNoPicture // no decoder of another format sees it
+	}
+	config, format, err := image.DecodeConfig(bytes.NewReader(data))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %v", ErrNoPicture, err)
 	}
 	if config.Width < 1 || config.Height < 1 || config.Width > maxCost/config.Height || config.Width*config.Height > maxCost/pointCost(data, format, config) {
 		return nil, fmt.Errorf("%w: %d × %d points", ErrTooLarge, config.Width, config.Height)
 	}
-	decode := png.Decode
-	if format == formatJPEG {
-		decode = jpeg.Decode
-	}
-	m, err := decode(bytes.NewReader(data))
+	m, _, err := image.Decode(bytes.NewReader(data))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %v", ErrNoPicture, err)
 	}
@@ -48,20 +47,8 @@ func luminance(data []byte) (*gray, error) {
 	return g, nil
 }
 
-const (
-	formatJPEG = "jpeg"
-	formatPNG  = "png"
-)
-
-// header reads a picture's size and format without decoding it.
-func header(data []byte) (image.Config, string, error) {
-	if bytes.HasPrefix(data, []byte("\x89PNG")) {
-		c, err := png.DecodeConfig(bytes.NewReader(data))
-		return c, formatPNG, err
-	}
-	c, err := jpeg.DecodeConfig(bytes.NewReader(data))
-	return c, formatJPEG, err
-}
+// formatJPEG is the name of the format in package image.
+const formatJPEG = "jpeg"
 
 // pointCost is the number of bytes that decoding takes for each point of a picture, at most.
 func pointCost(data []byte, format string, c image.Config) int {
