@@ -401,14 +401,11 @@ func (im *importer) run() {
 			im.progress(rows, im.total)
 		}
 	}
-	im.report.Ignored = im.in.ignored()
 	if im.maker.seen != nil {
 		im.report.Warnings = im.maker.seen.warnings()
 	}
 	im.report.Warnings = append(im.report.Warnings, im.tally.notes()...)
-	if t, ok := im.in.(*tableDrafts); ok {
-		t.report(&im.report)
-	}
+	im.in.report(&im.report)
 }
 
 func (im *importer) count(b *batch) {
@@ -445,7 +442,7 @@ func (im *importer) count(b *batch) {
 // have written those rows.
 func (im *importer) forgive(it *item) {
 	if im.dry {
-		it.result.Err = Unpromised(it.result.Err, it.row.Patch, func(to record.Pointer) bool { return im.maker.seen.hasID(to.Kind.Name, to.ID) })
+		it.result.Err = Unpromised(it.result.Err, it.row.Patch, func(to record.Pointer) bool { return im.maker.seen.hasID(rowID{to.Kind, to.ID}) })
 		if it.result.Err == nil {
 			it.result.Fate = desk.Created
 			return
@@ -523,6 +520,6 @@ func (m *made) next() (draft, *Rejection, error) {
 	return draft{line: m.line, form: m.form, body: r.Body, event: true, column: sameName, id: strconv.Itoa(r.ID)}, nil, nil
 }
 
-func (m *made) ignored() []string { return nil }
+func (m *made) report(*Report) {}
 
 func (m *made) close() error { return nil }

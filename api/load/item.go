@@ -1,7 +1,6 @@
 package load
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -27,7 +26,6 @@ import (
 	"doorward/kv/value"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // item is one row of a file on its way to the store: what to write, or why not.
@@ -75,7 +73,8 @@ func (m *maker) item(d draft) *item {
 			return it.reject(kinds.Event, "no event: the row names none and --event is not given")
 		}
 		if m.event != 0 {
-			d.body = addMember(d.body, kinds.Event, value.Number(m.event))
+			open := d.body[:len(d.body)-1]
+			d.body = append(value.AppendMember(open, kinds.Event, value.Number(m.event)), '}')
 		}
 	}
 	if d.id != "" {
@@ -125,16 +124,6 @@ func (it *item) unnamed() bool {
 	return given || it.row.Patch.Text(kinds.ExternalID) == ""
 }
 
-// addMember puts a member at the front of an object.
-func addMember(body []byte, name string, v jsontext.Value) []byte {
-	out := make([]byte, 0, len(body)+len(name)+len(v)+4)
-	out = value.AppendMember(append(out, '{'), name, v)
-	if rest := bytes.TrimSpace(body[1:]); len(rest) > 0 && rest[0] != '}' {
-		out = append(out, ',')
-	}
-	return append(out, body[1:]...)
-}
-
 // syntax says at which character a line stops being a JSON object.
 func syntax(err error) string {
 	var s *value.SyntaxError
@@ -151,7 +140,7 @@ type seen struct {
 	lines map[[2]uint64]int32
 
 	mu   sync.Mutex // ids are asked for while further rows are read
-	ids  map[string]map[record.ID]bool
+	ids  map[rowID]bool
 	keep bool // keep ids: a dry run forgives references to rows of the same file
 
 	weak     int     // codes of under 60 bits
@@ -160,10 +149,16 @@ type seen struct {
 	nameless int     // rows that a second import would not find again
 }
 
+// rowID is the id that a row names.
+type rowID struct {
+	kind *record.Kind
+	id   record.ID
+}
+
 func newSeen(dryRun bool) *seen {
 	return &seen{
 		seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
-		lines: map[[2]uint64]int32{}, ids: map[string]map[record.ID]bool{}, keep: dryRun,
+		lines: map[[2]uint64]int32{}, ids: map[rowID]bool{}, keep: dryRun,
 	}
 }
 
@@ -224,18 +219,15 @@ func (s *seen) note(it *item, code string, keys int) {
 	if s.keep && !it.row.ID.IsZero() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.ids[it.form.Kind.Name] == nil {
-			s.ids[it.form.Kind.Name] = map[record.ID]bool{}
-		}
-		s.ids[it.form.Kind.Name][it.row.ID] = true
+		s.ids[rowID{it.form.Kind, it.row.ID}] = true
 	}
 }
 
 // hasID tells whether a row of this file has an id.
-func (s *seen) hasID(kind string, id record.ID) bool {
+func (s *seen) hasID(id rowID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.ids[kind][id]
+	return s.ids[id]
 }
 
 func (s *seen) hash(kind, field, value string) (sum [2]uint64) {

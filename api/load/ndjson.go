@@ -130,14 +130,13 @@ func (n *ndjson) next() (draft, *Rejection, error) {
 		if err != nil {
 			return draft{}, nil, err
 		}
-		if strings.TrimSpace(ln.Text) == "" && ln.Fault == "" {
-			continue
-		}
 		if ln.Fault != "" {
 			return draft{}, &Rejection{Line: ln.N, Reason: ln.Fault}, nil
 		}
-		d, r := n.read(ln)
-		return d, r, nil
+		if strings.TrimSpace(ln.Text) != "" {
+			d, r := n.read(ln)
+			return d, r, nil
+		}
 	}
 }
 
@@ -245,7 +244,7 @@ func (s *lineStates) add(d *draft, t *ticketLine) {
 	}
 }
 
-func (n *ndjson) ignored() []string { return n.unknown }
+func (n *ndjson) report(rep *Report) { rep.Ignored = n.unknown }
 
 func sameName(field string) string { return field }
 
@@ -272,10 +271,8 @@ func (n *ndjson) kind(d *draft, members []value.Member) *Rejection {
 
 // skip notes an unknown member once. It ignores a field that the kind's table only shows.
 func (n *ndjson) skip(f kinds.Form, m value.Member) {
-	for i := range f.Table.Fields {
-		if f.Table.Fields[i].Name == m.Name {
-			return
-		}
+	if _, shown := f.Table.Field(m.Name); shown {
+		return
 	}
 	if n.asked != nil && f.Kind == record.Ticket {
 		p := n.asked[m.Name]

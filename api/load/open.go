@@ -19,10 +19,10 @@ import (
 	"doorward/kv/record"
 )
 
-// drafts reads a file row by row: next returns a draft or a rejection; io.EOF after the last.
+// drafts reads a file row by row: next returns a draft or a rejection; io.EOF after the last. report then says what was left out.
 type drafts interface {
 	next() (draft, *Rejection, error)
-	ignored() []string
+	report(rep *Report)
 	close() error
 }
 

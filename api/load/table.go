@@ -256,8 +256,13 @@ func unusedWords(ly *columns.Layout, states map[string]string) (notes []string) 
 	return notes
 }
 
-// report adds the counts of left out rows and dates.
+// report adds the columns that were not read, in all rows or in some, and the counts of left out rows and dates.
 func (t *tableDrafts) report(rep *Report) {
+	rep.Ignored = slices.Clone(t.ly.Ignored)
+	slices.Sort(t.over)
+	for _, c := range t.over {
+		rep.Ignored = append(rep.Ignored, t.ly.Name(c))
+	}
 	rep.LeftOut = t.left
 	if t.cells.Yearless > 0 {
 		rep.Warnings = append(rep.Warnings, counted(t.cells.Yearless, "date has no year and was", "dates have no year and were")+" left out")
@@ -408,16 +413,6 @@ type tableDrafts struct {
 	over   []int        // columns that said something else than one before them
 	left   int          // rows of other types
 	orders orderRows
-}
-
-// ignored lists the columns that were not read, in all rows or in some.
-func (t *tableDrafts) ignored() []string {
-	names := slices.Clone(t.ly.Ignored)
-	slices.Sort(t.over)
-	for _, c := range t.over {
-		names = append(names, t.ly.Name(c))
-	}
-	return names
 }
 
 func (t *tableDrafts) close() error { return t.rows.Close() }
