@@ -172,6 +172,7 @@ func TestALaptopKeepsTheNameOfTheHolderBefore(t *testing.T) {
 	ticket := w.sell(w.centre, "first")
 	w.changes(w.centre, record.Ticket, ticket, fmt.Sprintf(`{"person_id":%d}`, ana))
 	w.visits(w.laptop)
+	w.visits(w.laptop) // nothing is left to be pushed
 	w.changes(w.centre, record.Ticket, ticket, fmt.Sprintf(`{"person_id":%d,"holder_name":"Bia Lima"}`, bia))
 	event := scopes.Scope{Sort: scopes.Event, ID: w.event}.String()
 	if err := venue.PullOnce(t.Context(), venue.Config{Store: w.laptop}, event+"-holders", event+"-names", event); err != nil {
