@@ -223,6 +223,7 @@ func TestACellThatIsNotBlankMayLackAPayment(t *testing.T) {
 			wantAsked(t, title+": "+bad, "Código;Nome;"+title+"\n"+rowsOf("Ana;"+c.good, "Bia;"+bad, "Caio;"+c.good), title)
 		}
 	}
+	wantAsked(t, "a receipt that is to come", "Código;Comprovante\n"+rowsOf("https://drive.example/1a", "https://drive.example/2b", "enviarei", "https://drive.example/4d", "https://drive.example/5e"), "Comprovante")
 	importsStates(t, map[string]stateCase{
 		"free in words":       {"Código;Valor pago\n" + rowsOf("R$ 50,00", "grátis", "cortesia", "isento"), states(4, 0, 0, 0), 0},
 		"free by their price": {"Código;Valor\n" + rowsOf("50,00", "0,00", "cortesia"), states(3, 0, 0, 0), 0},
@@ -267,13 +268,19 @@ func TestRemarksThatKeepOut(t *testing.T) {
 		"hasn't settled up", "can't make it", "cannot come", "won't attend", "unable to attend", "ticket given to Maria", "will pay Sunday", "não pode vir", "não poderá ir", "não vai poder",
 		"passou a vaga pra Maria", "falta acertar", "acerta domingo", "paga domingo", "no puede venir", "no podrá asistir", "paga el domingo",
 		"pago parcialmente", "falta metade", "pagou só o sinal", "paga na hora", "o resto no dia", "cheque sem fundo", "cancelamento solicitado", "pediu cancelamento",
+		"pediu devolução", "pediu o dinheiro", "vai depositar", "pix não identificado", "comprovante não enviado", "aguarda comprovante", "resta 20", "faltou 10", "restante na entrada",
+		"acertar com o tesoureiro", "só pagou a entrada", "pagou 1ª parcela", "parcela em atraso", "pagará no dia", "paga no domingo", "paga metade", "cobrar na entrada", "conferir pix", "em débito",
+		"não vai", "ausente", "fila", "excedente", "se houver vaga", "só reserva", "duplicado", "inscrição dupla", "só no domingo", "outra data", "trocou para o dia 6", "remarcado",
+		"vaga cedida", "passou para a irmã", "transf. p/ Maria", "trocou com a Bia", "substituída pela Bia", "doou para a Maria", "not yet paid", "pay at gate", "bal. due", "balance 20", "wait-listed",
+		"hold", "check payment", "Sunday only", "moved to Sunday", "given to Bia", "swapped with Bia", "debe", "pagará al llegar", "falta abonar", "solo señal", "cedido a su hermana",
+		"pago?", "pgto?", "pagou?", "isento?", "50% pago", "pago 50%",
 	} {
 		wantAsked(t, remark, "Code;Name;Notes\n"+rowsOf("Ana;vegetarian", "Bia;"+remark, "Caio;chega tarde"), "Notes")
 	}
 	importsStates(t, map[string]stateCase{
 		"remarks of another matter": {"Code;Name;Notes\n" + rowsOf("João Cancelo;vegetariano", "Bia;half vegetarian", "Caio;pago em dinheiro", "Davi;li a política de cancelamento",
 			"Eva;chega depois", "Gil;vem no dia 12", "Hugo;vai receber os convidados", "Iara;sin entrada de sopa", "Joel;gave a talk", "Eva Renuncio;",
-			"Lia;não pode comer glúten", "Max;can't eat nuts"), states(12, 0, 0, 0), 0},
+			"Lia;não pode comer glúten", "Max;can't eat nuts", "Nina;100% pago", "Oto;tem desconto de 50%", "Pia;alergia a amendoim?", "Rui;no lugar da frente"), states(16, 0, 0, 0), 0},
 		"questions beside a state": {"Code;Status;Vem?\n" + rowsOf("paid;sim", "paid;não", "paid;talvez"), states(3, 0, 0, 0), 0},
 		"a question beside states": {"Code;Status;Vem?\n" + rowsOf("confirmed;sim", "confirmed;não", "confirmed;talvez"), states(3, 0, 0, 0), 0},
 		"what guests are asked":    {"Code;Vem de ônibus?;Vai ao almoço?\n" + rowsOf("sim;não", "não;sim"), states(2, 0, 0, 0), 0},
@@ -778,6 +785,7 @@ func TestALineBetweenTheRowsMayDecide(t *testing.T) {
 		"the titles once more":        head + two + "Reservas;Nome;Mesa\n" + last,
 		"after those that get in":     head + "PAGOS;;\n" + two + "PENDENTES;;\n" + last,
 		"a state beside it":           state + paid + "DESISTENTES;;\n" + lastPaid,
+		"what is pending":             head + two + "Pendências;;\n" + last,
 		"a column of what is blocked": "Código;Nome;Bloqueado\n" + rowsOf("Ana;não") + "NÃO PAGOS;;\nKX9A;Caio;não\n",
 	} {
 		s := congregation(t)

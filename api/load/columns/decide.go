@@ -258,7 +258,7 @@ func (c admission) decidesByValues(d Decider, p *profile.Column) (_ Decider, sur
 	case dated, p.Mostly(profile.Truths), words.HasPhrase(title, words.TellingPhrases):
 		return d, false, true
 	case p.IsNumbering():
-		return d, false, false
+		return d, false, lacksProof(p)
 	case p.Counts == nil:
 		return d, false, 2*p.Has[profile.Telling] >= p.Filled || p.Has[profile.Outs] > 0
 	}

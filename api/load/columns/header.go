@@ -148,8 +148,9 @@ type Remarks struct {
 // Remark is the column by which a row says that its ticket does not get in, or may say it.
 func (ly *Layout) Remark(texts []string) (at int, ok bool) {
 	i := slices.IndexFunc(ly.Remarks, func(r Remarks) bool {
-		text := words.Plain(cells.At(texts, r.Column))
-		return words.KeepsOut(text) || words.Refuses(words.StateWords[text]) || r.Tells && words.Telling(text)
+		cell := cells.At(texts, r.Column)
+		text := words.Plain(cell)
+		return words.KeepsOut(text) || words.LeavesOpen(cell, text) || words.Refuses(words.StateWords[text]) || r.Tells && words.Telling(text)
 	})
 	if i < 0 {
 		return 0, false

@@ -146,13 +146,16 @@ var (
 		"reembolsado reembolsada reembolsados refunded refund unpaid bloqueado bloqueada bloqueados blocked pendente pendentes pending pendiente pendientes waitlist waitlisted " +
 		"inadimplente inadimplentes suspenso suspensa banido banida cancelou cancelar desistiu desistente desistentes reembolso estorno fiado canc cancel pend bloq reemb desist aguardando awaiting expirado expirada recusado recusada vencido vencida " +
 		"cancld canceld cancled cancl cancelld cncld cancelda canselado canselada renunciou " +
-		"desistencia devendo unconfirmed declined expired refused chargeback estornou devolvido devolvida bounced withdrew anulo estornar reembolsar calote devolucion cxl withdrawn revoked iou " +
+		"desistencia devendo unconfirmed declined expired refused chargeback estornou devolvido devolvida bounced withdrew anulo estornar reembolsar calote devolucao devolucion cxl withdrawn revoked iou " +
 		"storniert stornierte stornierung abgesagt abgemeldet unbezahlt erstattet ruckerstattung warteliste " +
 		"anulowane anulowany anulowana anulowano odwołane odwołany odwołana nieopłacone nieopłacony nieopłacona rezygnacja zrezygnował zrezygnowała " +
 		"annule annulee annules annulees rembourse remboursee remboursement impaye impayee annullato annullata annullati rimborsato rimborsata rimborso " +
 		"geannuleerd terugbetaald wachtlijst afgemeld")
 	waitingAlone = []string{"espera", "na espera", "na fila", "suplente", "suplentes", "standby", "stand by", "waiting", "cancelo", "a confirmar", "por confirmar", "to be confirmed",
 		"falta", "negado", "negada", "acesso negado", "denied", "access denied", "barrado", "barrada", "offen", "zwrot", "rezerwowa", "rezerwowy", "a receber", "sin entrada", "renuncio", "nao vai poder", "nao podera"} // a whole text; João Cancelo is a name
+	remarksAlone = []string{"nao vai", "ausente", "fila", "excedente", "excedentes", "l espera", "en espera", "hold", "segurar", "confirmar", "tbc", "agendado", "promessa", "duvida", "invalid", "invalido", "invalida",
+		"cobrar", "acertar", "abonar", "em debito", "divida", "devedor", "devolver", "debe", "metade", "parcial", "sinal", "so sinal", "deu entrada", "a cuenta", "pagara", "duplicado",
+		"duplicada", "duplicate", "repetido", "repetida", "inscricao duplicada", "inscricao dupla", "impossibilitado", "impossibilitada"} // a whole remark, which as a title may be of another matter
 	notAdmittedPhrases = slices.Concat(waitingPhrases, []string{"lista espera", "nao pago", "nao paga", "nao pagou", "nao pagos", "nao pagas", "nao pagaram", "faltam pagar",
 		"not paid", "no pago", "no pagado", "sin pagar", "a pagar", "por pagar", "falta pagar", "faltou pagar", "falta receber", "em analise", "em aberto",
 		"vai pagar", "vou pagar", "pagar na porta", "pagar na portaria", "pagar na entrada", "pagar na hora", "pagar no dia", "pagar no local", "pay at the door", "nao deixar entrar", "nao pode entrar", "nao entra", "nao liberar",
@@ -177,13 +180,27 @@ var (
 		"will not come", "unable to attend", "unable to come", "ticket given to", "pay sunday", "pays sunday", "nao pode vir", "nao podera vir", "nao podera ir", "nao vai poder ir",
 		"nao vai poder vir", "nao vai poder participar", "nao conseguira ir", "nao conseguira vir", "passou a vaga", "falta acertar", "vai acertar", "acerta domingo", "paga domingo",
 		"paga sabado", "paga amanha", "paga depois", "no puede venir", "no podra venir", "no podra ir", "no puede asistir", "no podra asistir", "paga el domingo", "paga manana",
+		"pediu o dinheiro", "pediu dinheiro", "vai depositar", "vai transferir", "vai fazer o pix", "vai fazer pix", "vai mandar o pix", "vai mandar pix", "pix agendado", "pix errado", "valor errado",
+		"nao identificado", "nao identificada", "nao localizado", "nao localizada", "comprovante nao", "sem comprovante", "falta comprovante", "falta o comprovante", "enviar comprovante",
+		"mandar comprovante", "aguarda comprovante", "aguardar comprovante", "restante na", "restante no", "resto na entrada", "acerto na", "acerta na", "acertar na", "acertar no", "acertar com",
+		"falta acerto", "falta o acerto", "so reserva", "pre reserva", "sem vaga", "houver vaga", "sobrar vaga", "aguarda vaga", "aguardar vaga", "so pagou", "pagou so", "pagou a menos", "pagou menos",
+		"pagou sinal", "pagou o sinal", "deu sinal", "pagou 1 parcela", "pagou a 1 parcela", "em atraso", "p pagar", "pagara no", "pagara na", "pagara em", "pagara depois", "pagara al", "pagara el",
+		"paga no domingo", "paga no sabado", "paga metade", "cobrar na", "cobrar no", "cobrar r", "receber na", "receber no", "conferir pagamento", "verificar pagamento", "conferir pix", "verificar pix",
+		"nao quer mais", "so domingo", "so no domingo", "so sabado", "so no sabado", "apenas domingo", "apenas no domingo", "apenas sabado", "apenas no sabado", "outra data", "outro dia",
+		"mudou para o dia", "mudou para dia", "mudou para domingo", "mudou para sabado", "trocou para o dia", "trocou para dia", "trocou para domingo", "trocou para sabado", "remarcado", "remarcada",
+		"remarcou", "not yet paid", "to pay", "pay at", "bal due", "wait listed", "no longer attending", "won t be there", "do not release", "check payment", "with treasurer", "sunday only", "only sunday",
+		"saturday only", "only saturday", "other date", "another date", "moved to sunday", "moved to saturday", "rebooked", "por abonar", "falta abonar", "solo senal", "solo la senal", "paga al llegar",
+		"solo domingo", "solo el domingo", "solo sabado", "solo el sabado", "otra fecha",
 		"removed from", "removido da lista", "removida da lista", "retirado da lista", "retirada da lista", "removidos da lista", "retirados da lista"})
 	outs     = lexiconOf(slices.Concat(notAdmitted, notAdmittedPhrases), nil)
 	passedOn = lexiconOf([]string{"transferido para", "transferida para", "transferido a", "transferida a", "transferred to", "transferiu para", "substituido por", "substituida por",
 		"sustituido por", "sustituida por", "replaced by", "vendeu pro", "vendeu pra", "vendeu para", "vendido para", "vendida para", "vendeu o ingresso", "vendio a", "vendio su entrada",
 		"sold to", "sold ticket", "sold his ticket", "sold her ticket", "gave ticket", "gave the ticket", "gave his ticket", "gave her ticket", "gave their ticket", "deu o ingresso",
-		"cedeu o ingresso", "passou o ingresso", "repassou o ingresso", "repassou para", "repassou pra", "repassou pro", "repassado para", "cedio su entrada", "dio su entrada"}, nil)
-	owingWords = strings.Fields("deve devem devendo debe owes owing falta faltam faltan")
+		"cedeu o ingresso", "passou o ingresso", "repassou o ingresso", "repassou para", "repassou pra", "repassou pro", "repassado para", "cedio su entrada", "dio su entrada",
+		"passou para", "passou pra", "passou pro", "vaga cedida", "cedeu a vaga", "vaga transferida", "cedido a", "cedida a", "cedido para", "cedida para", "transf p", "transf para", "trocou com",
+		"trocou o nome", "nome trocado", "vai no lugar", "em seu lugar", "no seu lugar", "substituido pelo", "substituida pela", "doou para", "doou pra", "doado para", "doada para", "gave to", "given to",
+		"swapped with", "se lo paso a"}, nil)
+	owingWords = strings.Fields("deve devem devendo debe owes owing falta faltam faltan faltou faltaram resta restam restou balance")
 	owing      = lexiconOf(owingWords, nil)
 	goods      = strings.Fields("camiseta camisetas camisa camisas shirt shirts tshirt tshirts playera remera almoco jantar lanche refeicao refeicoes marmita meal meals lunch dinner " +
 		"breakfast almuerzo cena estacionamento parking estacionamiento livro livros caneca brinde brindes doacao donation donacion")
@@ -192,9 +209,17 @@ var (
 // KeepsOut tells a text in plain form that refuses admission, or says that a ticket has passed to another guest.
 func KeepsOut(text string) bool { return admitsNone(text) || passedOn.in(text) }
 
+// LeavesOpen tells a cell, given with its plain form, that asks what is paid, or says that a share of it is: pago?, 50% pago.
+func LeavesOpen(cell, text string) bool {
+	return strings.ContainsAny(cell, "?？%") && Begins(text, sharedWords) && !HasWord(text, []string{"100"})
+}
+
+// sharedWords are the beginnings of words beside a question mark or a percentage that leave open what is paid.
+var sharedWords = append(strings.Fields("pagou isent"), payTitles...)
+
 // admitsNone tells one that refuses admission, also to the rows below it. An event may be transferred, as a ticket is.
 func admitsNone(text string) bool {
-	return outs.in(text) || slices.Contains(waitingAlone, text) || owes(text)
+	return outs.in(text) || slices.Contains(waitingAlone, text) || slices.Contains(remarksAlone, text) || owes(text)
 }
 
 // dashes put a bracket where a note begins.
@@ -234,8 +259,8 @@ func owes(text string) bool {
 var (
 	headingNouns = strings.Fields("lista list ingresso inscricao inscricoe inscrito inscrita participante pessoa convidado pedido pagamento entrada ticket order guest attendee " +
 		"payment registration inscripcion inscripcione asistente de do da of the o a")
-	outHeadings = append(strings.Fields("reserva desistencia cancelamento cancellation cancelation cancelacione devedor devedore excedente"),
-		"nao", "nao vem", "nao vai", "confirmar", "sem pagamento", "without payment", "sin pago", "no payment")
+	outHeadings = append(strings.Fields("reserva pendencia desistencia cancelamento cancellation cancelation cancelacione devedor devedore excedente"),
+		"nao", "reserva tecnica", "nao vem", "nao vai", "confirmar", "sem pagamento", "without payment", "sin pago", "no payment")
 )
 
 // Heading tells what a heading in plain form says of the rows below it: out, that they do not get in; in, that they do. It is a word for a
