@@ -801,6 +801,8 @@ func TestALineBetweenTheRowsMayDecide(t *testing.T) {
 		"those that get in":       {head + "CONFIRMADOS;;\n" + two, states(2, 0, 0, 0), 1},
 		"a table":                 {head + "Mesa de honra;Eva;1\n" + two, states(3, 0, 0, 0), 0},
 		"words for a code":        {head + two + "CANCELADO;Eva;3\n" + last, states(3, 0, 0, 0), 1},
+		"a word for a code":       {head + two + "Palco;;\n" + last, states(3, 0, 0, 0), 1},
+		"totals of two columns":   {"Código;Nome;Qtd;Valor\nKX7A;Ana;1;50\nKX8A;Bia;1;50\nTotal geral;;2;100\nSoma;;2;100\n", states(2, 0, 0, 0), 2},
 		"words of no state":       {head + two + "MESA 4;;\n;Equipe de apoio;\nAmigos da banda;;\n" + last, states(3, 0, 0, 0), 3},
 		"codes with blanks":       {head + two + "KX9 A1;;\n", states(3, 0, 0, 0), 0},
 		"a guest by that name":    {head + two + "KX9Z;Reserva;3\n", states(3, 0, 0, 0), 0},

@@ -7,6 +7,7 @@ import (
 
 	"doorward/api/load/cells"
 	"doorward/api/load/kinds"
+	"doorward/api/load/profile"
 	"doorward/api/load/sheet"
 	"doorward/api/load/words"
 	"doorward/kv/record"
@@ -27,12 +28,19 @@ func (ly *Layout) Stray(texts []string) (at int, fault string) {
 	if titled > 0 && titled == filled && (titled > 1 || len(ly.Titles) == 1) {
 		return ly.firstColumn(), "the header once more"
 	}
-	worded := ly.Form.Kind == record.Ticket && ly.Origin != OwnOrigin && filled == 1 && len(ly.Titles) > 1 && isWords(ly.Cell(kinds.Code, texts))
+	code, foreign := ly.Cell(kinds.Code, texts), ly.Form.Kind == record.Ticket && ly.Origin != OwnOrigin
+	worded := foreign && filled == 1 && len(ly.Titles) > 1 && isWords(code)
 	if _, ok := ly.Section(sheet.Row{Texts: texts}); ok || worded {
 		return ly.firstColumn(), faultHeading
 	}
+	if foreign && isTotal(code) && !strings.ContainsAny(code, "0123456789") {
+		return slices.IndexFunc(texts, isTotal), faultTotal
+	}
+	if foreign && isWordAmongCodes(ly, texts) {
+		return ly.Feed(kinds.Code).Parts[0][0], "a word where the other rows have codes"
+	}
 	if IsTotal(texts, len(ly.Titles)) {
-		return slices.IndexFunc(texts, isTotal), "a line of totals"
+		return slices.IndexFunc(texts, isTotal), faultTotal
 	}
 	return 0, ""
 }
@@ -59,6 +67,17 @@ func isWords(code string) bool {
 		slices.ContainsFunc(all, func(word string) bool { return len(word) > 2 && !strings.ContainsAny(word, "0123456789") })
 }
 
+// isWordAmongCodes tells a code without a digit in a row without a name, where all but a few rows have digits and names: Fila, Soma.
+func isWordAmongCodes(ly *Layout, texts []string) bool {
+	code, holder, cell := ly.Feed(kinds.Code), ly.Feed(kinds.HolderName), ly.Cell(kinds.Code, texts)
+	if code == nil || holder == nil || ly.Profiles == nil || ly.Cell(kinds.HolderName, texts) != "" || !isWord(cell) || strings.ContainsAny(cell, "0123456789") {
+		return false
+	}
+	codes, names := &ly.Profiles[code.Parts[0][0]], &ly.Profiles[holder.Parts[0][0]]
+	few := 1 + codes.Rows/10
+	return codes.Rows > 2 && codes.Filled-codes.Has[profile.Digits] <= few && names.Rows-names.Filled <= few
+}
+
 // firstColumn is one that is read.
 func (ly *Layout) firstColumn() int {
 	for _, f := range ly.Feeds {
@@ -82,8 +101,11 @@ type Heading struct {
 	Out  bool // the rows below do not get in; else it ends a heading by which they do not
 }
 
-// faultHeading refuses one among the rows.
-const faultHeading = "a heading, not a row"
+// These refuse a heading among the rows, and a line of totals below them.
+const (
+	faultHeading = "a heading, not a row"
+	faultTotal   = "a line of totals"
+)
 
 // HeadingOf is the only cell of a row above the header, if it refuses admission.
 func HeadingOf(row sheet.Row) (h Heading, ok bool) {
