@@ -289,6 +289,30 @@ func TestRemarksThatKeepOut(t *testing.T) {
 	})
 }
 
+// TestATicketOfAnotherDayIsAskedAbout: one guest of a list has a ticket for another event, day or session. It stops the import.
+func TestATicketOfAnotherDayIsAskedAbout(t *testing.T) {
+	for title, cell := range map[string][2]string{
+		"Evento": {"Festa", "Retiro"}, "Event name": {"Festa", "Retiro"}, "Event start date": {"2026-12-05", "2026-12-06"}, "Data do evento": {"05/12/2026", "06/12/2026"}, "Dia": {"Sábado", "Domingo"},
+		"Sessão": {"19h", "21h"}, "Time slot": {"19:00", "21:00"}, "Culto": {"Sábado 19h", "Domingo 9h"}, "Turno": {"Manhã", "Noite"}, "Qual dia?": {"Sábado", "Domingo"},
+		"Tipo": {"Sábado", "Domingo"}, "Ingresso": {"Dia 5/12", "Dia 6/12"}, "Ticket type": {"Adult", "Adult, Sunday only"}, "Lote": {"Quinta-feira", "Sexta-feira"},
+	} {
+		wantAsked(t, title, "Código;Nome;Status;"+title+"\n"+rowsOf("Ana;pago;"+cell[0], "Bia;pago;"+cell[1], "Caio;pago;"+cell[0]), title)
+	}
+	importsStates(t, map[string]stateCase{
+		"one event":           {"Código;Evento;Dia;Tipo\n" + rowsOf("Festa;Sábado;Sábado", "Festa;Sábado;Sábado"), states(2, 0, 0, 0), 0},
+		"when they were sold": {"Código;Data;Lote\n" + rowsOf("01/10/2026;Lote 1 (até o dia 10)", "02/11/2026;Lote 2 (até dia 20)"), states(2, 0, 0, 0), 0},
+		"rows of seats":       {"Código;Setor\n" + rowsOf("Segunda fila", "Quarta fila"), states(2, 0, 0, 0), 0},
+		"ways to pay":         {"Código;Forma de pagamento\n" + rowsOf("Débito", "Pix"), states(2, 0, 0, 0), 0},
+	})
+	s := congregation(t)
+	src := load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader("Código;Situação;Dia\n" + rowsOf("pago;Sábado", "pago;Domingo", "pendente;Sábado")),
+		Map: map[string]string{"state": "Dia"}, States: map[string]string{"Sábado": "valid", "Domingo": "blocked"}}
+	rep, err := load.Import(context.Background(), s, auth.Operator(), src, nil)
+	if err != nil || rep.States["valid"] != 1 || rep.States["blocked"] != 1 || rep.States["unpaid"] != 1 {
+		t.Errorf("with an answer the states are %v (%v), want one valid, one blocked and one unpaid", rep.States, err)
+	}
+}
+
 // TestColumnsOfOtherLanguages: a column that no word here can read, and that tells guests apart, may say who has paid. It stops the import.
 func TestColumnsOfOtherLanguages(t *testing.T) {
 	for title, cell := range map[string][2]string{
@@ -785,6 +809,8 @@ func TestALineBetweenTheRowsMayDecide(t *testing.T) {
 		"the titles once more":        head + two + "Reservas;Nome;Mesa\n" + last,
 		"after those that get in":     head + "PAGOS;;\n" + two + "PENDENTES;;\n" + last,
 		"a state beside it":           state + paid + "DESISTENTES;;\n" + lastPaid,
+		"another day":                 head + two + "DOMINGO;;\n" + last,
+		"a date":                      head + two + "Dia 06/12;;\n" + last,
 		"what is pending":             head + two + "Pendências;;\n" + last,
 		"a column of what is blocked": "Código;Nome;Bloqueado\n" + rowsOf("Ana;não") + "NÃO PAGOS;;\nKX9A;Caio;não\n",
 	} {
@@ -802,6 +828,7 @@ func TestALineBetweenTheRowsMayDecide(t *testing.T) {
 		"a table":                 {head + "Mesa de honra;Eva;1\n" + two, states(3, 0, 0, 0), 0},
 		"words for a code":        {head + two + "CANCELADO;Eva;3\n" + last, states(3, 0, 0, 0), 1},
 		"a word for a code":       {head + two + "Palco;;\n" + last, states(3, 0, 0, 0), 1},
+		"a guest without a code":  {"Nº;Nome;Código\n1;Ana;KX7A\n2;Domingo Sá;\n3;Caio;KX9A\n", states(2, 0, 0, 0), 1},
 		"totals of two columns":   {"Código;Nome;Qtd;Valor\nKX7A;Ana;1;50\nKX8A;Bia;1;50\nTotal geral;;2;100\nSoma;;2;100\n", states(2, 0, 0, 0), 2},
 		"words of no state":       {head + two + "MESA 4;;\n;Equipe de apoio;\nAmigos da banda;;\n" + last, states(3, 0, 0, 0), 3},
 		"codes with blanks":       {head + two + "KX9 A1;;\n", states(3, 0, 0, 0), 0},

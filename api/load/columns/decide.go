@@ -66,6 +66,16 @@ func (c admission) decide() {
 	if !c.isStated() {
 		c.keepBlank()
 	}
+	c.askForOccasions()
+}
+
+// askForOccasions asks about a column that names more than one event, day or session.
+func (c admission) askForOccasions() {
+	for i, title := range c.plains {
+		if c.profiles != nil && !c.taken[i] && words.IsOccasion(title) && c.profiles[i].Filled > 0 && len(c.profiles[i].Counts) != 1 {
+			c.ask(c.question(i), i)
+		}
+	}
 }
 
 // isStated tells whether a column says states, or which tickets are not paid.
@@ -134,7 +144,7 @@ func (c admission) saysOut(p *profile.Column) bool {
 	return p.Share(func(v string) bool { return words.Refuses(words.StateOf(v, c.said.States)) }) > 0
 }
 
-// askForTypes asks about types of tickets with a name that refuses admission: Adulto (cancelado).
+// askForTypes asks about types of tickets with a name that refuses admission, Adulto (cancelado), and about types for different days.
 func (c admission) askForTypes() {
 	if c.profiles == nil || len(c.said.OnlyTypes) > 0 {
 		return
@@ -145,15 +155,21 @@ func (c admission) askForTypes() {
 		}
 		column := f.Parts[0][0]
 		var in, out []string
+		days := map[string]bool{}
 		for _, v := range c.profiles[column].Values() {
 			if words.NameKeepsOut(v.Value) || words.Refuses(words.StateOf(v.Value, c.said.States)) {
 				out = append(out, v.Value)
 			} else {
 				in = append(in, v.Value)
 			}
+			days[strings.Join(words.Days(v.Value), " ")] = true
 		}
-		if len(out) > 0 {
-			q := c.question(column)
+		q := c.question(column)
+		if len(days) > 1 {
+			q.Text = "names types for different days"
+			q.Flags = []string{fmt.Sprintf("--only-type '%s' to let all in, or only those of the event", strings.Join(append(in, out...), ","))}
+			c.ly.questions = append(c.ly.questions, q)
+		} else if len(out) > 0 {
 			q.Text = "names types that may be no admissions"
 			q.Flags = []string{
 				fmt.Sprintf("--only-type '%s' to leave “%s” out", strings.Join(in, ","), strings.Join(out, "”, “")),
@@ -451,7 +467,7 @@ func AskMember(name string, p *profile.Column, said *Answers) (*Question, bool) 
 		return words.StateOf(v, said.States) != "" || words.Telling(words.Plain(v))
 	})
 	title := words.Plain(words.Parted(name))
-	tells := words.Tells(title) || words.IsDebt(title) || words.Begins(title, words.TellingTitles) || 2*known >= p.Filled
+	tells := words.Tells(title) || words.IsDebt(title) || words.Begins(title, words.TellingTitles) || words.IsOccasion(title) && len(p.Counts) > 1 || 2*known >= p.Filled
 	if p.Has[profile.Outs] == 0 && !c.saysOut(p) && (p.Counts == nil || !tells) {
 		return nil, false
 	}

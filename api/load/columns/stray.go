@@ -154,15 +154,19 @@ func (ly *Layout) Section(row sheet.Row) (h Heading, ok bool) {
 	if h.Text == "" || strings.ContainsAny(h.Text, "0123456789") && !strings.ContainsAny(h.Text, " (:-") {
 		return Heading{}, false // a code, as a rule
 	}
+	numbered := false
 	for _, field := range []string{kinds.Code, kinds.ExternalID} {
 		named := ly.Cell(field, row.Texts)
 		isNumber := len(named) < 5 && ly.Cell(kinds.HolderName, row.Texts) == h.Text // of the row
 		if named != "" && named != h.Text && !isNumber {
 			return Heading{}, false
 		}
+		numbered = numbered || named != "" && named != h.Text
 	}
 	var in bool
 	h.Out, in = words.Heading(words.Plain(h.Text))
+	isName := ly.Cell(kinds.HolderName, row.Texts) == h.Text && strings.Contains(h.Text, " ") && !strings.ContainsAny(h.Text, "0123456789")
+	h.Out = h.Out || !numbered && !isName && len(words.Days(h.Text)) > 0 // a guest may be called Domingo Sá
 	return h, h.Out || in
 }
 
