@@ -66,16 +66,7 @@ func (c admission) decide() {
 	if !c.isStated() {
 		c.keepBlank()
 	}
-	c.askForOccasions()
-}
-
-// askForOccasions asks about a column that names more than one event, day or session.
-func (c admission) askForOccasions() {
-	for i, title := range c.plains {
-		if c.profiles != nil && !c.taken[i] && words.IsOccasion(title) && c.profiles[i].Filled > 0 && len(c.profiles[i].Counts) != 1 {
-			c.ask(c.question(i), i)
-		}
-	}
+	askForOccasions(c)
 }
 
 // isStated tells whether a column says states, or which tickets are not paid.
@@ -155,17 +146,17 @@ func (c admission) askForTypes() {
 		}
 		column := f.Parts[0][0]
 		var in, out []string
-		days := map[string]bool{}
+		named := map[string]bool{}
 		for _, v := range c.profiles[column].Values() {
 			if words.NameKeepsOut(v.Value) || words.Refuses(words.StateOf(v.Value, c.said.States)) {
 				out = append(out, v.Value)
 			} else {
 				in = append(in, v.Value)
 			}
-			days[strings.Join(words.Days(v.Value), " ")] = true
+			named[strings.Join(days(v.Value), " ")] = true
 		}
 		q := c.question(column)
-		if len(days) > 1 {
+		if len(named) > 1 {
 			q.Text = "names types for different days"
 			q.Flags = []string{fmt.Sprintf("--only-type '%s' to let all in, or only those of the event", strings.Join(append(in, out...), ","))}
 			c.ly.questions = append(c.ly.questions, q)
@@ -467,7 +458,7 @@ func AskMember(name string, p *profile.Column, said *Answers) (*Question, bool) 
 		return words.StateOf(v, said.States) != "" || words.Telling(words.Plain(v))
 	})
 	title := words.Plain(words.Parted(name))
-	tells := words.Tells(title) || words.IsDebt(title) || words.Begins(title, words.TellingTitles) || words.IsOccasion(title) && len(p.Counts) > 1 || 2*known >= p.Filled
+	tells := words.Tells(title) || words.IsDebt(title) || words.Begins(title, words.TellingTitles) || isOccasion(title) && len(p.Counts) > 1 || 2*known >= p.Filled
 	if p.Has[profile.Outs] == 0 && !c.saysOut(p) && (p.Counts == nil || !tells) {
 		return nil, false
 	}

@@ -150,7 +150,7 @@ func (ly *Layout) Remark(texts []string) (at int, ok bool) {
 	i := slices.IndexFunc(ly.Remarks, func(r Remarks) bool {
 		cell := cells.At(texts, r.Column)
 		text := words.Plain(cell)
-		return words.KeepsOut(text) || words.LeavesOpen(cell, text) || words.Refuses(words.StateWords[text]) || r.Tells && words.Telling(text)
+		return words.KeepsOut(cell, text) || words.Refuses(words.StateWords[text]) || r.Tells && words.Telling(text)
 	})
 	if i < 0 {
 		return 0, false

@@ -166,7 +166,7 @@ func (ly *Layout) Section(row sheet.Row) (h Heading, ok bool) {
 	var in bool
 	h.Out, in = words.Heading(words.Plain(h.Text))
 	isName := ly.Cell(kinds.HolderName, row.Texts) == h.Text && strings.Contains(h.Text, " ") && !strings.ContainsAny(h.Text, "0123456789")
-	h.Out = h.Out || !numbered && !isName && len(words.Days(h.Text)) > 0 // a guest may be called Domingo Sá
+	h.Out = h.Out || !numbered && !isName && len(days(h.Text)) > 0 // a guest may be called Domingo Sá
 	return h, h.Out || in
 }
 

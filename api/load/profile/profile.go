@@ -189,7 +189,7 @@ func traitsOf(cell string) [traits]bool {
 		Zeros:    isNumber && sign == 0,
 		Below:    isNumber && sign < 0,
 		Telling:  words.Telling(text),
-		Outs:     words.KeepsOut(text) || words.LeavesOpen(cell, text),
+		Outs:     words.KeepsOut(cell, text),
 		States:   words.Refuses(words.StateWords[text]),
 		Parts:    !isNumber && isPart(cell),
 		Days:     cells.IsDay(cell),

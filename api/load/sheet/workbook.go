@@ -118,7 +118,7 @@ func (w *Workbook) remarks(name string) (map[int]int, error) {
 			text += run.Text
 		}
 		column, line, err := excelize.CellNameToCoordinates(c.Cell)
-		if out, _ := words.Heading(words.Plain(text)); err == nil && (out || words.KeepsOut(words.Plain(text))) {
+		if out, _ := words.Heading(words.Plain(text)); err == nil && (out || words.KeepsOut(text, words.Plain(text))) {
 			found[line] = column - 1
 		}
 	}

@@ -206,11 +206,13 @@ var (
 		"breakfast almuerzo cena estacionamento parking estacionamiento livro livros caneca brinde brindes doacao donation donacion")
 )
 
-// KeepsOut tells a text in plain form that refuses admission, or says that a ticket has passed to another guest.
-func KeepsOut(text string) bool { return admitsNone(text) || passedOn.in(text) }
+// KeepsOut tells a cell, given with its plain form, that refuses admission, leaves open what is paid, or says that a ticket has passed to another guest.
+func KeepsOut(cell, text string) bool {
+	return admitsNone(text) || passedOn.in(text) || leavesOpen(cell, text)
+}
 
-// LeavesOpen tells a cell, given with its plain form, that asks what is paid, or says that a share of it is: pago?, 50% pago.
-func LeavesOpen(cell, text string) bool {
+// leavesOpen tells a cell, given with its plain form, that asks what is paid, or says that a share of it is: pago?, 50% pago.
+func leavesOpen(cell, text string) bool {
 	return strings.ContainsAny(cell, "?？%") && Begins(text, sharedWords) && !HasWord(text, []string{"100"})
 }
 
@@ -227,7 +229,7 @@ var dashes = strings.NewReplacer(" - ", "(", " – ", "(", " — ", "(")
 
 // NameKeepsOut tells the name of a guest, as it stands in a cell, that refuses admission, or has a note behind it that does: Ana (espera).
 func NameKeepsOut(name string) bool {
-	if KeepsOut(Plain(name)) || strings.ContainsAny(name, crosses) {
+	if KeepsOut(name, Plain(name)) || strings.ContainsAny(name, crosses) {
 		return true
 	}
 	parts := strings.FieldsFunc(dashes.Replace(name), func(r rune) bool { return strings.ContainsRune("()[]{}/;:*", r) })
