@@ -207,6 +207,22 @@ func TestAdminImport(t *testing.T) {
 	s.status(s.do("POST", path, csv, plain, invalid), 403)
 }
 
+// TestAdminImportOfAChurch: a key of a church imports people with their e-mails. They are compared with the people that it sees.
+func TestAdminImportOfAChurch(t *testing.T) {
+	w := newWorld(t)
+	for church, email := range map[int64]string{w.church: "ana@example.org", w.far: "bia@example.org"} {
+		w.status(w.do("POST", "/admin/v1/person/", fmt.Sprintf(`{"full_name":"Ana Souza","email":%q,"church_id":%d}`, email, church)), 201)
+	}
+	csv := fmt.Sprintf("full_name,email,church_id\nAna S.,ana@example.org,%d\nBia L.,bia@example.org,%[1]d\n", w.church)
+	for permissions, alike := range map[string]int{"*:*": 1, "people:*,admin:POST": 0} {
+		key := w.as(fmt.Sprintf("church:%d", w.church), strings.Split(permissions, ",")...)
+		a := key.status(key.do("POST", "/admin/v1/import/?kind=person&dry_run=true", csv, header("Content-Type", "text/csv"), invalid), 200)
+		if lines := strings.Count(a.body, `"by":"e-mail"`); a.text(t, "created") != "2" || lines != alike {
+			t.Errorf("a key with %s is answered %s", permissions, a.body)
+		}
+	}
+}
+
 // A ticket that staff have blocked stays so, until the request says that the file decides.
 func TestAdminImportOverrulesNoDecision(t *testing.T) {
 	w := newWorld(t)

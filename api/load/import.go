@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"maps"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -128,7 +129,7 @@ func (s *Source) run(ctx context.Context, store *kv.Store, p auth.Principal, in 
 		maker:   maker{event: s.Event, zone: s.zone, reinstates: s.Reinstate, seen: newSeen(s.DryRun), named: contents{}},
 		batches: make(chan *batch, ahead),
 	}
-	if t, ok := in.(*tableFile); ok && t.mayBeAlike() {
+	if t, ok := in.(*tableFile); ok && t.mayBeAlike() && p.CheckKind(record.Admin, record.Person, http.MethodGet) == nil {
 		if im.alike, err = newLookalikes(store.Log, p); err != nil {
 			return Report{}, err
 		}

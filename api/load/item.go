@@ -314,7 +314,7 @@ type lookalikes struct {
 
 func newLookalikes(log *feed.Log, p auth.Principal) (*lookalikes, error) {
 	l := &lookalikes{seed: maphash.MakeSeed(), ids: map[uint64]string{}}
-	err := log.Export(p, record.Person, func(b []byte) error {
+	err := log.Each(p, record.Person, func(b []byte) error {
 		var one struct {
 			ID       int64   `json:"id"`
 			Name     string  `json:"full_name"`

@@ -19,7 +19,7 @@ type Log struct{ tables *table.Set }
 
 func New(t *table.Set) *Log { return &Log{tables: t} }
 
-// LeftOut is what Export answers when it has done with a kind of which some records are damaged: every other one is exported.
+// LeftOut is what Each answers when it has done with a kind of which some records are damaged: every other one is exported.
 type LeftOut struct {
 	Records []string // "person 12 of bucket kind:person", "ticket 7 for another record of it"; at most 100
 	Count   int      // all of them
@@ -45,12 +45,17 @@ func (l *LeftOut) Add(o *LeftOut) {
 	l.Records = append(l.Records, o.Records[:min(len(o.Records), table.MaxDamage-len(l.Records))]...)
 }
 
-// Export calls fn with every record of a kind in id order: one JSON object that Upsert's parser reads back. It holds no
-// transaction while fn runs. A *LeftOut comes after all that is sound.
+// Export calls fn with every record of a kind, as Each does. It returns *Forbidden below denomination level.
 func (lg *Log) Export(p auth.Principal, k *record.Kind, fn func(json []byte) error) error {
 	if err := p.CheckWhole(); err != nil {
 		return err
 	}
+	return lg.Each(p, k, fn)
+}
+
+// Each calls fn with every record of a kind that p sees, in id order: one JSON object that Upsert's parser reads back. It holds no
+// transaction while fn runs. A *LeftOut comes after all that is sound.
+func (lg *Log) Each(p auth.Principal, k *record.Kind, fn func(json []byte) error) error {
 	if err := p.CheckKind(record.Admin, k, "GET"); err != nil {
 		return err
 	}
@@ -99,7 +104,7 @@ func (e *exportPages) next(v *table.View) (page [][]byte, more bool, err error) 
 			e.out.Add(&LeftOut{Records: []string{e.lost(v, id)}, Count: 1})
 		case err != nil:
 			return nil, false, err
-		default:
+		case json != nil:
 			page = append(page, json)
 		}
 		e.last, more = id, true
@@ -117,6 +122,7 @@ func (e *exportPages) lost(v *table.View, id record.ID) string {
 	return fmt.Sprintf("%s of bucket %s", name, table.Schema[table.KindBucket(e.kind)].Name)
 }
 
+// record answers a record; nil = the reader does not see it.
 func (e *exportPages) record(v *table.View, id record.ID) ([]byte, error) {
 	st, err := v.Load(e.kind, id)
 	if err == nil && st == nil {
@@ -124,6 +130,11 @@ func (e *exportPages) record(v *table.View, id record.ID) ([]byte, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if !e.reader.IsWhole() {
+		if sees, err := entry.Sees(v, e.reader, e.kind, st); err != nil || !sees {
+			return nil, err
+		}
 	}
 	r, err := entry.MakeReply(v, record.Admin, e.kind, st)
 	return r.JSON, err
