@@ -212,8 +212,8 @@ func TestACellThatIsNotBlankMayLackAPayment(t *testing.T) {
 		good string
 		bad  []string
 	}{
-		"Data de pagamento":  {"2026-10-01", append([]string{"0", "0000-00-00", "0000-00-00 00:00:00", "1900-01-00", "1970-01-01", "never", "previsto 20/12", "tbd"}, nothing...)},
-		"Pago em":            {"13/10/2026", append([]string{"00/00/0000", "amanhã"}, nothing...)},
+		"Data de pagamento":  {"2026-10-01", append([]string{"0", "0000-00-00", "0000-00-00 00:00:00", "1900-01-00", "1970-01-01", "never", "previsto 20/12", "tbd", "2099-12-05"}, nothing...)},
+		"Pago em":            {"13/10/2026", append([]string{"00/00/0000", "amanhã", "05/12/2099"}, nothing...)},
 		"Valor pago":         {"R$ 50,00", append([]string{"R$ -", "R$ 0,00", "a combinar", "nada", "metade", "-50"}, nothing...)},
 		"Valor":              {"R$ 50,00", append([]string{"R$ -", "a combinar", "nada"}, nothing...)},
 		"Forma de pagamento": {"Pix", append([]string{"", "0", "25", "50%", "metade", "amanhã", "negado"}, nothing...)},
@@ -230,6 +230,34 @@ func TestACellThatIsNotBlankMayLackAPayment(t *testing.T) {
 		"nobody has paid yet": {"Código;Forma de pagamento\n" + rowsOf("-", ""), states(2, 0, 0, 0), 0},
 		"all have paid":       {"Código;Data de pagamento;Forma de pagamento\n" + rowsOf("13/10/2026;Pix", "14/10/2026;Pix"), states(2, 0, 0, 0), 0},
 	})
+}
+
+// TestADayOfPaymentToComeIsAPromise, by the order in which the dates of its column are written. It stops the import.
+func TestADayOfPaymentToComeIsAPromise(t *testing.T) {
+	at := kvtest.NewClock(time.Date(2026, 5, 3, 23, 15, 0, 0, time.UTC))
+	for name, c := range map[string]struct {
+		file, dates string
+		asks        bool
+	}{
+		"day first":            {"Código;Pago em\n" + rowsOf("25/04/2026", "12/04/2026"), "", false},
+		"month first":          {"Code;Paid on\n" + rowsOf("04/25/2026", "12/04/2026"), "", true},
+		"in neither order":     {"Code;Paid on\n" + rowsOf("02/04/2026", "12/04/2026"), "", true},
+		"by the answer":        {"Code;Paid on\n" + rowsOf("02/04/2026", "12/04/2026"), "dmy", false},
+		"today, and tomorrow":  {"Code;Paid at\n" + rowsOf("2026-05-03 23:50", "2026-05-04 00:10"), "", true},
+		"an instalment":        {"Código;Parcela 2\n" + rowsOf("25/04/2026", "25/05/2026"), "", true},
+		"an expected day":      {"Código;Data prevista de pagamento\n" + rowsOf("25/04/2026", "26/04/2026"), "", true},
+		"a day to pay":         {"Código;Vai pagar em\n" + rowsOf("25/04/2026", "26/04/2026"), "", true},
+		"beside a state":       {"Código;Status;Pago em\n" + rowsOf("pago;25/04/2026", "pago;25/05/2026"), "", false},
+		"a state of no money":  {"Código;Status;Pago em\n" + rowsOf("ativo;25/04/2026", "ativo;25/05/2026"), "", true},
+		"the day of the party": {"Código;Data;Pago em\n" + rowsOf("25/05/2026;25/04/2026", "25/05/2026;26/04/2026"), "", false},
+	} {
+		s := kvtest.OpenConfig(t, kv.Config{Clock: at.Now, Zone: time.UTC})
+		mustImport(t, s, load.Source{Reader: strings.NewReader(`{"kind":"event","id":7,"name":"Festa","start_datetime":"2026-05-25T19:30:00Z"}` + "\n")})
+		_, err := load.Import(context.Background(), s, auth.Operator(), load.Source{Kind: "ticket", Event: 7, Dates: c.dates, Reader: strings.NewReader(c.file)}, nil)
+		if asks := errors.As(err, new(columns.Questions)); asks != c.asks || len(tickets(t, s)) != map[bool]int{true: 0, false: 2}[asks] {
+			t.Errorf("%s: error = %v, want a question: %v", name, err, c.asks)
+		}
+	}
 }
 
 // TestAStateThatDoesNotSpeakOfPaymentAnswersForNone: a ticket may be active, or confirmed, and not be paid.

@@ -168,7 +168,8 @@ func (s *Source) check(store *kv.Store) error {
 	if err := s.checkStates(); err != nil {
 		return err
 	}
-	s.answers = columns.Answers{From: s.From, Map: s.Map, Ignore: s.Ignore, States: s.States, Dates: s.Dates, OnlyTypes: s.OnlyTypes, Event: s.Event, Checkins: s.Checkins}
+	s.answers = columns.Answers{From: s.From, Map: s.Map, Ignore: s.Ignore, States: s.States, Dates: s.Dates, OnlyTypes: s.OnlyTypes, Event: s.Event, Checkins: s.Checkins,
+		Today: store.Tables.Clock.Now().In(s.zone).Format(time.DateOnly)}
 	if s.Kind == "" {
 		return nil
 	}

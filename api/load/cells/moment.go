@@ -1,6 +1,7 @@
 package cells
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -143,16 +144,18 @@ func IsDated(text string) bool {
 }
 
 // IsDay tells a text that begins with a day of this century, as written or as a workbook stores it. 0000-00-00 and 1970-01-01 stand for none.
-func IsDay(text string) bool {
-	w, ok := ThreeNumbers(text)
-	if !ok {
-		return isSerial(text)
+func IsDay(text string) bool { return cmp.Or(DayOf(text, DayFirst), DayOf(text, MonthFirst)) >= "2000" }
+
+// DayOf is the day that a text begins with, as written in an order or as a workbook stores it: 2026-12-31. It is "" for any other text.
+func DayOf(text string, order Order) string {
+	if isSerial(text) {
+		at, _ := serial(text, false)
+		return at.Format(time.DateOnly)
 	}
-	day, ok := w.date(DayFirst)
-	if !ok {
-		day, ok = w.date(MonthFirst)
+	if day, _, ok := datePart(text, order); ok {
+		return day
 	}
-	return ok && day >= "2000"
+	return ""
 }
 
 // isSerial tells a day of this century as a workbook stores it.

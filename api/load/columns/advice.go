@@ -176,16 +176,22 @@ func (ly *Layout) ask(said *Answers) error {
 
 // chooseOrder decides in which order a column's dates are written, or asks.
 func (ly *Layout) chooseOrder(field string, column int, said *Answers) {
-	order, why := ly.Profiles[column].Dates.Order()
-	switch {
-	case said.Dates != "":
-		order = cells.Order(said.Dates)
-	case why != "" && ly.Origin.dates != "" && ly.Profiles[column].Dates.Agrees(ly.Origin.dates):
-		order = ly.Origin.dates
-	case why != "":
+	order, why := orderOf(&ly.Profiles[column], ly.Origin, said)
+	if why != "" {
 		ly.questions = append(ly.questions, &Question{Column: ly.Name(column), Text: why, Flags: []string{"--dates dmy", "--dates mdy"}})
 	}
 	ly.Orders[field] = order
+}
+
+// orderOf is the order in which a column's dates are written; "" and the reason where it is not known.
+func orderOf(p *profile.Column, origin *Origin, said *Answers) (order cells.Order, why string) {
+	if said.Dates != "" {
+		return cells.Order(said.Dates), ""
+	}
+	if order, why = p.Dates.Order(); why != "" && p.Dates.Agrees(origin.dates) {
+		return origin.dates, ""
+	}
+	return order, why
 }
 
 func dated(f *record.Field) bool {

@@ -315,6 +315,7 @@ func (c admission) askForPayments() {
 		isProof, isPart := words.IsProof(title)
 		switch {
 		case words.IsPaid(title) && (lacksPayment(title, p) || p.NotPrice > 0),
+			(words.IsPaid(title) || isPart) && isPromised(c, title, p),
 			words.IsAdvance(title) && p.IsSums() && len(p.Counts) != 1 && !slices.ContainsFunc(c.plains, words.IsPrice), // parts of what price
 			(sure && p.IsSums() || isMoney && p.IsAmounts()) && blank > 0,                                               // nothing, and not an amount of nothing
 			(sure || isMoney) && p.Mostly(profile.Numbers) && !p.IsSums(),                                               // an amount in words
@@ -341,6 +342,13 @@ func lacksPayment(title string, p *profile.Column) bool {
 	}
 	all, none := paid == p.Rows, paid == 0 && said == p.Has[profile.Zeros]
 	return !all && !none || p.Has[profile.Doubts] > 0
+}
+
+// isPromised tells a column in which a day of payment is still to come.
+func isPromised(c admission, title string, p *profile.Column) bool {
+	isDay := words.HasWord(title, words.DateTitles) || !p.All(profile.Numbers) // 50000 may be a price
+	order, _ := orderOf(p, c.origin, c.said)
+	return isDay && p.Latest(order) > c.said.Today
 }
 
 // lacksWay tells a column of ways to pay, under whatever title, in which a cell is none: Invoice, Offline.

@@ -126,6 +126,7 @@ type Answers struct {
 	OnlyTypes []string          // the types of tickets that are taken; nil = all
 	Event     int64             // of all rows; 0 = a column names it
 	Checkins  bool              // used tickets are checked in
+	Today     string            // the day of the import, as 2026-12-31
 }
 
 // Feed is one field and the columns that give it. Its parts are joined by a blank; of the columns of a part the first that is

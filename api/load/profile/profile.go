@@ -58,6 +58,7 @@ type Column struct {
 	Has      [traits]int
 	known    map[string][traits]bool // what was seen of the values that are counted
 	Dates    cells.Evidence
+	latest   [2]string           // its last day, read with the day first and with the month first
 	NotPrice int                 // rows with another amount than their price
 	Unique   map[uint64]struct{} // the values that differ as codes, of columns that may hold codes
 }
@@ -169,6 +170,20 @@ func (p *Column) study(cell string) {
 			p.Has[t]++
 		}
 	}
+	if has[Days] {
+		p.latest[0], p.latest[1] = max(p.latest[0], cells.DayOf(cell, cells.DayFirst)), max(p.latest[1], cells.DayOf(cell, cells.MonthFirst))
+	}
+}
+
+// Latest is the last day of its cells, read in an order; the later one of both where the order is not known.
+func (p *Column) Latest(order cells.Order) string {
+	switch order {
+	case cells.DayFirst:
+		return p.latest[0]
+	case cells.MonthFirst:
+		return p.latest[1]
+	}
+	return max(p.latest[0], p.latest[1])
 }
 
 // traitsOf looks at a cell.

@@ -68,7 +68,7 @@ var (
 		"gateway valor total amount taxa fee fees preco price precio currency moeda mail email cupom coupon voucher processing uf natal birth")
 	PlaceTitles  = strings.Fields("cidade city ciudad pais country cep zip postal bairro endereco address municipio logradouro rua street")
 	dayTitles    = strings.Fields("data date fecha")
-	DateTitles   = append(strings.Fields("em at"), dayTitles...)
+	DateTitles   = append(strings.Fields("em at on"), dayTitles...)
 	AmountTitles = strings.Fields("valor total amount monto importe preco price precio gross net bruto liquido neto")
 	cutTitles    = strings.Fields("desconto descuento discount fee fees taxa taxas tax taxes")
 	CountTitles  = strings.Fields("quantidade quantity qtd qtde qty cantidad")
@@ -360,8 +360,11 @@ func IsPrice(title string) bool { return HasWord(title, AmountTitles) && !IsPaid
 
 // IsPaid tells a title in plain form that speaks of what was paid, or how.
 func IsPaid(title string) bool {
-	return !IsDebt(title) && (Begins(title, payTitles) || Begins(title, receivedTitles) || IsAdvance(title))
+	return !IsDebt(title) && !Begins(title, promiseTitles) && (Begins(title, payTitles) || Begins(title, receivedTitles) || IsAdvance(title))
 }
+
+// promiseTitles are the beginnings of words in titles of payments that are still to come.
+var promiseTitles = strings.Fields("pagar previst previs promet promes agend schedul expect")
 
 // IsPayment tells a title in plain form that speaks of a payment, and of no mail.
 func IsPayment(title string) bool { return Begins(title, payTitles) && !Begins(title, mailTitles) }
