@@ -191,7 +191,7 @@ func (t *tableFile) plan(rep *Report) {
 func (t *tableFile) severalTickets(rep *Report) {
 	for i, title := range t.ly.Titles {
 		p := &t.ly.Profiles[i]
-		if t.ly.Form.Kind != record.Ticket || !words.HasWord(words.PlainTitle(title), words.CountTitles) || !p.All(profile.Numbers) {
+		if t.ly.Form.Kind != record.Ticket || !words.HasWord(words.PlainTitle(title), words.CountTitles) || !p.All(profile.Numbers) || !slices.Contains(t.ly.Ignored, t.ly.Name(i)) {
 			continue
 		}
 		more := p.Share(func(v string) bool { return strings.Trim(v, "0123456789") == "" && strings.TrimLeft(v, "0") > "1" })

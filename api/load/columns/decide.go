@@ -202,11 +202,16 @@ func (c admission) decides(column int) (d Decider, sure, ask bool) {
 	case isMoney && p.IsSums() && p.Has[profile.Below] > 0:
 		return d, false, true // money that was given back
 	case words.HasWord(title, words.CountTitles) && p.Mostly(profile.Numbers):
-		return d, false, !p.All(profile.Numbers) || p.Has[profile.Zeros]+p.Has[profile.Below] > 0 // no ticket, or one that was taken back
+		return d, false, lacksTicket(p)
 	case words.IsDebt(title) && p.Says() > 0, words.Tells(title), words.IsPayment(title) && p.Mostly(profile.Truths):
 		return c.decidesByValues(d, p)
 	}
 	return d, false, c.asksByValues(column)
+}
+
+// lacksTicket tells a column of quantities in which a row has no ticket, or one that was taken back.
+func lacksTicket(p *profile.Column) bool {
+	return !p.All(profile.Numbers) || p.Has[profile.Zeros]+p.Has[profile.Below] > 0
 }
 
 // isOther tells a title that is known to be of another matter in the exports of this system.
@@ -466,7 +471,8 @@ func AskMember(name string, p *profile.Column, said *Answers) (*Question, bool) 
 		return words.StateOf(v, said.States) != "" || words.Telling(words.Plain(v))
 	})
 	title := words.Plain(words.Parted(name))
-	tells := words.Tells(title) || words.IsDebt(title) || words.Begins(title, words.TellingTitles) || isOccasion(title) && len(p.Counts) > 1 || 2*known >= p.Filled
+	tells := words.Tells(title) || words.IsDebt(title) || words.Begins(title, words.TellingTitles) || isOccasion(title) && len(p.Counts) > 1 || 2*known >= p.Filled ||
+		words.HasWord(title, words.CountTitles) && lacksTicket(p)
 	if p.Has[profile.Outs] == 0 && !c.saysOut(p) && (p.Counts == nil || !tells) {
 		return nil, false
 	}

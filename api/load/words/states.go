@@ -71,7 +71,7 @@ var (
 	DateTitles   = append(strings.Fields("em at on"), dayTitles...)
 	AmountTitles = strings.Fields("valor total amount monto importe preco price precio gross net bruto liquido neto")
 	cutTitles    = strings.Fields("desconto descuento discount fee fees taxa taxas tax taxes")
-	CountTitles  = strings.Fields("quantidade quantity qtd qtde qty cantidad")
+	CountTitles  = strings.Fields("quantidade quantity qtd qtde qty cantidad ingressos tickets convites")
 	payTitles    = strings.Fields("pagament pagad pagto pgto pgmt payment pago paga paid bezahl opłac zapłac wpłat")
 )
 
