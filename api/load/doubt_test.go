@@ -843,6 +843,11 @@ func TestALineBetweenTheRowsMayDecide(t *testing.T) {
 		"another day":                 head + two + "DOMINGO;;\n" + last,
 		"a date":                      head + two + "Dia 06/12;;\n" + last,
 		"what is pending":             head + two + "Pendências;;\n" + last,
+		"a second list":               head + two + "Lista B;;\n" + last,
+		"a second list, in English":   head + two + ";Second list;\n" + last,
+		"a further call":              head + two + "2ª chamada;;\n" + last,
+		"a further call, in words":    "Nome;Código\nAna;KX7A\nSegunda chamada;\nCaio;KX9A\n",
+		"those who stand in":          head + two + "Suplentes;;\n" + last,
 		"a column of what is blocked": "Código;Nome;Bloqueado\n" + rowsOf("Ana;não") + "NÃO PAGOS;;\nKX9A;Caio;não\n",
 	} {
 		s := congregation(t)
@@ -856,6 +861,7 @@ func TestALineBetweenTheRowsMayDecide(t *testing.T) {
 		"a number at the end":     {state + paid + "Cancelados: 0;;\n", states(2, 0, 0, 0), 1},
 		"an event on another day": {"Evento transferido para 12/12;;\n" + head + two, states(2, 0, 0, 0), 0},
 		"those that get in":       {head + "CONFIRMADOS;;\n" + two, states(2, 0, 0, 0), 1},
+		"the first list":          {head + "Lista A;;\n" + two + "1ª chamada;;\n" + last, states(3, 0, 0, 0), 2},
 		"a table":                 {head + "Mesa de honra;Eva;1\n" + two, states(3, 0, 0, 0), 0},
 		"words for a code":        {head + two + "CANCELADO;Eva;3\n" + last, states(3, 0, 0, 0), 1},
 		"a word for a code":       {head + two + "Palco;;\n" + last, states(3, 0, 0, 0), 1},

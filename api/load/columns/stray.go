@@ -166,8 +166,23 @@ func (ly *Layout) Section(row sheet.Row) (h Heading, ok bool) {
 	var in bool
 	h.Out, in = words.Heading(words.Plain(h.Text))
 	isName := ly.Cell(kinds.HolderName, row.Texts) == h.Text && strings.Contains(h.Text, " ") && !strings.ContainsAny(h.Text, "0123456789")
-	h.Out = h.Out || !numbered && !isName && len(days(h.Text)) > 0 // a guest may be called Domingo Sá
+	h.Out = h.Out || isFurtherList(h.Text) || !numbered && !isName && len(days(h.Text)) > 0 // a guest may be called Domingo Sá
 	return h, h.Out || in
+}
+
+// listNouns are called further by an ordinal, a number or a letter that is not the first.
+var (
+	listNouns = strings.Fields("lista list chamada call convocatoria llamado")
+	furthers  = strings.Fields("b c d segunda segundo terceira tercera tercer second third 2nd 3rd 2a 3a ii iii extra complementar")
+)
+
+// isFurtherList tells a heading of guests that get in only if others do not come: Lista B, 2ª chamada.
+func isFurtherList(heading string) bool {
+	text := words.Plain(heading)
+	return words.HasWord(text, listNouns) && slices.ContainsFunc(strings.Fields(text), func(word string) bool {
+		isNumber := strings.Trim(word, "0123456789") == "" && strings.TrimLeft(word, "0") != "1"
+		return isNumber || slices.Contains(furthers, word)
+	})
 }
 
 // looksLikeRow tells a row of the list above its header, as a sheet has one that was sorted with its header: the columns that are understood

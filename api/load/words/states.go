@@ -259,16 +259,16 @@ func owes(text string) bool {
 
 // Words that a heading may have beside what it says, and words for rows that do not get in by which no single ticket is called.
 var (
-	headingNouns = strings.Fields("lista list ingresso inscricao inscricoe inscrito inscrita participante pessoa convidado pedido pagamento entrada ticket order guest attendee " +
+	headingNouns = strings.Fields("lista list ingresso inscricao inscricoe inscrito inscrita participante pessoa convidado pedido pagamento entrada cadastro ticket order guest attendee " +
 		"payment registration inscripcion inscripcione asistente de do da of the o a")
-	outHeadings = append(strings.Fields("reserva pendencia desistencia cancelamento cancellation cancelation cancelacione devedor devedore excedente"),
+	outHeadings = append(strings.Fields("reserva pendencia desistencia cancelamento cancellation cancelation cancelacione devedor devedore excedente alternate overflow backup"),
 		"nao", "reserva tecnica", "nao vem", "nao vai", "confirmar", "sem pagamento", "without payment", "sin pago", "no payment")
 )
 
 // Heading tells what a heading in plain form says of the rows below it: out, that they do not get in; in, that they do. It is a word for a
 // state, of one or of many, “Expirados (3)”, or refuses admission anyhow. Of any other text it tells neither.
 func Heading(text string) (out, in bool) {
-	if admitsNone(text) {
+	if admitsNone(text) || strings.HasPrefix(text, "falta") {
 		return true, false
 	}
 	var all, bare []string

@@ -16,7 +16,7 @@ func TestDistance(t *testing.T) {
 func TestHeading(t *testing.T) {
 	for text, want := range map[string]string{
 		"LISTA DE ESPERA": "out", "Cancelados": "out", "WAITING LIST": "out", "Não pagos": "out", "Expirados (3)": "out", "AGUARDANDO PAGAMENTO": "out",
-		"Inscrições expiradas:": "out", "Pedidos em aberto": "out", "*** EXCLUÍDOS ***": "out", "Refunds": "out", "Orders declined": "out", "Suplentes": "out", "Lista suplente": "out",
+		"Inscrições expiradas:": "out", "Pedidos em aberto": "out", "*** EXCLUÍDOS ***": "out", "Refunds": "out", "Orders declined": "out", "Suplentes": "out", "Cadastro de reserva": "out", "Faltam confirmar": "out", "Aguardam pagamento": "out", "Alternates": "out", "Backup list": "out", "Lista suplente": "out",
 		"Sem pagamento": "out", "NÃO PAGARAM": "out", "Reservas": "out", "Confirmados": "in", "PAGOS (120)": "in", "Ingressos emitidos": "in", "Attending": "in",
 		"Mesa 4": "", "Lote 1": "", "Ana Souza": "", "Lista": "", "": "", "KX7QP2M9": "", "12": "", "Total pago": "", "Reserva de mesas": "", "Adultos": "",
 	} {
