@@ -304,14 +304,17 @@ func TestRemarksThatKeepOut(t *testing.T) {
 		"não vai", "ausente", "fila", "excedente", "se houver vaga", "só reserva", "duplicado", "inscrição dupla", "só no domingo", "outra data", "trocou para o dia 6", "remarcado",
 		"vaga cedida", "passou para a irmã", "transf. p/ Maria", "trocou com a Bia", "substituída pela Bia", "doou para a Maria", "not yet paid", "pay at gate", "bal. due", "balance 20", "wait-listed",
 		"hold", "check payment", "Sunday only", "moved to Sunday", "given to Bia", "swapped with Bia", "debe", "pagará al llegar", "falta abonar", "solo señal", "cedido a su hermana",
-		"pago?", "pgto?", "pagou?", "isento?", "50% pago", "pago 50%",
+		"pago?", "pgto?", "pagou?", "isento?", "50% pago", "pago 50%", "partial", "half", "em parte", "pagou 25", "pagou R$ 25,00 no pix", "paid 25", "ingresso da Bia", "o ingresso é da Bia", "no lugar: Bia",
+		"deve", "ainda falta", "still owes", "saldo 50", "parcialmente",
 	} {
 		wantAsked(t, remark, "Code;Name;Notes\n"+rowsOf("Ana;vegetarian", "Bia;"+remark, "Caio;chega tarde"), "Notes")
 	}
 	importsStates(t, map[string]stateCase{
 		"remarks of another matter": {"Code;Name;Notes\n" + rowsOf("João Cancelo;vegetariano", "Bia;half vegetarian", "Caio;pago em dinheiro", "Davi;li a política de cancelamento",
 			"Eva;chega depois", "Gil;vem no dia 12", "Hugo;vai receber os convidados", "Iara;sin entrada de sopa", "Joel;gave a talk", "Eva Renuncio;",
-			"Lia;não pode comer glúten", "Max;can't eat nuts", "Nina;100% pago", "Oto;tem desconto de 50%", "Pia;alergia a amendoim?", "Rui;no lugar da frente"), states(16, 0, 0, 0), 0},
+			"Lia;não pode comer glúten", "Max;can't eat nuts", "Nina;100% pago", "Oto;tem desconto de 50%", "Pia;alergia a amendoim?", "Rui;no lugar da frente", "Sara;pago 13/10/2026", "Téo;pagou dia 5"), states(18, 0, 0, 0), 0},
+		"paid, as the state says":  {"Code;Status;Notes\n" + rowsOf("paid;pagou 50", "paid;vegetariana", "paid;chega tarde"), states(3, 0, 0, 0), 0},
+		"what the ticket is for":   {"Code;Item\n" + rowsOf("Ingresso da Festa", "Ingresso da Festa"), states(2, 0, 0, 0), 0},
 		"questions beside a state": {"Code;Status;Vem?\n" + rowsOf("paid;sim", "paid;não", "paid;talvez"), states(3, 0, 0, 0), 0},
 		"a question beside states": {"Code;Status;Vem?\n" + rowsOf("confirmed;sim", "confirmed;não", "confirmed;talvez"), states(3, 0, 0, 0), 0},
 		"what guests are asked":    {"Code;Vem de ônibus?;Vai ao almoço?\n" + rowsOf("sim;não", "não;sim"), states(2, 0, 0, 0), 0},

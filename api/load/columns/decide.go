@@ -229,7 +229,7 @@ func (o *Origin) saysMore(title string, p *profile.Column) bool {
 // asksByValues tells a column under a title of another matter that is asked about for its values. Remarks of a known system are read row by row.
 func (c admission) asksByValues(column int) bool {
 	p := &c.profiles[column]
-	out, tells := c.saysOut(p), 2*p.Has[profile.Telling] >= p.Filled
+	out, tells := c.saysOut(p) || p.Has[profile.Others] > 0 && 2*p.Has[profile.Others] < p.Rows, 2*p.Has[profile.Telling] >= p.Filled
 	switch {
 	case c.origin == Unknown:
 		return out || tells || p.Has[profile.Outs] > 0
@@ -267,7 +267,7 @@ func (c admission) decidesByValues(d Decider, p *profile.Column) (_ Decider, sur
 		return d, true, false
 	case dated && pays, pays && p.IsAmounts():
 		return d, false, false // when and how much, not whether: see askForPayments
-	case dated, p.Mostly(profile.Truths), words.HasPhrase(title, words.TellingPhrases):
+	case dated, p.Mostly(profile.Truths), words.TellsByPhrase(title):
 		return d, false, true
 	case p.IsNumbering():
 		return d, false, lacksProof(p)
@@ -319,7 +319,8 @@ func (c admission) askForPayments() {
 		isMoney, sure := words.IsMoney(title)
 		isProof, isPart := words.IsProof(title)
 		switch {
-		case words.IsPaid(title) && (lacksPayment(title, p) || p.NotPrice > 0),
+		case !c.isKnown(title) && p.Has[profile.Sums] > 0,
+			words.IsPaid(title) && (lacksPayment(title, p) || p.NotPrice > 0),
 			(words.IsPaid(title) || isPart) && isPromised(c, title, p),
 			words.IsAdvance(title) && p.IsSums() && len(p.Counts) != 1 && !slices.ContainsFunc(c.plains, words.IsPrice), // parts of what price
 			(sure && p.IsSums() || isMoney && p.IsAmounts()) && blank > 0,                                               // nothing, and not an amount of nothing

@@ -46,6 +46,8 @@ const (
 	Paids                 // it is an amount above zero, or a word for a ticket that gets in
 	Ways                  // it is a way to pay
 	Doubts                // it leaves open whether all is paid: half, tomorrow, 50%
+	Sums                  // it names an amount that was paid, which may be a part: pagou 25
+	Others                // it names another guest beside the ticket: ingresso da Bia
 	traits                // how many there are
 )
 
@@ -214,7 +216,23 @@ func traitsOf(cell string) [traits]bool {
 		Paids:    isNumber && sign > 0 || isOk,
 		Ways:     words.IsWay(text),
 		Doubts:   words.IsDoubtful(text) || strings.HasSuffix(cell, "%") && text != "100",
+		Sums:     !isNumber && namesSum(cell, text),
+		Others:   words.NamesOther(cell, text),
 	}
+}
+
+// namesSum tells a cell, given with its plain form, that names an amount behind a word for what is paid: pagou R$ 25. A day is none.
+func namesSum(cell, text string) bool {
+	if !strings.ContainsAny(text, "0123456789") || !words.IsPayment(text) {
+		return false
+	}
+	all := strings.Fields(strings.ReplaceAll(cell, "R$ ", "R$"))
+	for i, word := range all[1:] {
+		if words.IsPayment(words.Plain(all[i])) && cells.IsAmount(strings.TrimRight(word, ".,;:")) {
+			return true
+		}
+	}
+	return false
 }
 
 // isPart tells two numbers of which the first is the smaller one.

@@ -3,6 +3,7 @@ package words
 import (
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Severity orders the states of a ticket: of several that a row says, the last one counts.
@@ -50,7 +51,7 @@ var (
 	TellingTitles = slices.Concat(payTitles, refundTitles, strings.Fields("status situac estado state quitad quitou quitac bloque block cancel anul "+
 		"conferid valid vencid vencim vencto vigen caduc expir aprov approv aprob confirm pending liberad inadimpl autoriz suspen desist recus "+
 		"rejeit rechaz reject revog revok negad eliminad removid removed banid penden pendient efetivad compensad recebid abonad cobrad storn annul bezahl "+
-		"payed pagou admit credenciad vetad blacklist fraud suspeit contestac apagad atras overdue replac substitu transferid transferred trocad duplic voided deposit cobr "+
+		"payed admit credenciad vetad blacklist fraud suspeit contestac apagad atras overdue replac substitu transferid transferred trocad duplic voided deposit cobr "+
 		"invalid inactiv inativ impag moros adimpl exceden comprov anulow rezygn potwierdz odwoł płatno "+
 		"betaal gesperr wartelist wachtlijst ungultig attente attesa zahlung paiement"))
 	tellingWords = strings.Fields("ativo ativa ativado ativada active activo activa enabled habilitado habilitada inativo inativa inactive disabled " +
@@ -60,7 +61,7 @@ var (
 		"deuda deudas faltante falta resta resto restante restam remaining devendo deve devem devido devida cobrar offen")
 	debtPhrases    = []string{"a pagar", "a receber", "por pagar", "por cobrar", "to pay", "em atraso", "open amount", "unpaid amount"}
 	waitingPhrases = []string{"lista de espera", "fila de espera", "waiting list", "wait list", "em espera"}
-	TellingPhrases = slices.Concat(waitingPhrases, []string{"na fila", "em dia", "al dia", "pode entrar", "can enter", "may enter", "lista negra", "perdeu o prazo",
+	tellingPhrases = slices.Concat(waitingPhrases, []string{"na fila", "em dia", "al dia", "pode entrar", "can enter", "may enter", "lista negra", "perdeu o prazo",
 		"reservado ate", "reserva ate", "pagar ate", "reserved until", "hold until", "pay by", "pay until"})
 	refundTitles = strings.Fields("refund reembols estorn devol devuel chargeback disput erstatt rembours rimbors")
 	mailTitles   = strings.Fields("mail email correo")
@@ -144,7 +145,7 @@ func HasWord(text string, words []string) bool {
 var (
 	notAdmitted = strings.Fields("cancelado cancelada cancelados canceladas cancelled canceled anulado anulada anulados anuladas estornado estornada estornados " +
 		"reembolsado reembolsada reembolsados refunded refund unpaid bloqueado bloqueada bloqueados blocked pendente pendentes pending pendiente pendientes waitlist waitlisted " +
-		"inadimplente inadimplentes suspenso suspensa banido banida cancelou cancelar desistiu desistente desistentes reembolso estorno fiado canc cancel pend bloq reemb desist aguardando awaiting expirado expirada recusado recusada vencido vencida " +
+		"inadimplente inadimplentes suspenso suspensa banido banida cancelou cancelar desistiu desistente desistentes reembolso estorno fiado canc cancel pend bloq reemb desist awaiting expirado expirada recusado recusada vencido vencida " +
 		"cancld canceld cancled cancl cancelld cncld cancelda canselado canselada renunciou " +
 		"desistencia devendo unconfirmed declined expired refused chargeback estornou devolvido devolvida bounced withdrew anulo estornar reembolsar calote devolucao devolucion cxl withdrawn revoked iou " +
 		"storniert stornierte stornierung abgesagt abgemeldet unbezahlt erstattet ruckerstattung warteliste " +
@@ -154,14 +155,14 @@ var (
 	waitingAlone = []string{"espera", "na espera", "na fila", "suplente", "suplentes", "standby", "stand by", "waiting", "cancelo", "a confirmar", "por confirmar", "to be confirmed",
 		"falta", "negado", "negada", "acesso negado", "denied", "access denied", "barrado", "barrada", "offen", "zwrot", "rezerwowa", "rezerwowy", "a receber", "sin entrada", "renuncio", "nao vai poder", "nao podera"} // a whole text; João Cancelo is a name
 	remarksAlone = []string{"nao vai", "ausente", "fila", "excedente", "excedentes", "l espera", "en espera", "hold", "segurar", "confirmar", "tbc", "agendado", "promessa", "duvida", "invalid", "invalido", "invalida",
-		"cobrar", "acertar", "abonar", "em debito", "divida", "devedor", "devolver", "debe", "metade", "parcial", "sinal", "so sinal", "deu entrada", "a cuenta", "pagara", "duplicado",
+		"cobrar", "acertar", "abonar", "em debito", "divida", "devedor", "devolver", "sinal", "so sinal", "deu entrada", "a cuenta", "pagara", "duplicado",
 		"duplicada", "duplicate", "repetido", "repetida", "inscricao duplicada", "inscricao dupla", "impossibilitado", "impossibilitada"} // a whole remark, which as a title may be of another matter
 	notAdmittedPhrases = slices.Concat(waitingPhrases, []string{"lista espera", "nao pago", "nao paga", "nao pagou", "nao pagos", "nao pagas", "nao pagaram", "faltam pagar",
 		"not paid", "no pago", "no pagado", "sin pagar", "a pagar", "por pagar", "falta pagar", "faltou pagar", "falta receber", "em analise", "em aberto",
 		"vai pagar", "vou pagar", "pagar na porta", "pagar na portaria", "pagar na entrada", "pagar na hora", "pagar no dia", "pagar no local", "pay at the door", "nao deixar entrar", "nao pode entrar", "nao entra", "nao liberar",
 		"dinheiro de volta", "money back", "nao vai mais", "nao vem", "nao ira mais", "n pago", "n paga", "n pagou", "n pg", "nao pg", "nao admitir", "do not admit", "not admitted", "do not let in", "no entry", "deny entry", "nao caiu",
 		"nao quitou", "nao quitado", "nao quitada", "nao confirmado", "nao confirmada", "nao confirmou", "nao recebido", "nao recebida", "sem pagamento", "sem pgto", "sem pagar", "s pagamento",
-		"aguarda pagamento", "aguardar pagamento", "aguarda pgto", "paga na hora", "paga na porta", "paga na portaria", "paga na entrada", "paga no dia", "paga no local", "resto no dia",
+		"paga na hora", "paga na porta", "paga na portaria", "paga na entrada", "paga no dia", "paga no local", "resto no dia",
 		"resto na porta", "resto na portaria", "sem fundo", "sem fundos", "cancelamento solicitado", "solicitou cancelamento", "pediu cancelamento", "pedido de cancelamento", "pagou metade",
 		"metade paga", "metade pago", "falta metade", "falta a metade", "pago parcial", "pago parcialmente", "parcialmente pago", "parcialmente paga", "pagamento parcial", "so sinal", "so o sinal",
 		"did not pay", "didn t pay", "didnt pay", "hasn t paid", "hasnt paid", "haven t paid", "never paid", "no payment", "without payment", "payment failed", "half paid", "paid half",
@@ -182,8 +183,8 @@ var (
 		"paga sabado", "paga amanha", "paga depois", "no puede venir", "no podra venir", "no podra ir", "no puede asistir", "no podra asistir", "paga el domingo", "paga manana",
 		"pediu o dinheiro", "pediu dinheiro", "vai depositar", "vai transferir", "vai fazer o pix", "vai fazer pix", "vai mandar o pix", "vai mandar pix", "pix agendado", "pix errado", "valor errado",
 		"nao identificado", "nao identificada", "nao localizado", "nao localizada", "comprovante nao", "sem comprovante", "falta comprovante", "falta o comprovante", "enviar comprovante",
-		"mandar comprovante", "aguarda comprovante", "aguardar comprovante", "restante na", "restante no", "resto na entrada", "acerto na", "acerta na", "acertar na", "acertar no", "acertar com",
-		"falta acerto", "falta o acerto", "so reserva", "pre reserva", "sem vaga", "houver vaga", "sobrar vaga", "aguarda vaga", "aguardar vaga", "so pagou", "pagou so", "pagou a menos", "pagou menos",
+		"mandar comprovante", "restante na", "restante no", "resto na entrada", "acerto na", "acerta na", "acertar na", "acertar no", "acertar com",
+		"falta acerto", "falta o acerto", "so reserva", "pre reserva", "sem vaga", "houver vaga", "sobrar vaga", "so pagou", "pagou so", "pagou a menos", "pagou menos",
 		"pagou sinal", "pagou o sinal", "deu sinal", "pagou 1 parcela", "pagou a 1 parcela", "em atraso", "p pagar", "pagara no", "pagara na", "pagara em", "pagara depois", "pagara al", "pagara el",
 		"paga no domingo", "paga no sabado", "paga metade", "cobrar na", "cobrar no", "cobrar r", "receber na", "receber no", "conferir pagamento", "verificar pagamento", "conferir pix", "verificar pix",
 		"nao quer mais", "so domingo", "so no domingo", "so sabado", "so no sabado", "apenas domingo", "apenas no domingo", "apenas sabado", "apenas no sabado", "outra data", "outro dia",
@@ -192,7 +193,7 @@ var (
 		"saturday only", "only saturday", "other date", "another date", "moved to sunday", "moved to saturday", "rebooked", "por abonar", "falta abonar", "solo senal", "solo la senal", "paga al llegar",
 		"solo domingo", "solo el domingo", "solo sabado", "solo el sabado", "otra fecha",
 		"removed from", "removido da lista", "removida da lista", "retirado da lista", "retirada da lista", "removidos da lista", "retirados da lista"})
-	outs     = lexiconOf(slices.Concat(notAdmitted, notAdmittedPhrases), nil)
+	outs     = lexiconOf(slices.Concat(notAdmitted, notAdmittedPhrases), []string{"aguard"})
 	passedOn = lexiconOf([]string{"transferido para", "transferida para", "transferido a", "transferida a", "transferred to", "transferiu para", "substituido por", "substituida por",
 		"sustituido por", "sustituida por", "replaced by", "vendeu pro", "vendeu pra", "vendeu para", "vendido para", "vendida para", "vendeu o ingresso", "vendio a", "vendio su entrada",
 		"sold to", "sold ticket", "sold his ticket", "sold her ticket", "gave ticket", "gave the ticket", "gave his ticket", "gave her ticket", "gave their ticket", "deu o ingresso",
@@ -200,8 +201,9 @@ var (
 		"passou para", "passou pra", "passou pro", "vaga cedida", "cedeu a vaga", "vaga transferida", "cedido a", "cedida a", "cedido para", "cedida para", "transf p", "transf para", "trocou com",
 		"trocou o nome", "nome trocado", "vai no lugar", "em seu lugar", "no seu lugar", "substituido pelo", "substituida pela", "doou para", "doou pra", "doado para", "doada para", "gave to", "given to",
 		"swapped with", "se lo paso a"}, nil)
-	owingWords = strings.Fields("deve devem devendo debe owes owing falta faltam faltan faltou faltaram resta restam restou balance")
+	owingWords = strings.Fields("deve devem devendo debe owes owing falta faltam faltan faltou faltaram resta restam restou balance saldo")
 	owing      = lexiconOf(owingWords, nil)
+	stillWords = strings.Fields("ainda still todavia aun")
 	goods      = strings.Fields("camiseta camisetas camisa camisas shirt shirts tshirt tshirts playera remera almoco jantar lanche refeicao refeicoes marmita meal meals lunch dinner " +
 		"breakfast almuerzo cena estacionamento parking estacionamiento livro livros caneca brinde brindes doacao donation donacion")
 )
@@ -211,17 +213,41 @@ func KeepsOut(cell, text string) bool {
 	return admitsNone(text) || passedOn.in(text) || leavesOpen(cell, text)
 }
 
+// NamesOther tells a cell, given with its plain form, that names another guest beside a word for a ticket: ingresso da Bia, no lugar: Bia.
+func NamesOther(cell, text string) bool {
+	if !someTicket.in(text) {
+		return false
+	}
+	all := strings.Fields(cell)
+	of := false
+	for i, word := range all[1:] {
+		of = of || slices.Contains(ticketWords, Plain(all[i]))
+		isName := unicode.IsUpper([]rune(word)[0]) && strings.ToUpper(word) != word
+		if isName && (of && slices.Contains(ownerWords, all[i]) || strings.EqualFold(all[i], "lugar:")) {
+			return true
+		}
+	}
+	return false
+}
+
+// Words for a ticket, and those between one and its guest.
+var (
+	ticketWords = strings.Fields("ingresso convite vaga lugar entrada ticket place seat")
+	someTicket  = lexiconOf(ticketWords, nil)
+	ownerWords  = strings.Fields("da do of for")
+)
+
 // leavesOpen tells a cell, given with its plain form, that asks what is paid, or says that a share of it is: pago?, 50% pago.
 func leavesOpen(cell, text string) bool {
 	return strings.ContainsAny(cell, "?？%") && Begins(text, sharedWords) && !HasWord(text, []string{"100"})
 }
 
 // sharedWords are the beginnings of words beside a question mark or a percentage that leave open what is paid.
-var sharedWords = append(strings.Fields("pagou isent"), payTitles...)
+var sharedWords = append(strings.Fields("isent"), payTitles...)
 
 // admitsNone tells one that refuses admission, also to the rows below it. An event may be transferred, as a ticket is.
 func admitsNone(text string) bool {
-	return outs.in(text) || slices.Contains(waitingAlone, text) || slices.Contains(remarksAlone, text) || owes(text)
+	return outs.in(text) || slices.Contains(waitingAlone, text) || slices.Contains(remarksAlone, text) || doubts[text] == "part" || owes(text)
 }
 
 // dashes put a bracket where a note begins.
@@ -239,12 +265,17 @@ func NameKeepsOut(name string) bool {
 	})
 }
 
-// owes tells a text in plain form that names an amount to pay: deve 50.
+// owes tells a text in plain form that names an amount to pay, or says that there is one: deve 50, ainda falta.
 func owes(text string) bool {
 	if !owing.in(text) {
 		return false
 	}
 	all := strings.Fields(text)
+	if !slices.ContainsFunc(all, func(word string) bool {
+		return !slices.Contains(owingWords, word) && !slices.Contains(stillWords, word)
+	}) {
+		return true
+	}
 	for i, word := range all[:max(0, len(all)-1)] {
 		next := all[i+1]
 		if next == "r" && i+2 < len(all) { // R$
@@ -295,8 +326,11 @@ func SheetKeepsOut(name string) bool {
 	return out && !strings.HasPrefix(name, "reserva")
 }
 
-// HasPhrase tells whole words in a row.
-func HasPhrase(text string, phrases []string) bool {
+// TellsByPhrase tells a title in plain form that speaks of admission in some words: na fila, can enter.
+func TellsByPhrase(title string) bool { return hasPhrase(title, tellingPhrases) }
+
+// hasPhrase tells whole words in a row.
+func hasPhrase(text string, phrases []string) bool {
 	return slices.ContainsFunc(phrases, func(phrase string) bool {
 		return strings.Contains(text, phrase) && strings.Contains(" "+text+" ", " "+phrase+" ")
 	})
@@ -375,7 +409,7 @@ func IsAdvance(title string) bool { return slices.Contains(advanceTitles, title)
 // IsProof tells a title in plain form of a column that is filled where a payment, or a part of it, has come: a receipt, or an instalment.
 func IsProof(title string) (is, instalment bool) {
 	instalment = Begins(title, instalmentTitles) || slices.Contains(monthTitles, title) // paid by the month
-	is = Begins(title, proofTitles) || HasWord(title, invoiceWords) || HasPhrase(title, invoicePhrases) || instalment
+	is = Begins(title, proofTitles) || HasWord(title, invoiceWords) || hasPhrase(title, invoicePhrases) || instalment
 	return is && !HasWord(title, wishes), instalment
 }
 
@@ -411,21 +445,22 @@ func SpeaksOfPayment(state string) bool {
 var settledWords = strings.Fields("quitad aprov approv aprob complet conclu cortesia gratuit gratis free")
 
 // doubts are what people write where not all is paid, or may not be: a whole cell, in plain form.
-var doubts = alias("doubt", "metade|a metade|half|mitad|la mitad|parcial|partial|parte|em parte|talvez|maybe|quizas|amanha|tomorrow|manana|semana que vem|next week|depois|later|"+
-	"negado|negada|denied|nok|not ok|nao ok|np|aberto|aberta|open|invalido|invalida|invalid|falhou|falha|fallo|erro|error|f|falta|resto|conferir|a conferir|verificar|a verificar|"+
-	"to check|duvida|prometeu|promised")
+var doubts = alias("part", "metade|a metade|half|mitad|la mitad|parcial|partial|parcialmente|partially|parte|em parte",
+	"doubt", "talvez|maybe|quizas|amanha|tomorrow|manana|semana que vem|next week|depois|later|"+
+		"negado|negada|denied|nok|not ok|nao ok|np|aberto|aberta|open|invalido|invalida|invalid|falhou|falha|fallo|erro|error|f|falta|resto|conferir|a conferir|verificar|a verificar|"+
+		"to check|duvida|prometeu|promised")
 
 // IsDoubtful tells a text in plain form that leaves open whether all is paid, or a way to pay by which nothing is paid yet: at the door.
 func IsDoubtful(text string) bool { return doubts[text] != "" || laterWays.in(text) }
 
 // IsDebt tells a title that speaks of an amount to pay, and not of a day.
 func IsDebt(title string) bool {
-	return (HasWord(title, debtWords) || HasPhrase(title, debtPhrases)) && !HasWord(title, dayTitles)
+	return (HasWord(title, debtWords) || hasPhrase(title, debtPhrases)) && !HasWord(title, dayTitles)
 }
 
 // Tells tells a title that speaks of admission.
 func Tells(title string) bool {
-	return HasWord(title, tellingWords) || slices.Contains(waitingAlone, title) || HasPhrase(title, TellingPhrases) ||
+	return HasWord(title, tellingWords) || slices.Contains(waitingAlone, title) || hasPhrase(title, tellingPhrases) ||
 		(Begins(title, TellingTitles) || strings.HasSuffix(title, "status") || strings.Contains(title, "status ")) && !Begins(title, otherMatters) // Zahlungsstatus
 }
 
