@@ -272,11 +272,19 @@ func TestAStateThatDoesNotSpeakOfPaymentAnswersForNone(t *testing.T) {
 	for title, cell := range map[string][2]string{"Opłacone": {"tak", "nie"}, "Uiszczone": {"tak", "nie"}, "Оплата": {"да", "нет"}, "Pag": {"50", ""}} {
 		wantAsked(t, title, "Code;Status;"+title+"\n"+rowsOf("active;"+cell[0], "active;"+cell[1], "cancelled;"+cell[1]), title)
 	}
+	wantAsked(t, "a way to pay that one lacks", "Código;Status;Pagamento\n"+rowsOf("Confirmada;Pix", "Confirmada;", "Confirmada;Pix"), "Pagamento")
+	wantAsked(t, "no state", "Código;Pagamento\n"+rowsOf("Pix", "Pix"), "Pagamento")
+	wantAsked(t, "a word that is none", "Código;Status;Pagamento\n"+rowsOf("pago;Pix", "pago;a combinar", "pago;Pix"), "Pagamento")
+	wantAsked(t, "some are accredited", "Código;Status;Credenciado\n"+rowsOf("Confirmada;Sim", "Confirmada;Não"), "Credenciado")
+	wantAsked(t, "none is accredited", "Código;Credenciado\n"+rowsOf("Não", "Não"), "Credenciado")
 	importsStates(t, map[string]stateCase{
 		"a state that does": {"Código;Status;Data de pagamento\n" + rowsOf("Confirmado"+paid, "Confirmado"+unpaid, "Pendente"+unpaid), states(2, 1, 0, 0), 0},
 		"a title that does": {"Código;Status do pagamento;Data de pagamento\n" + rowsOf("ok"+paid, "ok"+unpaid), states(2, 0, 0, 0), 0},
 		"a free ticket":     {"Código;Status;Total Paid\n" + rowsOf("free;0.00", "completed;50.00"), states(2, 0, 0, 0), 0},
 		"the same of all":   {"Código;Status;Forma de pagamento\n" + rowsOf("Ativo;Pix", "Ativo;Pix"), states(2, 0, 0, 0), 0},
+		"how all have paid": {"Código;Status;Pagamento\n" + rowsOf("Confirmada;Pix", "Confirmada;Cartão de crédito", "Pendente;Pix"), states(2, 1, 0, 0), 0},
+		"none is in yet":    {"Código;Status;Credenciado\n" + rowsOf("Confirmada;Não", "Pendente;Não"), states(1, 1, 0, 0), 0},
+		"none waits":        {"Code;Status;Lista de espera;Pendente\n" + rowsOf("Confirmada;Não;Não", "Confirmada;Não;Não"), states(2, 0, 0, 0), 0},
 		"what guests want":  {"Code;Status;VIP;Sorteado\n" + rowsOf("active;ja;sim", "active;nein;não"), states(2, 0, 0, 0), 0},
 	})
 }

@@ -45,17 +45,25 @@ func (c admission) takeCheckins() {
 
 // decide finds the columns that decide, and asks about those that may.
 func (c admission) decide() {
+	var others []int // that say nothing of a ticket beside a state
 	for i := range c.plains {
 		if c.taken[i] || c.plains[i] == "" && c.profiles == nil {
 			continue
 		}
 		d, sure, ask := c.decides(i)
 		switch {
+		case ask && (saysNo(c, i) || saysWays(c, i)):
+			others = append(others, i)
 		case ask:
 			c.ask(c.question(i), i)
 		case sure:
 			c.ly.Deciders = append(c.ly.Deciders, d)
 			c.taken[i] = true
+		}
+	}
+	for _, i := range others {
+		if !c.isStated() {
+			c.ask(c.question(i), i)
 		}
 	}
 	if c.profiles != nil && !slices.ContainsFunc(c.ly.Deciders, c.saysPayment) {
@@ -68,6 +76,22 @@ func (c admission) decide() {
 	}
 	askForOccasions(c)
 }
+
+// saysNo tells a column that says no of every row to what is still to come, or keeps guests out: Credenciado, Lista de espera.
+func saysNo(c admission, column int) bool {
+	title, p := c.plains[column], &c.profiles[column]
+	out, _ := words.Heading(title)
+	return (out || words.HasWord(title, accredited)) && p.Share(func(v string) bool { return words.TruthOf(v) == "false" }) == p.Filled
+}
+
+// saysWays tells a column of payments that says in each cell how one was made. See askForPayments for its blank cells.
+func saysWays(c admission, column int) bool {
+	p := &c.profiles[column]
+	return words.IsPayment(c.plains[column]) && p.All(profile.Ways) && p.Share(func(v string) bool { return words.StateOf(v, c.said.States) != "" }) == 0
+}
+
+// accredited are the words in titles of columns that say which guests have been accredited at the event.
+var accredited = strings.Fields("credenciado credenciada credenciados acreditado acreditada")
 
 // isStated tells whether a column says states, or which tickets are not paid.
 func (c admission) isStated() bool {
