@@ -529,8 +529,8 @@ func (t *tableDrafts) feed(d *draft, row sheet.Row, feed *columns.Feed) *Rejecti
 			t.over = append(t.over, c)
 		}
 	}
-	if cells.Clean(cell) == "" && feed.Name == kinds.Code && d.form.Kind == record.Ticket {
-		return &Rejection{row.Line, t.ly.Title(at), fault.Blank} // a code made here would be another at every further import
+	if feed.Name == kinds.Code && d.form.Kind == record.Ticket && t.isCodeless(cell) {
+		return &Rejection{row.Line, t.ly.Title(at), codeless(t.ly, row.Texts)} // a code made here would be another at every further import
 	}
 	if cells.Clean(cell) != "" && feed.Name == kinds.ExternalID && t.ly.Origin.IDs != "" && feed.Why == t.ly.Origin.Name {
 		cell = t.ly.Origin.Name + ":" + cells.Clean(cell)
@@ -544,6 +544,30 @@ func (t *tableDrafts) feed(d *draft, row sheet.Row, feed *columns.Feed) *Rejecti
 		d.body = value.AppendMember(d.body, feed.Name, v)
 	}
 	return nil
+}
+
+// isCodeless tells a cell in the place of a code that is blank, or as good as blank: a dash, n/a.
+func (t *tableDrafts) isCodeless(cell string) bool {
+	cell = cells.Clean(cell)
+	text := words.Plain(cell)
+	return cell == "" || t.ly.Origin != columns.OwnOrigin && len(text) != 1 && words.IsNothing(cell, text)
+}
+
+// codeless says what a row without a code seems to be.
+func codeless(ly *columns.Layout, texts []string) string {
+	filled, name := 0, ly.Cell(kinds.HolderName, texts)
+	for _, cell := range texts {
+		if cells.Clean(cell) != "" {
+			filled++
+		}
+	}
+	switch {
+	case filled == 1 && (name == "" || strings.ContainsAny(name, "0123456789")):
+		return faultText
+	case name == "" && ly.Has(kinds.HolderName):
+		return faultSecondLine
+	}
+	return fault.Blank
 }
 
 // value reads a cell. A cell that names a church gives the church's id.
@@ -575,6 +599,8 @@ func (t *tableDrafts) checkin(texts []string) (entered bool, at time.Time) {
 
 const (
 	faultName       = "the name says that the ticket is cancelled, refunded, blocked or not paid"
+	faultText       = "a text and no code: it seems to be a footer or a heading"
+	faultSecondLine = "no code and no name: it seems to be a second line of the row above, or a footer"
 	faultNoCode     = "words in the place of a code, which say that the ticket is cancelled, refunded, blocked or not paid"
 	faultState      = "not a known state; --states 'WORD=valid' says what a word means"
 	faultBlankState = "no state; --states '=valid' says what a blank cell means"
