@@ -257,6 +257,9 @@ func TestADayOfPaymentToComeIsAPromise(t *testing.T) {
 		s := kvtest.OpenConfig(t, kv.Config{Clock: at.Now, Zone: time.UTC})
 		mustImport(t, s, load.Source{Reader: strings.NewReader(`{"kind":"event","id":7,"name":"Festa","start_datetime":"2026-05-25T19:30:00Z"}` + "\n")})
 		_, err := load.Import(context.Background(), s, auth.Operator(), load.Source{Kind: "ticket", Event: 7, Dates: c.dates, Reader: strings.NewReader(c.file)}, nil)
+		if name == "in neither order" && !strings.Contains(fmt.Sprint(err), "--dates dmy") {
+			t.Errorf("%s: error = %v, want --dates among its answers", name, err)
+		}
 		if asks := errors.As(err, new(columns.Questions)); asks != c.asks || len(tickets(t, s)) != map[bool]int{true: 0, false: 2}[asks] {
 			t.Errorf("%s: error = %v, want a question: %v", name, err, c.asks)
 		}

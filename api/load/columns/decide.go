@@ -345,7 +345,6 @@ func (c admission) askForPayments() {
 		switch {
 		case !c.isKnown(title) && p.Has[profile.Sums] > 0,
 			words.IsPaid(title) && (lacksPayment(title, p) || p.NotPrice > 0),
-			(words.IsPaid(title) || isPart) && isPromised(c, title, p),
 			words.IsAdvance(title) && p.IsSums() && len(p.Counts) != 1 && !slices.ContainsFunc(c.plains, words.IsPrice), // parts of what price
 			(sure && p.IsSums() || isMoney && p.IsAmounts()) && blank > 0,                                               // nothing, and not an amount of nothing
 			(sure || isMoney) && p.Mostly(profile.Numbers) && !p.IsSums(),                                               // an amount in words
@@ -353,6 +352,12 @@ func (c admission) askForPayments() {
 			isProof && (none > 0 && none < p.Rows || lacksProof(p) || isPart && p.DiffersInParts()),
 			c.lacksWay(title, p):
 			c.ask(c.question(i), i)
+		case (words.IsPaid(title) || isPart) && isPromised(c, title, p):
+			q := c.question(i)
+			if order, _ := orderOf(p, c.origin, c.said); order == "" {
+				q.Flags = append([]string{"--dates dmy", "--dates mdy"}, q.Flags...)
+			}
+			c.ask(q, i)
 		}
 	}
 }
