@@ -165,6 +165,28 @@ func TestGuestsLeaveAndComeBackThroughTheirDoors(t *testing.T) {
 	p.paints(orange, "twice")
 }
 
+// TestAWayOutThatIsTakenBackLeavesTheGuestInside: the page says so, also where the phone had let the guest out by itself.
+func TestAWayOutThatIsTakenBackLeavesTheGuestInside(t *testing.T) {
+	proof.Only(t, manyPages)
+	t.Parallel()
+	w, p := familyDoor(t)
+	p.types("SOLO", kb.Enter)
+	p.sees("admitted")
+	p.next()
+	p.stands("Exit", "out")
+	p.types("SOLO", kb.Enter)
+	p.sees("left")
+	p.do(chromedp.Click("#result-acts button:last-child"))
+	p.sees("undone", "Ana S.", "The guest is inside again.")
+	p.next()
+	w.down()
+	p.types("SOLO", kb.Enter)
+	p.sees("unreachable")
+	p.next() // let out
+	p.do(chromedp.Click("#last .ask button"))
+	p.sees("undone", "The guest is inside again.")
+}
+
 func TestStewardsAndSupervisorsTakeBack(t *testing.T) {
 	t.Parallel()
 	w := newFamilyTown(t)

@@ -455,6 +455,7 @@ function more(ruling) {
     case 'left': return say('say.left', came);
     case 'already_admitted': return say(ruling.door !== door ? 'say.already_admitted' : readTwice(ruling) ? 'say.already_here' : 'say.already_beside', came);
     case 'refused': return say('say.refused', {why: ruling.why});
+    case 'undone': return say(ruling.was === 'left' ? 'say.undone_left' : 'say.undone');
   }
   return say('say.' + ruling.outcome);
 }
@@ -540,7 +541,7 @@ async function undo(ruling) {
     if (status === 403) return answer({outcome: 'refused', why: say('undo.old')});
     if (status !== 200) return answer({outcome: 'refused', why: because(data)});
     for (const entry of entries) if (entry.ruling.checkin_id === ruling.checkin_id) entry.undone = true;
-    answer({...data, outcome: 'undone', label: data.label ?? ruling.label});
+    answer({...data, outcome: 'undone', was: ruling.outcome, label: data.label ?? ruling.label});
   } catch {
     reached(false);
     answer({outcome: 'refused', why: say('away')});
@@ -692,10 +693,10 @@ async function keepLetIn(scan) {
 async function takeBack(entry) {
   if (sending) return; // the laptop may have taken it: its word comes
   sending = true;
-  const {nonce, code} = entry.ruling.kept;
+  const {nonce, code, direction} = entry.ruling.kept;
   entry.undone = await queue.drop(nonce).then(() => true, () => false).finally(() => sending = false);
   if (!entry.undone) return;
-  present({outcome: 'undone', label: code});
+  present({outcome: 'undone', was: direction === 'out' ? 'left' : 'admitted', label: code});
   showAway();
 }
 
