@@ -403,6 +403,25 @@ func TestAPhoneSignsOutWhileTheLaptopIsAway(t *testing.T) {
 	p.until(`fetch('/door/v1/session/', {headers: {'X-Requested-With': 'doorward'}}).then(answer => answer.status === 401)`)
 }
 
+// TestAPhoneThatSignsOutHandsInItsQueue: it says what waits while the laptop is away, and its session ends when the laptop has it.
+func TestAPhoneThatSignsOutHandsInItsQueue(t *testing.T) {
+	proof.Only(t, manyPages)
+	t.Parallel()
+	w, p := familyDoor(t)
+	w.down()
+	p.types("SOLO", kb.Enter)
+	p.sees("unreachable")
+	p.next() // let in
+	p.do(chromedp.Click("#menu"), chromedp.WaitVisible("#settings"), chromedp.Click("#leave"), chromedp.WaitVisible("#enter"))
+	p.until(`document.getElementById('enter-kept').textContent.includes('1 scan for Acampamento de verão 2026 is still kept in this phone.')`)
+	w.up()
+	p.until(`document.getElementById('enter-fault').textContent === '' && document.getElementById('enter-kept').textContent === ''`)
+	if n := w.admissions(); n != 1 {
+		t.Errorf("the store has %d check-ins, want that of the guest who was let in", n)
+	}
+	p.until(`fetch('/door/v1/session/', {headers: {'X-Requested-With': 'doorward'}}).then(answer => answer.status === 401)`)
+}
+
 // TestADoorShowsNoOtherEventsCounts: until the laptop tells of an event, its door shows no numbers.
 func TestADoorShowsNoOtherEventsCounts(t *testing.T) {
 	t.Parallel()

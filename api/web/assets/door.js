@@ -105,6 +105,7 @@ async function resume() {
     if (status === 200) return signedIn(data);
     if (status === 401 && store.event) return ended();
     enter('');
+    tellKept(0);
   } catch {
     const known = store.session && JSON.parse(store.session);
     if (!known) return waitForLaptop();
@@ -115,12 +116,16 @@ async function resume() {
 
 // waitForLaptop says that the laptop is away, and asks it again until somebody signs in.
 function waitForLaptop() {
-  if ($('enter').hidden || $('enter-fault').textContent === '') enter('away');
+  if ($('enter').hidden || $('enter-fault').textContent === '') {
+    enter('away');
+    tellKept(0);
+  }
   setTimeout(() => $('enter').hidden || resume(), 2000);
 }
 
-// signOut ends the session. Only the laptop can: one that is away is asked again when the page opens the next time.
+// signOut hands in the guests that were let in, and ends the session. Only the laptop can: one that is away is asked again until it answers.
 async function signOut() {
+  for (const kept of await queue.byEvent().catch(() => [])) await send(kept.event);
   await ask('DELETE', '/door/v1/session/');
   delete store.leaves;
 }
@@ -152,7 +157,11 @@ async function ended() {
   dialog()?.close();
   close();
   enter('enter.ended');
-  const handed = await handIn().catch(() => 0);
+  await tellKept(await handIn().catch(() => 0));
+}
+
+// tellKept says how many scans were handed in for review, and what is left in the phone.
+async function tellKept(handed) {
   const left = (await queue.byEvent()).filter(letIn).map(kept => say('enter.kept', {n: letIn(kept), name: kept.name}));
   $('enter-kept').textContent = [handed > 0 && say('enter.handed', {n: handed}), ...left].filter(Boolean).join(' ');
 }
