@@ -446,6 +446,32 @@ func TestALateAnswerIsWaitedFor(t *testing.T) {
 	p.do(chromedp.WaitNotVisible("#asking"))
 }
 
+// TestAScanIsDecidedForItsDoor, though the helper stands at another one by then: one that was read before another had its answer, and one that was held.
+func TestAScanIsDecidedForItsDoor(t *testing.T) {
+	proof.Only(t, manyPages)
+	t.Parallel()
+	w, p := familyDoor(t)
+	p.types("KID", kb.Enter)
+	p.sees("admitted")
+	p.next()
+	p.run(lateAnswers + `; late = '/scan/'`)
+	p.types("UNPAID", kb.Enter)
+	p.until(`held`)
+	p.types("SOLO", kb.Enter)
+	p.stands("Exit", "out")
+	p.run(`release()`)
+	p.labelled("Ana S.")
+	p.sees("admitted")
+	p.next()
+	w.down()
+	p.keepsOut("KID")
+	w.up()
+	p.stands("Main", "in")
+	p.do(chromedp.WaitVisible("#waiting-list button"), chromedp.Click("#waiting-list button"))
+	p.sees("left", "Gil R.")
+	p.until(`document.getElementById('waiting').hidden`)
+}
+
 // TestAPhoneSaysThatItLetATicketInBefore: while the laptop is away, the phone knows the tickets that it has let in itself.
 func TestAPhoneSaysThatItLetATicketInBefore(t *testing.T) {
 	proof.Only(t, manyPages)

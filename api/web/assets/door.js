@@ -300,7 +300,7 @@ $('where').addEventListener('click', () => {
 
 // --- scan --------------------------------------------------------------------------------------------------------------------
 
-const path = what => `/door/v1/event/${event.id}/${what}/`;
+const path = (what, of = event.id) => `/door/v1/event/${of}/${what}/`;
 const codes = []; // read and not decided yet
 let deciding = false;
 
@@ -310,8 +310,11 @@ function read(code) {
   if (code) decideNext({code});
 }
 
+// place is where a scan is made. The scan is decided for that place, also when the helper stands at another one by then.
+const place = () => ({event: event.id, name: event.name, door, direction: event.reentry ? way : undefined});
+
 async function decideNext(scan) {
-  codes.push({nonce: nonce(), at: now().toISOString(), ...scan});
+  codes.push({nonce: nonce(), at: now().toISOString(), ...place(), ...scan});
   if (deciding) return;
   deciding = true;
   try {
@@ -325,10 +328,10 @@ const slow = 500; // milliseconds after which an answer is late
 
 // scanNow asks about one ticket. It says so while the answer is late: a helper who sees nothing scans again.
 async function scanNow(scan) {
-  const of = 'code' in scan ? {code: scan.code} : {ticket_id: scan.ticket_id};
+  const {code, ticket_id, door, nonce, direction} = scan;
   const late = setTimeout(() => tell('asking', [say('asking')]), slow);
   try {
-    return await ask('POST', path('scan'), {...of, door, nonce: scan.nonce, ...(event.reentry && {direction: way})});
+    return await ask('POST', path('scan', scan.event), {code, ticket_id, door, nonce, direction});
   } finally {
     clearTimeout(late);
     tell('asking', []);
@@ -336,19 +339,18 @@ async function scanNow(scan) {
 }
 
 async function decide(scan) {
-  const here = event;
   try {
     const {status, data} = await scanNow(scan);
     reached(true);
     if (status === 401) return ended();
     if (status !== 200) return await settle({outcome: 'refused', why: because(data)});
-    if (scan.held) forget(scan).catch(() => null); // asked again, it gets the same answer
+    if ('let_in' in scan) forget(scan).catch(() => null); // it waited in the phone; asked again, it gets the same answer
     await settle(data);
   } catch (fault) {
     if (!(fault instanceof Unreachable)) throw fault;
     reached(false);
     if (!('code' in scan)) return await settle({outcome: 'unreachable'});
-    const kept = {nonce: scan.nonce, event: here.id, name: here.name, code: scan.code, at: scan.at, door, direction: event.reentry ? way : undefined, let_in: false};
+    const kept = {...scan, let_in: false};
     const safe = await queue.keep(kept).then(() => true, () => false);
     if (safe) drawWaiting();
     await settle({outcome: 'unreachable', notice: await letInBefore(kept), ...(safe && {kept})});
@@ -631,7 +633,7 @@ async function letInFamily(first, tickets) {
   $('result').dataset.must = 'tap'; // what is scanned meanwhile is shown after it
   for (const ticket of tickets) {
     const name = ticket.label || ticket.type || '#' + ticket.ticket_id;
-    const {status, data} = await scanNow({ticket_id: ticket.ticket_id, nonce: nonce()}).catch(() => ({}));
+    const {status, data} = await scanNow({...place(), ticket_id: ticket.ticket_id, nonce: nonce()}).catch(() => ({}));
     if (status === 401) return ended();
     if (status !== 200) {
       refused.push(`${name} (${say('unreachable')})`);
@@ -782,7 +784,7 @@ async function drawWaiting() {
     const row = make('li', '', 'scan ask'), text = make('span', '', 'scan-text');
     text.append(make('strong', scan.code), make('span', clock(scan.at), 'quiet'));
     // The same nonce again: where the laptop had decided before its answer was lost, that answer comes back.
-    const again = () => decideNext({code: scan.code, nonce: scan.nonce, held: true});
+    const again = () => decideNext(scan);
     row.append(drawn('ask', 'sign'), text, about(scan.nonce, make('button', say('decide'), '', again)), about(scan.nonce, make('button', say('forget'), '', () => forget(scan))));
     return row;
   }));
