@@ -491,6 +491,8 @@ func TestAPhoneSaysThatItLetATicketInBefore(t *testing.T) {
 	letsIn(false)
 	p.stands("Main", "in")
 	letsIn(false) // it went out
+	p.stands("North", "reentry")
+	letsIn(true)
 }
 
 // TestAHelperTakesBackWhomThePhoneLetIn: a guest that the phone let in by itself is taken back before the laptop hears of it. The laptop's word on another

@@ -360,7 +360,7 @@ async function decide(scan) {
 // letInBefore says when this phone let the same ticket in, if it did, has not let it out since, and the laptop does not know of it yet.
 async function letInBefore({event, code, direction}) {
   const before = (await queue.all(event).catch(() => [])).filter(one => one.let_in && one.code === code).pop();
-  return before && before.direction === direction && direction !== 'out' ? say('say.letin_before', {time: clock(before.at)}) : '';
+  return before && before.direction !== 'out' && direction !== 'out' ? say('say.letin_before', {time: clock(before.at)}) : '';
 }
 
 const reasons = {VALIDATION_ERROR: 'why.wrong', FORBIDDEN: 'why.forbidden', NOT_FOUND: 'why.gone', RATE_LIMITED: 'why.slow'};
