@@ -525,6 +525,23 @@ func TestAHelperTakesBackWhomThePhoneLetIn(t *testing.T) {
 	}
 }
 
+// TestAGuestThatAnotherTabHandedInIsNotTakenBack: the laptop knows of the guest, and the page does not say that the guest is not in.
+func TestAGuestThatAnotherTabHandedInIsNotTakenBack(t *testing.T) {
+	proof.Only(t, manyPages)
+	t.Parallel()
+	w, p := familyDoor(t)
+	w.down()
+	p.types("SOLO", kb.Enter)
+	p.sees("unreachable")
+	p.next() // let in
+	p.do(chromedp.WaitVisible("#last .ask button"))
+	p.do(remembers(`clear()`)) // as the other tab does, once the laptop has it
+	p.do(chromedp.Click("#last .ask button"))
+	p.sees("refused", "Only a supervisor takes this back now.")
+	p.next()
+	p.until(`document.querySelector('#last .ask button') === null`)
+}
+
 // TestALateAnswerWaitsForADialog, which would lie over it.
 func TestALateAnswerWaitsForADialog(t *testing.T) {
 	proof.Only(t, manyPages)

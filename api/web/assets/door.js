@@ -700,13 +700,16 @@ async function keepLetIn(scan) {
   showAway();
 }
 
-// takeBack forgets a guest that this phone let in by itself, while the laptop knows nothing of it.
+// takeBack forgets a guest that this phone let in by itself, while the laptop knows nothing of it. Another tab of the page may have told the laptop.
 async function takeBack(entry) {
   if (sending) return; // the laptop may have taken it: its word comes
   sending = true;
   const {nonce, code, direction} = entry.ruling.kept;
-  entry.undone = await queue.drop(nonce).then(() => true, () => false).finally(() => sending = false);
-  if (!entry.undone) return;
+  const dropped = await queue.drop(nonce).catch(() => null).finally(() => sending = false);
+  if (dropped === null) return;
+  entry.undone = dropped;
+  entry.offered = true;
+  if (!dropped) return present({outcome: 'refused', why: say('undo.old')});
   present({outcome: 'undone', was: direction === 'out' ? 'left' : 'admitted', label: code});
   showAway();
 }

@@ -38,8 +38,12 @@ async function run(names, mode, act) {
 // keep stores a scan, or what has changed of it: {nonce, event, name, code, at, door, direction, let_in}. name is the event's.
 export const keep = scan => run(['scans'], 'readwrite', scans => scans.put(scan));
 
-// drop forgets a scan.
-export const drop = nonce => run(['scans'], 'readwrite', scans => scans.delete(nonce));
+// drop forgets a scan. It returns whether the scan was there.
+export const drop = nonce => run(['scans'], 'readwrite', scans => {
+  const found = scans.count(nonce);
+  scans.delete(nonce);
+  return found;
+}).then(Boolean);
 
 // settle forgets a scan, and keeps what the server says otherwise, if it does: {nonce, event, label, at, outcome, why}.
 export const settle = (nonce, difference) => run(['scans', 'differences'], 'readwrite', (scans, differences) => {
