@@ -171,6 +171,20 @@ func TestACameraStopsWhenItIsNotWanted(t *testing.T) {
 	p.until(`stopped === 4 && opened === 4`)
 }
 
+// TestALostCameraIsNotShown as one that reads: the phone has given it to another program. A tap opens it again.
+func TestALostCameraIsNotShown(t *testing.T) {
+	proof.Only(t, manyPages)
+	_, p := atDoor(t)
+	p.opensCamera("")
+	p.looksTwice()
+	p.run(`for (const track of document.getElementById('video').srcObject.getTracks()) track.dispatchEvent(new Event('ended'))`)
+	p.until(`document.getElementById('eye-says').textContent.includes('Another program uses the camera') && document.getElementById('video').hidden && stopped === 1`)
+	p.do(chromedp.Click("#way-camera"))
+	p.until(`asked === 2`)
+	p.run(`sight = ['K7QP2M']; give()`)
+	p.labelled("Ana S.")
+}
+
 // TestAFaultOfThePhonesStorageLeavesThePageAbleToScan: an iPhone loses its connection to it while the page is in the background.
 func TestAFaultOfThePhonesStorageLeavesThePageAbleToScan(t *testing.T) {
 	proof.Only(t, manyPages)

@@ -42,10 +42,11 @@ export function why(fault) {
 }
 
 // watch shows the camera in a video and calls found with each code, until stop is called. found tells whether it takes the code: one that it takes
-// counts again when it was out of sight for two seconds.
-export async function watch(video, found) {
+// counts again when it was out of sight for two seconds. lost is called with a fault when the phone takes the camera away.
+export async function watch(video, found, lost) {
   if (!window.isSecureContext || !navigator.mediaDevices) throw new Error('no camera');
   const stream = await navigator.mediaDevices.getUserMedia({video: {facingMode: 'environment', width: {ideal: 1280}}});
+  for (const track of stream.getTracks()) track.addEventListener('ended', () => lost(new DOMException('the camera is gone', 'NotReadableError')));
   const stop = () => {
     for (const track of stream.getTracks()) track.stop();
     if (video.srcObject === stream) video.srcObject = null;

@@ -864,19 +864,26 @@ $('way-camera').addEventListener('click', async () => {
       const takes = eye === mine && free() && ($('result').hidden || !$('family').hidden);
       if (takes) read(code);
       return takes;
-    });
+    }, fault => missCamera(mine, fault));
     if (eye !== mine) return stop();
     mine.stop = stop;
   } catch (fault) {
-    if (eye !== mine) return;
-    eye = null;
-    $('video').hidden = true;
-    const reason = why(fault), curable = reason === 'http' && trusts, waiting = curable ? await waits() : [];
-    $('eye-says').textContent = waiting.length > 0 ? first(waiting) : say(curable ? 'eye.curable' : 'eye.' + reason);
-    $('eye-trust').hidden = !curable || waiting.length > 0;
-    name('eye-close', 'close');
+    await missCamera(mine, fault);
   }
 });
+
+// missCamera says why there is no camera, if it is the one that the page shows.
+async function missCamera(mine, fault) {
+  if (eye !== mine) return;
+  eye.stop();
+  eye = null;
+  $('video').hidden = true;
+  const reason = why(fault), curable = reason === 'http' && trusts, waiting = curable ? await waits() : [];
+  $('eye-says').textContent = waiting.length > 0 ? first(waiting) : say(curable ? 'eye.curable' : 'eye.' + reason);
+  $('eye-trust').hidden = !curable || waiting.length > 0;
+  name('eye-close', 'close');
+}
+
 $('eye-close').addEventListener('click', () => {
   closeCamera();
   focusCode();
