@@ -144,6 +144,22 @@ func TestTheConsoleEndsWithItsKey(t *testing.T) {
 	p.do(chromedp.WaitVisible("#login"))
 }
 
+// TestTheConsoleSignsOutWithItsServer alone: a page that went to the login without it would be signed in when the server is back.
+func TestTheConsoleSignsOutWithItsServer(t *testing.T) {
+	proof.Only(t, manyPages)
+	t.Parallel()
+	w := newFamilyTown(t)
+	p := browse(t)
+	p.do(onEachPage(pauses))
+	p.entersConsole(w.served.url, w.laptopKey("checkin:*"))
+	p.until(`rests === 1`)
+	w.down()
+	p.do(chromedp.Click("#leave"))
+	p.until(`document.getElementById('away').textContent.includes('does not answer')`)
+	w.up()
+	p.do(chromedp.Click("#leave"), chromedp.WaitVisible("#login"), chromedp.Navigate(w.served.url+"/"), chromedp.WaitVisible("#login"))
+}
+
 // pauses has the console's page, in window, count what it asks for (asked) and its pauses before the next look (rests), which last for pause
 // milliseconds. It is hidden while unseen is true.
 const pauses = `(() => {

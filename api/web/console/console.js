@@ -10,8 +10,13 @@ for (const time of document.querySelectorAll('time')) {
   time.textContent = new Date(time.dateTime).toLocaleString(language, {weekday: 'short', day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit'});
 }
 
+// Only the server ends a session: one that does not answer leaves the page as it is.
 $('leave').addEventListener('click', async () => {
-  await ask('DELETE', '/door/v1/session/').catch(() => null);
+  try {
+    await ask('DELETE', '/door/v1/session/');
+  } catch {
+    return void ($('away').textContent = $('away').dataset.word);
+  }
   for (const name of ['session', 'event']) delete localStorage[name]; // of the door's page, which has the same session
   enter();
 });
