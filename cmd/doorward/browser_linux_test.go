@@ -530,6 +530,18 @@ func TestAPhoneWithAWrongClockTellsWhenADoorScanned(t *testing.T) {
 	p.until(`!document.getElementById('doors').innerText.includes('hours ago')`)
 }
 
+// TestAPhoneWithAWrongClockShowsTheLaptopsTime in its list of scans, as in the words about a ticket that is in.
+func TestAPhoneWithAWrongClockShowsTheLaptopsTime(t *testing.T) {
+	proof.Only(t, manyPages)
+	_, p := atDoor(t)
+	p.setClock(3 * time.Hour)
+	p.types("K7QP2M", kb.Enter)
+	p.sees("admitted")
+	p.next()
+	p.until(`[0, 60_000].some(late => document.querySelector('#last .quiet').textContent.startsWith(
+		new Date(Date.now() - 3 * 3600_000 - late).toLocaleTimeString('en', {hour: 'numeric', minute: '2-digit'}) + ' ·'))`)
+}
+
 // TestAPhoneWithAWrongClockScansForToday: a scan that waits has the time of the laptop, not that of a phone which is a day behind. An event that admits
 // once a day would let the guest in again.
 func TestAPhoneWithAWrongClockScansForToday(t *testing.T) {

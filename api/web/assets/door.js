@@ -560,7 +560,7 @@ async function undo(ruling) {
 }
 
 function remember(ruling, colour, sign, word = ruling.outcome) {
-  if (ruling.outcome !== 'undone') entries.unshift({ruling, colour, sign, word, at: Date.now(), undone: false});
+  if (ruling.outcome !== 'undone') entries.unshift({ruling, colour, sign, word, at: Date.now(), time: now(), undone: false});
   entries.length = Math.min(entries.length, 8);
   drawLists();
 }
@@ -581,7 +581,7 @@ function drawLast() {
     const row = make('li', '', 'scan ' + entry.colour);
     const text = make('span', '', 'scan-text');
     text.append(make('strong', entry.ruling.label || say(entry.word)),
-      make('span', [clock(entry.at), entry.ruling.label && say(entry.word), entry.ruling.type, entry.undone && say('undone.short')].filter(Boolean).join(' · '), 'quiet'));
+      make('span', [clock(entry.time), entry.ruling.label && say(entry.word), entry.ruling.type, entry.undone && say('undone.short')].filter(Boolean).join(' · '), 'quiet'));
     row.append(drawn(entry.sign, 'sign'), text);
     const {kept, checkin_id} = entry.ruling;
     if (!entry.undone && !entry.offered && (kept || mayUndo(entry.ruling, entry.at))) row.append(about(checkin_id ?? kept.nonce, make('button', say('undo'), '', () => kept ? takeBack(entry) : undo(entry.ruling))));
