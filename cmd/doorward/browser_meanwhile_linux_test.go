@@ -204,6 +204,16 @@ func TestAFaultOfThePhonesStorageLeavesThePageAbleToScan(t *testing.T) {
 	}
 }
 
+// TestAPhoneWithoutStorageSaysThatTheLaptopIsAway: the words do not wait for the list of what is kept.
+func TestAPhoneWithoutStorageSaysThatTheLaptopIsAway(t *testing.T) {
+	proof.Only(t, manyPages)
+	w, p := atDoor(t)
+	p.run(`IDBDatabase.prototype.transaction = () => { throw new DOMException('connection lost', 'UnknownError'); }`)
+	w.down()
+	p.do(chromedp.WaitVisible("#away"))
+	p.faulted()
+}
+
 // TestAConnectionToThePhonesStorageIsOpenedAgain after it was closed below the page.
 func TestAConnectionToThePhonesStorageIsOpenedAgain(t *testing.T) {
 	proof.Only(t, manyPages)

@@ -674,8 +674,11 @@ async function showAway() {
 }
 
 async function tellAway() {
-  document.body.classList.toggle('far', !near);
-  const kept = await queue.byEvent(), ours = kept.filter(serves), here = kept.filter(one => one.event === event?.id), others = ours.filter(one => one.event !== event?.id);
+  const kept = await queue.byEvent().catch(fault => {
+    tell('away', [!near && say('away')]); // this much is known without the phone's storage
+    throw fault;
+  });
+  const ours = kept.filter(serves), here = kept.filter(one => one.event === event?.id), others = ours.filter(one => one.event !== event?.id);
   const sent = [...here.filter(letIn).map(one => say('away.kept', {n: letIn(one)})), ...others.filter(letIn).map(one => say('away.other', {n: letIn(one), name: one.name}))];
   const stays = [...others.filter(held).map(one => say('away.held', {n: held(one), name: one.name})),
     ...kept.filter(one => !serves(one)).map(one => say('enter.kept', {n: one.scans.length, name: one.name}))];
