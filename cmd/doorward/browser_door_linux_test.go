@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -251,6 +252,24 @@ func TestThePageOpensWhileTheLaptopIsAway(t *testing.T) {
 	p.until(`document.getElementById('away').hidden && document.getElementById('count-in').textContent === '1'`)
 	if n := w.admissions(); n != 1 {
 		t.Errorf("the store has %d check-ins, want one", n)
+	}
+}
+
+// TestThePageWaitsOnceForALaptopThatSleeps: it gets no answer at all, and the page has a dozen files.
+func TestThePageWaitsOnceForALaptopThatSleeps(t *testing.T) {
+	proof.Only(t, manyPages)
+	t.Parallel()
+	w, p := familyDoor(t)
+	p.do(chromedp.Evaluate(`navigator.serviceWorker.ready.then(() => true)`, nil, awaited))
+	if err := w.served.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	p.do(chromedp.Reload())
+	p.until(`performance.getEntriesByType('resource').some(e => e.name.includes('/words.'))`)
+	var took float64
+	p.do(chromedp.Evaluate(`performance.getEntriesByType('resource').find(e => e.name.includes('/words.')).responseEnd`, &took))
+	if took > 8000 {
+		t.Errorf("the page has its words after %.0f ms", took)
 	}
 }
 

@@ -30,16 +30,20 @@ self.addEventListener('fetch', event => {
   if (event.request.method === 'GET' && ours(url)) event.respondWith(fresh(event.request, url));
 });
 
+const pause = 5000; // milliseconds in which a laptop that did not answer is not asked again: the files of a page are read one after the other
+let silent = -pause; // when it did not answer last
+
 // fresh asks the laptop, and takes what was kept where it does not answer.
 async function fresh(request, url) {
-  const cache = await caches.open(name);
+  const cache = await caches.open(name), before = await cache.match(kept(url));
+  if (before && performance.now() - silent < pause) return before;
   try {
     const answer = await fetch(request, {signal: AbortSignal.timeout(3000)});
     if (answer.status >= 500) throw new Error('status ' + answer.status);
     if (answer.ok) await cache.put(kept(url, answer.headers.get('Content-Language')), answer.clone());
     return answer;
   } catch (fault) {
-    const before = await cache.match(kept(url));
+    silent = performance.now();
     if (before) return before;
     throw fault;
   }
