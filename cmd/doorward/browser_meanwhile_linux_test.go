@@ -416,6 +416,27 @@ func TestWhoIsLetInMeanwhileIsSentToo(t *testing.T) {
 	}
 }
 
+// TestSoundsAreHeardAfterACall: an iPhone interrupts the page's sounds for it.
+func TestSoundsAreHeardAfterACall(t *testing.T) {
+	proof.Only(t, manyPages)
+	w := newDoorTown(t)
+	p := browse(t)
+	p.do(onEachPage(`window.AudioContext = class {
+		state = 'running';
+		destination = {};
+		currentTime = 0;
+		constructor() { window.heard = this; }
+		async resume() { this.state = 'running'; }
+		createOscillator = () => ({frequency: {}, connect: next => next, start() {}, stop() {}});
+		createGain = () => ({gain: {setValueAtTime() {}, exponentialRampToValueAtTime() {}}, connect: next => next});
+	}`))
+	p.signIn(w.link(), "Bia")
+	p.run(`heard.state = 'interrupted'`)
+	p.types("K7QP2M", kb.Enter)
+	p.sees("admitted")
+	p.until(`heard.state === 'running'`)
+}
+
 // TestAnOlderBrowserSignsIn: iPhones before 2024 do not know checkVisibility.
 func TestAnOlderBrowserSignsIn(t *testing.T) {
 	proof.Only(t, manyPages)

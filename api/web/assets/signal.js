@@ -1,10 +1,10 @@
 // Sounds and vibration: one for who may enter, another for everybody else.
 let audio;
 
-// wake lets later sounds be heard: browsers ask for a touch first.
+// wake lets later sounds be heard: browsers ask for a touch first, and an iPhone interrupts them for a call.
 export function wake() {
   audio ??= window.AudioContext && new AudioContext();
-  if (audio?.state === 'suspended') audio.resume();
+  if (audio && audio.state !== 'running') audio.resume().catch(() => null); // during the call it may not
 }
 
 const tunes = {
