@@ -476,6 +476,19 @@ func TestAChosenLanguageIsThatOfEveryList(t *testing.T) {
 	p.until(`document.querySelector('#waiting-list button').textContent === 'Decidir agora' && document.getElementById('differs-list').innerText.includes('Não pago')`)
 }
 
+// TestAPageThatCannotStartSaysSo: a browser that refuses every cookie refuses the page its storage.
+func TestAPageThatCannotStartSaysSo(t *testing.T) {
+	proof.Only(t, manyPages)
+	t.Parallel()
+	w, p := familyDoor(t)
+	p.until(`document.getElementById('stuck').hidden`)
+	p.do(onEachPage(`Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('denied', 'SecurityError'); }})`), chromedp.Navigate(w.served.url+"/door"))
+	p.until(`document.getElementById('stuck').checkVisibility({visibilityProperty: true})`)
+	if said := p.faulted(); !strings.Contains(said, "denied") {
+		t.Errorf("the browser says %q", said)
+	}
+}
+
 // TestANameOfBlanksIsAskedForAgain, and so is a door's.
 func TestANameOfBlanksIsAskedForAgain(t *testing.T) {
 	proof.Only(t, manyPages)

@@ -52,6 +52,7 @@ function name(id, word) {
 }
 
 function show(screen) {
+  $('stuck').hidden = true;
   for (const id of ['enter', 'pick', 'work']) $(id).hidden = id !== screen;
   scrollTo(0, 0); // the screen before it may have been scrolled
   if (screen === 'work') return focusCode();
