@@ -270,6 +270,19 @@ func TestAQuestionStaysUntilItIsAnswered(t *testing.T) {
 	}
 }
 
+// TestASecondTapLetsInNoSecondGuest: it comes while the phone stores the first, and does not answer the question about the next guest.
+func TestASecondTapLetsInNoSecondGuest(t *testing.T) {
+	proof.Only(t, manyPages)
+	w, p := atDoor(t)
+	w.down()
+	p.types("K7QP2M", kb.Enter)
+	p.sees("unreachable")
+	p.run(`for (let i = 0; i < 2; i++) document.querySelector('#result-acts .primary').click()`)
+	p.do(chromedp.WaitNotVisible("#result"))
+	p.settles()
+	p.until(`document.querySelectorAll('#last li').length === 1`)
+}
+
 // anaCameIn is a helper's phone that has admitted one guest, and waits for the next.
 func anaCameIn(t *testing.T) *phone {
 	p := browse(t)

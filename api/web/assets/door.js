@@ -698,6 +698,7 @@ function tell(id, sentences) {
 
 async function keepLetIn(scan) {
   await queue.keep({...scan, let_in: true});
+  if (entries.some(entry => entry.ruling.kept === scan)) return; // tapped twice: what is shown by now may ask about the next guest
   close();
   remember({outcome: 'unreachable', label: scan.code, kept: scan}, 'ask', 'ask', scan.direction === 'out' ? 'letout.done' : 'letin.done');
   drawWaiting();
