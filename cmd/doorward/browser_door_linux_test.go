@@ -329,6 +329,30 @@ func TestAPhoneSaysWhatWaitsForWhichEvent(t *testing.T) {
 	p.sees("admitted", "Eva L.")
 }
 
+// TestScansOfAnEventThatIsOverAreHandedIn at the next sign-in: no door is chosen there any more.
+func TestScansOfAnEventThatIsOverAreHandedIn(t *testing.T) {
+	proof.Only(t, manyPages)
+	t.Parallel()
+	w := newFamilyTown(t)
+	day := func(ago int) string { return time.Now().AddDate(0, 0, -ago).Format(time.RFC3339) }
+	w.load("event", "name,start_datetime,end_datetime\nNatal,"+day(5)+","+day(4)+"\n")
+	w.load("ticket", "code,type\nNAT1,Adult\n", "--event", "2")
+	p := browse(t)
+	p.do(chromedp.Navigate(w.served.url+"/door"), chromedp.WaitVisible("#enter"))
+	p.do(remembers(`put({nonce: '000000000000000000000000000000ff', event: 2, name: 'Natal', code: 'NAT1', at: '` + day(4) + `', door: 'Entrance', let_in: true})`))
+	p.signsInByKey(w)
+	for range 100 {
+		if p.settles(); p.decided() == "" {
+			break
+		}
+	}
+	if n := w.admissions(); n != 1 {
+		t.Errorf("the store has %d check-ins, want that of the guest who was let in", n)
+	}
+	p.goes(1)
+	p.do(chromedp.WaitNotVisible("#elsewhere"))
+}
+
 func TestARevokedPhoneHandsInItsQueue(t *testing.T) {
 	t.Parallel()
 	w, p := familyDoor(t)

@@ -170,9 +170,10 @@ async function tellKept(handed) {
 // letIn and held are how many guests of what waits for an event were let in, and how many were not.
 const letIn = kept => kept.scans.filter(scan => scan.let_in).length, held = kept => kept.scans.length - letIn(kept);
 
-async function handIn() {
+// handIn hands in what waits for events, and returns how many scans the laptop took.
+async function handIn(wanted = () => true) {
   let handed = 0;
-  for (const kept of await queue.byEvent()) handed += await send(kept.event).catch(() => 0); // another event's may go
+  for (const kept of (await queue.byEvent()).filter(wanted)) handed += await send(kept.event).catch(() => 0); // another event's may go
   return handed;
 }
 
@@ -223,6 +224,7 @@ function signedIn(session) {
   store.session = JSON.stringify(session);
   delete store.leaves;
   $('secret').value = '';
+  handIn(kept => !serves(kept)).then(tellAway, () => null); // an event that is over is not chosen any more, and its scans are taken
   const before = session.events.find(e => String(e.id) === store.event);
   if (before && door) return work(before);
   pick(session.events);
