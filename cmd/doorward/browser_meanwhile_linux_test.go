@@ -748,6 +748,17 @@ func TestAPhotoClosesTheCamera(t *testing.T) {
 	p.until(`document.getElementById('eye-says').innerText.includes('No code') && document.getElementById('eye-trust').hidden && stopped === 1`)
 }
 
+// TestAPhotoThatTheLaptopRefusesIsNotCalledEmpty: the helper would go nearer, and hold still.
+func TestAPhotoThatTheLaptopRefusesIsNotCalledEmpty(t *testing.T) {
+	proof.Only(t, manyPages)
+	_, p := atDoor(t)
+	p.run(`window.fetch = async () => new Response(JSON.stringify({error: {code: 'RATE_LIMITED', message: 'Too many requests.'}}), {status: 429})`)
+	blank := filepath.Join(t.TempDir(), "blank.png")
+	drawBlank(t, blank)
+	p.do(chromedp.SetUploadFiles("#photo", []string{blank}))
+	p.until(`document.getElementById('eye-says').textContent === 'This photo cannot be read.'`)
+}
+
 // TestADialogEndsWithItsSession: it would lie over the words that the phone may not scan any more.
 func TestADialogEndsWithItsSession(t *testing.T) {
 	proof.Only(t, manyPages)
