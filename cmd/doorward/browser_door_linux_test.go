@@ -432,6 +432,25 @@ func TestASpentCodeGoesOnWithItsPhone(t *testing.T) {
 	}
 }
 
+// TestACodeGoesOnWithItsPhoneWhileTheLaptopIsAway: the guide tells helpers to scan the same QR code again after their page was closed.
+func TestACodeGoesOnWithItsPhoneWhileTheLaptopIsAway(t *testing.T) {
+	proof.Only(t, manyPages)
+	t.Parallel()
+	w := newFamilyTown(t)
+	p := browse(t)
+	link := w.link()
+	p.signIn(link, "Bia")
+	p.do(chromedp.Evaluate(`navigator.serviceWorker.ready.then(() => true)`, nil, awaited))
+	w.down()
+	again := func(name string) {
+		p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(link), chromedp.WaitVisible("#helper"), chromedp.SetValue("#helper", name), chromedp.Click("#enter-ticket button"))
+	}
+	again("Eva")
+	p.until(`document.getElementById('enter-fault').textContent.includes('out of reach')`)
+	again("Bia")
+	p.do(chromedp.WaitVisible("#code"), chromedp.WaitVisible("#away"))
+}
+
 // TestAPhoneSignsOutWhileTheLaptopIsAway: the laptop ends the session when it answers again, and until then the page says that it is away.
 func TestAPhoneSignsOutWhileTheLaptopIsAway(t *testing.T) {
 	t.Parallel()

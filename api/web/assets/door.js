@@ -108,11 +108,18 @@ async function resume() {
     enter('');
     tellKept(0);
   } catch {
-    const known = store.session && JSON.parse(store.session);
-    if (!known) return waitForLaptop();
-    signedIn(known); // the laptop is away: scans wait in the phone
-    reached(false);
+    if (!goesOnAlone()) waitForLaptop();
   }
+}
+
+// goesOnAlone goes on with the session that the phone has, while the laptop is away: scans wait in the phone. It returns false if there is none, or
+// none of the helper who is named.
+function goesOnAlone(helper) {
+  const known = JSON.parse(store.session ?? 'null');
+  if (!known || helper && helper !== known.name) return false;
+  signedIn(known);
+  reached(false);
+  return true;
 }
 
 // waitForLaptop says that the laptop is away, and asks it again until somebody signs in.
@@ -186,7 +193,7 @@ async function signIn(body) {
     const faults = {403: 'enter.nodoor', 429: 'enter.slow'};
     enter(faults[status] ?? (body.ticket ? 'enter.used' : 'enter.wrong'));
   } catch {
-    enter('away');
+    if (!body.ticket || !goesOnAlone(body.name)) enter('away');
   }
 }
 
