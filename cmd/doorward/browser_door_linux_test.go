@@ -371,6 +371,9 @@ func TestARevokedPhoneHandsInItsQueue(t *testing.T) {
 	if n := w.admissions(); n != 1 {
 		t.Errorf("the store has %d check-ins, want that of the guest who was let in", n)
 	}
+	w.down() // the phone stays out
+	p.do(chromedp.Evaluate(`navigator.serviceWorker.ready.then(() => true)`, nil, awaited), chromedp.Reload(), chromedp.WaitVisible("#enter-how"))
+	p.until(`document.getElementById('enter-fault').textContent.includes('out of reach')`)
 }
 
 func TestThePageSpeaksItsReadersLanguage(t *testing.T) {

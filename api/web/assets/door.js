@@ -160,6 +160,7 @@ function enter(fault) {
 
 // ended is for a session that is no longer good. What the phone has kept is handed in once more, for review.
 async function ended() {
+  delete store.session;
   finding?.abort();
   closeCamera();
   dialog()?.close();
