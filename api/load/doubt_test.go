@@ -698,7 +698,7 @@ func TestAnUndoStandsAgainstTheFile(t *testing.T) {
 			}
 		}
 	}
-	after := time.Now().Add(time.Hour).UTC().Format("2006-01-02 15:04")
+	after := today.Add(time.Hour).Format("2006-01-02 15:04")
 	if rep := told(admin, after); rep.Admitted != 1 || admitted()[outcome.Admitted] != 2 {
 		t.Errorf("%+v, want the one checked in that came after the undo", rep)
 	}
@@ -709,7 +709,7 @@ func TestAnUndoStandsAgainstTheFile(t *testing.T) {
 
 // TestAnUndoStandsWhicheverCheckInItTookBack: that of a file whose moments lie ahead of the clock, or that of a door which came before the file.
 func TestAnUndoStandsWhicheverCheckInItTookBack(t *testing.T) {
-	now := time.Now().UTC()
+	now := today
 	for name, c := range map[string]struct {
 		at   time.Time
 		door string // where the guest came in before the file told it; "" = nowhere
