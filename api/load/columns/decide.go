@@ -52,7 +52,7 @@ func (c admission) decide() {
 		}
 		d, sure, ask := c.decides(i)
 		switch {
-		case ask && (saysNo(c, i) || saysWays(c, i)):
+		case ask && (saysNo(c.plains[i], &c.profiles[i]) || saysWays(c.plains[i], &c.profiles[i], c.said)):
 			others = append(others, i)
 		case ask:
 			c.ask(c.question(i), i)
@@ -61,8 +61,8 @@ func (c admission) decide() {
 			c.taken[i] = true
 		}
 	}
-	for _, i := range others {
-		if !c.isStated() {
+	if !c.isStated() {
+		for _, i := range others {
 			c.ask(c.question(i), i)
 		}
 	}
@@ -78,16 +78,14 @@ func (c admission) decide() {
 }
 
 // saysNo tells a column that says no of every row to what is still to come, or keeps guests out: Credenciado, Lista de espera.
-func saysNo(c admission, column int) bool {
-	title, p := c.plains[column], &c.profiles[column]
+func saysNo(title string, p *profile.Column) bool {
 	out, _ := words.Heading(title)
 	return (out || words.HasWord(title, accredited)) && p.Share(func(v string) bool { return words.TruthOf(v) == "false" }) == p.Filled
 }
 
 // saysWays tells a column of payments that says in each cell how one was made. See askForPayments for its blank cells.
-func saysWays(c admission, column int) bool {
-	p := &c.profiles[column]
-	return words.IsPayment(c.plains[column]) && p.All(profile.Ways) && p.Share(func(v string) bool { return words.StateOf(v, c.said.States) != "" }) == 0
+func saysWays(title string, p *profile.Column, said *Answers) bool {
+	return words.IsPayment(title) && p.All(profile.Ways) && p.Share(func(v string) bool { return words.StateOf(v, said.States) != "" }) == 0
 }
 
 // accredited are the words in titles of columns that say which guests have been accredited at the event.
