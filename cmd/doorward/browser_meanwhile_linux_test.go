@@ -412,9 +412,7 @@ func TestWhoIsLetInMeanwhileIsSentToo(t *testing.T) {
 	p.do(onEachPage(lateAnswers+`; late = '/2/scans/'`), chromedp.Reload(), chromedp.WaitVisible("#code"))
 	p.until(`held`)
 	p.run(`lost = true`)
-	p.types("SOLO", kb.Enter)
-	p.sees("unreachable")
-	p.next() // let in
+	p.letsInAlone("SOLO")
 	p.run(`lost = false`)
 	p.types("NONE", kb.Enter)
 	p.sees("unknown_code") // the laptop answers again
@@ -561,9 +559,7 @@ func TestAHelperTakesBackWhomThePhoneLetIn(t *testing.T) {
 	w, p := familyDoor(t)
 	w.down()
 	for _, code := range []string{"KID", "SOLO"} {
-		p.types(code, kb.Enter)
-		p.sees("unreachable")
-		p.next() // let in
+		p.letsInAlone(code)
 	}
 	p.until(`document.getElementById('away').innerText.includes('2')`)
 	p.do(chromedp.Click("#last .ask button"))
@@ -589,9 +585,7 @@ func TestAGuestThatAnotherTabHandedInIsNotTakenBack(t *testing.T) {
 	t.Parallel()
 	w, p := familyDoor(t)
 	w.down()
-	p.types("SOLO", kb.Enter)
-	p.sees("unreachable")
-	p.next() // let in
+	p.letsInAlone("SOLO")
 	p.do(chromedp.WaitVisible("#last .ask button"))
 	p.do(remembers(`clear()`)) // as the other tab does, once the laptop has it
 	p.do(chromedp.Click("#last .ask button"))

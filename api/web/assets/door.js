@@ -171,7 +171,7 @@ async function ended() {
 
 // tellKept says how many scans were handed in for review, and what is left in the phone.
 async function tellKept(handed) {
-  const left = (await queue.byEvent()).filter(letIn).map(kept => say('enter.kept', {n: letIn(kept), name: kept.name}));
+  const left = (await queue.byEvent().catch(() => [])).filter(letIn).map(kept => say('enter.kept', {n: letIn(kept), name: kept.name}));
   $('enter-kept').textContent = [handed > 0 && say('enter.handed', {n: handed}), ...left].filter(Boolean).join(' ');
 }
 
