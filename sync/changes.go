@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -91,6 +92,9 @@ func isFeedEnd(err error) bool {
 
 // follow writes changes until the feed ends, and returns how many are left.
 func (f *feed) follow() (pending int, err error) {
+	every := cmp.Or(f.heartbeat, f.timeout)
+	tick := time.NewTicker(every)
+	defer tick.Stop()
 	for over := false; !over; {
 		before := f.rows
 		if pending, err = f.read(); err != nil || f.isDone() {
@@ -98,8 +102,9 @@ func (f *feed) follow() (pending int, err error) {
 		}
 		if f.rows != before {
 			f.out.flush()
+			tick.Reset(every) // changes that the filter leaves out do not count: the client hears nothing of them
 		}
-		if over, err = f.wait(); err != nil {
+		if over, err = f.wait(tick.C); err != nil {
 			return pending, err
 		}
 	}
@@ -229,18 +234,12 @@ func (f *feed) sequence(lead string, n uint64) {
 	f.out.text(`"`)
 }
 
-// wait waits for a change and sends heartbeats. over tells that the feed has waited long enough.
-func (f *feed) wait() (over bool, err error) {
+// wait waits for a change and sends a heartbeat at each tick. over tells that the feed has waited long enough.
+func (f *feed) wait(tick <-chan time.Time) (over bool, err error) {
 	ctx, stop := context.WithCancel(f.request.Context())
 	defer stop()
 	changed := make(chan error, 1)
 	go func() { changed <- f.db.Await(ctx, f.since) }()
-	every := f.heartbeat
-	if every == 0 {
-		every = f.timeout
-	}
-	tick := time.NewTicker(every)
-	defer tick.Stop()
 	for {
 		select {
 		case err := <-changed:
@@ -250,7 +249,7 @@ func (f *feed) wait() (over bool, err error) {
 			return f.coalesce(), nil
 		case <-f.server.ended.Done():
 			return true, nil
-		case <-tick.C:
+		case <-tick:
 			if f.heartbeat == 0 {
 				return true, nil
 			}

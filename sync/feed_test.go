@@ -221,6 +221,38 @@ func TestALongPollOfAFreeDatabaseEndsWithTheFirstChange(t *testing.T) {
 	t.Error("no feed ended with the first change")
 }
 
+// TestAFeedBeatsWhileOthersWrite: changes that the filter leaves out are silence to the client and to the proxies before it.
+func TestAFeedBeatsWhileOthersWrite(t *testing.T) {
+	t.Parallel()
+	s := peertest.NewSite(t)
+	const filter = `&since=now&filter=_doc_ids&doc_ids=["mine"]`
+	ctx, leave := context.WithTimeout(t.Context(), 10*time.Second)
+	defer leave()
+	beats := openFeed(s, ctx, "?feed=longpoll&heartbeat=100"+filter)
+	ends := openFeed(s, ctx, "?feed=continuous&timeout=100"+filter)
+	heard := make(chan error, 1)
+	go func() {
+		var err error
+		for _, feed := range []*bufio.Reader{beats, beats, beats, ends} { // the beginning and two beats; the end
+			if err == nil {
+				_, err = feed.ReadString('\n')
+			}
+		}
+		heard <- err
+	}()
+	for i := 0; ; i++ {
+		select {
+		case err := <-heard:
+			if err != nil {
+				t.Errorf("feeds that others write beside: %v, want heartbeats, and an end after the timeout", err)
+			}
+			return
+		default:
+			s.Put(fmt.Sprint("other", i), `{}`)
+		}
+	}
+}
+
 func TestAContinuousFeed(t *testing.T) {
 	t.Parallel()
 	s := peertest.NewSite(t)
