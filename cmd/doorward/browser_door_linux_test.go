@@ -68,6 +68,29 @@ func (p *phone) fits() {
 	}
 }
 
+// TestLargeLettersKeepNamesWhole: a helper has set the letters twice as large. The rows of scans, doors and found tickets keep room for names.
+func TestLargeLettersKeepNamesWhole(t *testing.T) {
+	proof.Only(t, manyPages)
+	t.Parallel()
+	w, p := familyDoor(t)
+	p.run(`document.documentElement.style.fontSize = '32px'`)
+	p.types("SOLO", kb.Enter)
+	p.sees("admitted")
+	p.next()
+	wide := `[...document.querySelectorAll('%s .scan-text')].map(e => e.getBoundingClientRect().width).filter(wide => wide > 0 && wide < 160).length === 0`
+	p.until(`document.querySelector('#last li') && document.querySelector('#doors li')`)
+	p.until(fmt.Sprintf(wide, "#work"))
+	p.fits()
+	p.do(chromedp.Click("#way-search"), chromedp.WaitVisible("#find-words"), chromedp.SendKeys("#find-words", "lima"), chromedp.WaitVisible("#find-list button"))
+	p.until(fmt.Sprintf(wide, "#find"))
+	p.fits()
+	p.do(chromedp.Click("#find .close"), chromedp.WaitNotVisible("#find"))
+	w.down()
+	p.keepsOut("MUM")
+	p.do(chromedp.WaitVisible("#away"))
+	p.until(`document.getElementById('away').getBoundingClientRect().height < visualViewport.height / 2`)
+}
+
 // paints wants the result to have a colour and a tune.
 func (p *phone) paints(colour, tune string) {
 	p.Helper()
