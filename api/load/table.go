@@ -128,7 +128,7 @@ func (t *tableFile) drafts() (drafts, error) {
 		return nil, err
 	}
 	d := &tableDrafts{tableFile: t, rows: rows, cells: t.cells}
-	d.cells.Words = map[string]string{}
+	d.cells.Words = t.ly.Letters()
 	return d, nil
 }
 

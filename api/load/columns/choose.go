@@ -195,6 +195,9 @@ func (c *chooser) suitsAnother(field string, column int) bool {
 	})
 }
 
+// gender is the field with words that differ by language: M.
+const gender = "gender"
+
 // due is a title in plain form of the day on which a bill is due, or a ticket ends.
 const due = "vencimento"
 
@@ -240,6 +243,31 @@ func (c *chooser) understands(field string, f *record.Field, p *profile.Column) 
 	reader := cells.Reader{Words: map[string]string{}}
 	known := p.Share(func(v string) bool { return slices.Contains(of, reader.Choice(field, of, v)) })
 	return 2*known >= p.Filled
+}
+
+// Letters are the cells of a choice that only their column explains, as cells.Reader knows words: field and cell → value. Beside H, M is a woman
+// (mulher, mujer). Beside H and F it says neither.
+func (ly *Layout) Letters() map[string]string {
+	said := map[string]string{}
+	f := ly.Feed(gender)
+	if f == nil || len(f.Columns()) != 1 || ly.Origin == OwnOrigin {
+		return said
+	}
+	p := &ly.Profiles[f.Columns()[0]]
+	has := func(letter string) bool { return p.Share(func(v string) bool { return words.Plain(v) == letter }) > 0 }
+	if !has("h") {
+		return said
+	}
+	woman := "female"
+	if has("f") {
+		woman = ""
+	}
+	for v := range p.Counts {
+		if words.Plain(v) == "m" {
+			said[gender+"\x00"+v] = woman
+		}
+	}
+	return said
 }
 
 // joinNames makes one name of first, middle and last name where no column has the whole.

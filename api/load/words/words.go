@@ -91,8 +91,9 @@ var Choices = map[string]map[string]string{
 		"income", "entrada|entradas|receita|receitas|credito|dizimo|dizimos|oferta|ofertas"),
 	"is_active": alias("true", "ativo|ativa|active|activo|activa", "false", "inativo|inativa|inactive|inactivo|inactiva|archived|arquivado|arquivada|archivado|archivada|"+
 		"deceased|falecido|falecida|fallecido|fallecida|desligado|desligada|former member"),
-	"status":         alias("pending", "pendente|aguardando", "approved", "aprovado|aprovada", "refused", "recusado|recusada|rejected"),
-	"gender":         alias("male", "masculino|m|homem|masc|h", "female", "feminino|f|mulher|fem"),
+	"status": alias("pending", "pendente|aguardando", "approved", "aprovado|aprovada", "refused", "recusado|recusada|rejected"),
+	"gender": alias("male", "masculino|m|homem|masc|h|hombre|varon|masculin|homme|mannlich|maennlich|mann", "female",
+		"feminino|f|mulher|fem|femenino|mujer|feminin|femme|weiblich|w|frau"),
 	"church_profile": alias("visitor", "visitante", "frequent", "frequentador|frequentadora|congregado|frequente", "member", "membro"),
 	"location_type":  alias("national", "nacional", "international", "internacional"),
 	"baptism_type":   alias("immersion", "imersao", "aspersion", "aspersao"),
