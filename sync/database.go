@@ -34,7 +34,11 @@ func createDatabase(c *call) error {
 }
 
 func deleteDatabase(c *call) error {
+// deleteDatabase refuses a revision: a client that deletes a document with an empty id means no database.
 	name, err := c.parameter("db")
+	if c.query.Has("rev") || c.request.Header.Get("If-Match") != "" {
+		return errDeleteDoc
+	}
 	if err != nil {
 		return err
 	}

@@ -36,6 +36,7 @@ var endpoints = []endpoint{
 	{"another database", "PUT", "/a%2Fb", "", 201, `{"ok":true}`},
 	{"deleting it", "DELETE", "/a%2Fb", "", 200, `{"ok":true}`},
 	{"deleting what is not there", "DELETE", "/a%2Fb", "", 404, `Database does not exist.`},
+	{"deleting a document by an empty id", "DELETE", "/notes/?rev=$TWO", "", 400, `Did you mean to DELETE a document instead?`},
 	{"a method that is none", "PATCH", "/notes", "", 405, `method_not_allowed`},
 	{"a path that is none", "GET", "/notes/a/", "", 400, `bad_request`},
 	{"a reserved path", "GET", "/notes/_none", "", 404, `not_found`},

@@ -43,6 +43,8 @@ var (
 	errView       = errors.New("a filter by a view that is not named")
 	errDigest     = errors.New("an attachment is not what its digest says")
 	errLocalParts = errors.New("an attachment of a local document")
+	errRevisions  = errors.New("two revisions to write after")
+	errDeleteDoc  = errors.New("the deletion of a database by a revision")
 	errClientGone = errors.New("the client went away")
 )
 
@@ -78,6 +80,8 @@ var answers = []struct {
 	{transit.ErrLength, problem{400, "bad_request", ""}},
 	{errDigest, problem{400, "content_md5_mismatch", "An attachment is not what its digest says."}},
 	{errLocalParts, problem{400, "bad_request", "_local documents do not accept attachments."}},
+	{errRevisions, problem{400, "bad_request", "Document rev from request body, query string and If-Match have different values"}},
+	{errDeleteDoc, problem{400, "bad_request", "You tried to DELETE a database with a ?rev= parameter. Did you mean to DELETE a document instead?"}},
 	{transit.ErrNoRevision, problem{400, "doc_validation", "If new_edits is false, a well-formed _rev must be included in the document."}},
 	{docs.ErrDocumentID, problem{400, "illegal_docid", ""}},
 	{docs.ErrDatabaseName, problem{400, "illegal_database_name", "Only lowercase characters (a-z), digits (0-9), and any of the characters _, $, (, ), +, -, and / are allowed. Must begin with a letter."}},
