@@ -47,7 +47,7 @@ func getDocument(c *call, id string) error {
 		return err
 	}
 	r := &doc.Revisions[0]
-	if c.isUnchanged(c.setEtag(r.Revision)) {
+	if !w.tellsMore() && c.isUnchanged(c.setEtag(r.Revision)) {
 		return c.notModified()
 	}
 	w.attachments = w.attachments || w.since != nil

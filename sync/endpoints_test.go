@@ -151,6 +151,25 @@ func TestEndpoints(t *testing.T) {
 }
 
 // lackingID is the answer to an item of _bulk_get that names no document.
+// TestAnAnswerThatTellsMoreThanARevisionHasNoEtag: a browser would go on showing the conflicts of before, since the winner is the same.
+func TestAnAnswerThatTellsMoreThanARevisionHasNoEtag(t *testing.T) {
+	t.Parallel()
+	s := peertest.NewSite(t)
+	tag := `"` + s.Put("a", `{"n":1}`) + `"`
+	for query, etag := range map[string]string{"": tag, "?revs=true": tag, "?conflicts=true": "", "?deleted_conflicts=true": "", "?meta=true": "", "?revs_info=true": "", "?local_seq=true": ""} {
+		status := 200
+		if etag != "" {
+			status = 304
+		}
+		if got := s.Want(200, "GET", "/notes/a"+query, "").Header.Get("Etag"); got != etag {
+			t.Errorf("GET /notes/a%s has the ETag %s, want %s", query, got, etag)
+		}
+		if a := s.Do("GET", "/notes/a"+query, "", "If-None-Match", tag); a.Status != status {
+			t.Errorf("GET /notes/a%s, if it is not %s = %d, want %d", query, tag, a.Status, status)
+		}
+	}
+}
+
 func lackingID(rev string) string {
 	return `{"id":null,"docs":[{"error":{"id":null,"rev":"` + rev + `","error":"illegal_docid","reason":"A document's id is a text of 1 to 8192 bytes. Only reserved ids begin with an underscore."}}]}`
 }

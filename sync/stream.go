@@ -223,6 +223,11 @@ func showOf(q *query) show {
 	}
 }
 
+// tellsMore tells whether an answer says of a revision what changes without it: other leaves, which bodies are kept, the sequence.
+func (w show) tellsMore() bool {
+	return w.revsInfo || w.conflicts || w.deletedConflicts || w.seq
+}
+
 // document writes one revision of a document.
 func (s *stream) document(doc *docs.Doc, r *docs.DocRevision, w show) {
 	s.quoted(`{"_id":`, doc.ID)
