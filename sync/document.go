@@ -172,6 +172,9 @@ func putDocument(c *call, id string) error {
 		return err
 	}
 	if named != (rev.ID{}) {
+		if d.Rev != (rev.ID{}) && d.Rev != named {
+			return errRevisions
+		}
 		d.Rev = named
 	}
 	return storeDocument(c, d, replicated)
@@ -195,11 +198,15 @@ func readPut(c *call) (*transit.Parsed, error) {
 // namedRevision returns the revision that the query or If-Match names.
 func namedRevision(c *call, q *query) (rev.ID, error) {
 	revision := q.revision("rev")
-	if tag := c.request.Header.Get("If-Match"); tag != "" && revision == (rev.ID{}) {
-		revision = queryOf(url.Values{"rev": {strings.Trim(tag, `"`)}}).revision("rev")
-		if revision == (rev.ID{}) {
+	if tag := c.request.Header.Get("If-Match"); tag != "" {
+		matched := queryOf(url.Values{"rev": {strings.Trim(tag, `"`)}}).revision("rev")
+		switch {
+		case matched == (rev.ID{}):
 			return revision, transit.ErrRevision
+		case revision != (rev.ID{}) && revision != matched:
+			return revision, errRevisions
 		}
+		revision = matched
 	}
 	return revision, q.err
 }

@@ -68,6 +68,7 @@ var endpoints = []endpoint{
 
 	{"a second document under an id", "PUT", "/notes/a", `{}`, 409, `{"error":"conflict","reason":"Document update conflict."}`},
 	{"an edit of an old revision", "PUT", "/notes/b?rev=$ONE", `{}`, 409, `conflict`},
+	{"an edit of one revision by the path and another in the body", "PUT", "/notes/b?rev=$TWO", `{"_rev":"$ONE"}`, 400, `"bad_request","reason":"Document rev from`},
 	{"a document that is no object", "PUT", "/notes/new", `[]`, 400, `bad_request`},
 	{"half a document", "PUT", "/notes/new", `{"a":`, 400, `bad_request`},
 	{"a document and more", "PUT", "/notes/new", `{}{}`, 400, `bad_request`},
@@ -169,6 +170,23 @@ func TestAnAnswerThatTellsMoreThanARevisionHasNoEtag(t *testing.T) {
 		}
 	}
 }
+// TestTwoRevisionsToWriteAfterAreRefused: one of them is stale, and the server cannot tell which one the client means.
+func TestTwoRevisionsToWriteAfterAreRefused(t *testing.T) {
+	t.Parallel()
+	s := peertest.NewSite(t)
+	one := s.Put("a", `{"n":1}`)
+	two := s.Put("a", `{"n":2,"_rev":"`+one+`"}`)
+	for _, c := range []struct{ method, path, body string }{
+		{"PUT", "/notes/a?rev=" + two, `{"n":3}`}, {"PUT", "/notes/a", `{"n":3,"_rev":"` + two + `"}`}, {"DELETE", "/notes/a?rev=" + two, ""}, {"PUT", "/notes/a/b.txt?rev=" + two, "x"},
+	} {
+		if a := s.Do(c.method, c.path, c.body, "If-Match", `"`+one+`"`); a.Status != 400 || !strings.Contains(a.Body, "different values") {
+			t.Errorf("%s %s %s, if it matches another = %d %s", c.method, c.path, c.body, a.Status, a.Body)
+		}
+	}
+	s.Put("a", `{"n":3,"_rev":"`+two+`"}`)
+}
+
+// lackingID is the answer to an item of _bulk_get that names no document.
 
 func lackingID(rev string) string {
 	return `{"id":null,"docs":[{"error":{"id":null,"rev":"` + rev + `","error":"illegal_docid","reason":"A document's id is a text of 1 to 8192 bytes. Only reserved ids begin with an underscore."}}]}`
