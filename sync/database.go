@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -33,12 +34,12 @@ func createDatabase(c *call) error {
 	return c.reply(http.StatusCreated, ok)
 }
 
-func deleteDatabase(c *call) error {
 // deleteDatabase refuses a revision: a client that deletes a document with an empty id means no database.
-	name, err := c.parameter("db")
+func deleteDatabase(c *call) error {
 	if c.query.Has("rev") || c.request.Header.Get("If-Match") != "" {
 		return errDeleteDoc
 	}
+	name, err := c.parameter("db")
 	if err != nil {
 		return err
 	}
@@ -177,9 +178,9 @@ func readListing(c *call) (*listing, error) {
 		l.inclusive = q.flag("inclusive_end")
 	}
 	started := false
-	l.start, started = q.text("startkey", "start_key")
-	l.end, l.ended = q.text("endkey", "end_key")
-	key, given := q.text("key")
+	l.start, started = q.key("startkey", "start_key")
+	l.end, l.ended = q.key("endkey", "end_key")
+	key, given := q.key("key")
 	switch {
 	case l.keys != nil && (started || l.ended || given):
 		q.fail()
@@ -234,6 +235,9 @@ func (l *listing) beyond(id string) bool {
 }
 
 func (l *listing) byKeys(s *stream) error {
+	if l.descending {
+		slices.Reverse(l.keys)
+	}
 	for i, id := range l.keys {
 		if i < l.skip || l.limit == 0 {
 			continue

@@ -151,7 +151,6 @@ func TestEndpoints(t *testing.T) {
 	}
 }
 
-// lackingID is the answer to an item of _bulk_get that names no document.
 // TestAnAnswerThatTellsMoreThanARevisionHasNoEtag: a browser would go on showing the conflicts of before, since the winner is the same.
 func TestAnAnswerThatTellsMoreThanARevisionHasNoEtag(t *testing.T) {
 	t.Parallel()
@@ -170,6 +169,7 @@ func TestAnAnswerThatTellsMoreThanARevisionHasNoEtag(t *testing.T) {
 		}
 	}
 }
+
 // TestTwoRevisionsToWriteAfterAreRefused: one of them is stale, and the server cannot tell which one the client means.
 func TestTwoRevisionsToWriteAfterAreRefused(t *testing.T) {
 	t.Parallel()
@@ -187,7 +187,6 @@ func TestTwoRevisionsToWriteAfterAreRefused(t *testing.T) {
 }
 
 // lackingID is the answer to an item of _bulk_get that names no document.
-
 func lackingID(rev string) string {
 	return `{"id":null,"docs":[{"error":{"id":null,"rev":"` + rev + `","error":"illegal_docid","reason":"A document's id is a text of 1 to 8192 bytes. Only reserved ids begin with an underscore."}}]}`
 }
@@ -220,6 +219,11 @@ func TestListingDocuments(t *testing.T) {
 		{"?limit=4", `{"startkey":"b","end_key":"d","inclusive_end":false,"descending":false,"limit":1,"skip":1}`, all("null", row("c"))},
 		{"", `{"key":"b"}`, all("null", row("b"))},
 		{`?key="none"`, "", all("null")},
+		{"?startkey=null", "", all("0", row("a"), row("b"), row("c"), row("d"))},
+		{"", `{"start_key":null,"endkey":"b"}`, all("0", row("a"), row("b"))},
+		{"?endkey=null", "", all("0")},
+		{"?key=null", "", all("0")},
+		{"?descending=true&limit=2", `{"keys":["a","b","c"]}`, all("null", row("c"), row("b"))},
 		{`?key="b"&startkey="a"&endkey="c"`, "", all("null", row("b"))},
 		{`?key="b"&startkey="c"`, "", all("null")},
 		{`?key="b"&endkey="a"`, "", all("null")},

@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"doorward/kv/rev"
@@ -102,6 +103,14 @@ func (q *query) text(names ...string) (text string, given bool) {
 		return text, true
 	}
 	return "", false
+}
+
+// key reads a place in a list of ids, as text does. null lies before all ids.
+func (q *query) key(names ...string) (text string, given bool) {
+	if i := slices.IndexFunc(names, q.values.Has); i >= 0 && q.values.Get(names[i]) == "null" {
+		return "", true
+	}
+	return q.text(names...)
 }
 
 // list reads a JSON list of texts; the default is nil.
