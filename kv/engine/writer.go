@@ -88,8 +88,8 @@ func (w *writer) serve(first *job) {
 		j.done <- j.full
 		crash.At(crash.AmongAnswers)
 	}
-	if g.door && w.queue.bulkWaits() {
-		runtime.Gosched() // the door's caller answers before bulk takes the processor again
+	if w.queue.bulkWaits() && w.queue.doorWithin(doorsAbout) {
+		runtime.Gosched() // what doors' callers do goes on before bulk takes the processor again
 	}
 }
 
@@ -146,6 +146,8 @@ func (w *writer) fill(g *group, j *job) error {
 		whole, err := w.runJob(g, j)
 		if whole {
 			g.jobs = append(g.jobs, j)
+		} else {
+			w.together = 0 // doors want the group closed, so no more callers are waited for
 		}
 		if err != nil {
 			return err
