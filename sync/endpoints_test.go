@@ -375,6 +375,20 @@ func TestAnUnseenRecordIsNoConflict(t *testing.T) {
 			t.Errorf("_bulk_docs of person %d = %s, want it forbidden", id, a.Body)
 		}
 	}
+	kvtest.Create(t, s.Store, record.Group, `{"name":"Youth","church_id":1}`)
+	homeless := kvtest.Create(t, s.Store, record.Person, `{"full_name":"Rui"}`)
+	for _, key := range []*peertest.Site{church, s.As("church:1", "sync:*", "*:GET")} {
+		for _, group := range []int64{1, 999} {
+			member := func(id int64) string {
+				return key.Want(201, "POST", "/church-1/_bulk_docs", fmt.Sprintf(`{"docs":[{"_id":"membership:4503599627370497","person":%d,"group_id":%d}]}`, id, group)).Body
+			}
+			for _, id := range []int64{other, homeless} {
+				if a, b := member(id), member(999); a != b || !strings.Contains(a, `"error":"forbidden"`) {
+					t.Errorf("a membership of person %d is answered %s, of nobody %s", id, a, b)
+				}
+			}
+		}
+	}
 	laptop := s.AsLaptop("event:1", auth.Venue{Names: true})
 	for _, id := range []int64{1, 999} {
 		laptop.Want(403, "PUT", "/event-1-holders/"+record.Holder.DocID(record.Int(id)), `{"event_id":1,"email":"ana@example.org"}`)

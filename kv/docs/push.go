@@ -18,6 +18,7 @@ import (
 	"doorward/kv/office"
 	"doorward/kv/record"
 	"doorward/kv/rev"
+	"doorward/kv/scopes"
 	"doorward/kv/table"
 	"doorward/kv/value"
 )
@@ -352,6 +353,12 @@ func (w *push) judge(a *merge.Arrival) (access.Verdict, error) {
 	}
 	next, err := merge.ScopesOfArrival(o, a)
 	if err == nil {
+		var unseen bool
+		if unseen, err = w.namesUnseen(a); unseen {
+			next = [2]scopes.Scope{q.Via}
+		}
+	}
+	if err == nil {
 		q.To, err = office.SpotsFor(o.View, p, a.Kind, next)
 	}
 	q.From = q.To // for a tombstone of a record that is not here, for example an erased one
@@ -359,6 +366,16 @@ func (w *push) judge(a *merge.Arrival) (access.Verdict, error) {
 		q.From, err = office.SpotsFor(o.View, p, a.Kind, a.Before.Scopes)
 	}
 	return access.May(p, q), err
+}
+
+// namesUnseen tells whether a key makes a membership of a person that it does not see. It is judged where it came through, as that of a
+// person that does not exist, and refused for the person.
+func (w *push) namesUnseen(a *merge.Arrival) (bool, error) {
+	if a.Kind != record.Membership || a.Doc == nil || a.Verb() != access.Make || w.p.IsLaptop() || w.access.scope.Sort != scopes.Church {
+		return false, nil
+	}
+	sees, err := entry.MayPoint(w.o, w.p, a.Kind, record.Pointer{Kind: record.Person, ID: record.Int(a.Doc.Int("person"))})
+	return !sees, err
 }
 
 // arrive reads a document into an arrival. It returns *Conflict for a new edit if its parent is no leaf, ErrDocument, or
