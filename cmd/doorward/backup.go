@@ -22,7 +22,12 @@ import (
 )
 
 func backupCommand(t *tool) *cobra.Command {
-	cmd := &cobra.Command{Use: "backup FILE", Short: "Write a verified copy of the store, also while it is served", Args: words(1)}
+	cmd := &cobra.Command{
+		Use: "backup FILE", Short: "Write a verified copy of the store, also while it is served", Args: words(1),
+		Long: "Write a verified copy of the store to FILE, also while serve runs, and beside it FILE.json, which says what it is a copy of.\n" +
+			"An older backup with that name is replaced. A backup holds all records and keys: keep it on another disk, and closed to others.",
+		Example: "  doorward backup --data data monday.db",
+	}
 	t.jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		made, err := archive.Backup(cmd.Context(), t.open(control.Need{}), args[0])
@@ -37,8 +42,17 @@ func backupCommand(t *tool) *cobra.Command {
 	return cmd
 }
 
+const restoreExamples = `  # on a new computer
+  doorward restore --data data monday.db
+  # in the place of the store that is there
+  doorward restore --data data monday.db --replace`
+
 func restoreCommand(t *tool) *cobra.Command {
-	cmd := &cobra.Command{Use: "restore FILE", Short: "Make a store of a backup", Args: words(1)}
+	cmd := &cobra.Command{
+		Use: "restore FILE", Short: "Make a store of a backup", Args: words(1), Example: restoreExamples,
+		Long: "Make a store of the backup FILE. The folder holds no store yet; with --replace the backup takes the place of the one that is there,\n" +
+			"also while serve runs. That one is kept beside it. A backup of another congregation, and a damaged one, are refused.",
+	}
 	replace := cmd.Flags().Bool("replace", false, "put it in the place of the store that is there, which is kept beside it")
 	t.jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -71,7 +85,10 @@ func printUnsent(t *tool, done *archive.Restored) {
 }
 
 func verifyCommand(t *tool) *cobra.Command {
-	cmd := &cobra.Command{Use: "verify", Short: "Check every stored value of a store", Args: cobra.NoArgs}
+	cmd := &cobra.Command{
+		Use: "verify", Short: "Check every stored value of a store", Args: cobra.NoArgs, Example: "  doorward verify --data data",
+		Long: "Check every stored value of a store, also while serve runs, and name what is damaged. The exit code is 1 if anything is.",
+	}
 	t.jsonFlag(cmd)
 	here := cmd.Flags().Bool("here", false, "check in this process and print the handler's answer as it comes")
 	_ = cmd.Flags().MarkHidden("here") // the flag was made above
@@ -166,7 +183,9 @@ type compacted struct {
 func compactCommand(t *tool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "compact", Short: "Write the store's file again, without what was deleted or erased", Args: cobra.NoArgs,
-		Long: "A server that runs goes on at the same time.",
+		Long: "Write the store's file again, without what was deleted or erased, so that its bytes are gone and its room is free. A server that\n" +
+			"runs goes on at the same time. The disk needs room for a second file.",
+		Example: "  doorward compact --data data",
 	}
 	t.jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -226,7 +245,10 @@ func printOlder(w io.Writer, files []string) {
 }
 
 func reindexCommand(t *tool) *cobra.Command {
-	cmd := &cobra.Command{Use: "reindex", Short: "Build the search index again", Args: cobra.NoArgs}
+	cmd := &cobra.Command{
+		Use: "reindex", Short: "Build the search index again", Args: cobra.NoArgs, Example: "  doorward reindex --data data",
+		Long: "Build the search index again. This is hardly ever needed: serve builds an index that is missing or damaged by itself.",
+	}
 	t.jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return t.with(cmd.Context(), control.Need{Indexed: true}, func(l *control.Line) error {

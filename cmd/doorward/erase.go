@@ -44,7 +44,9 @@ var errUnconfirmed = console.Usage(errors.New("nothing was erased; --yes says th
 func erasePersonCommand(t *tool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "person ID", Short: "Erase a person for good, here and on every laptop", Args: words(1),
-		Long: "The person, all that was known of the person before, memberships, and the names on tickets go; the tickets stay valid.\n" +
+		Example: "  doorward erase person 17 --data data",
+		Long: "Erase a person for good, here and on every laptop. Run it at the centre. It shows the name and asks.\n\n" +
+			"The person, all that was known of the person before, memberships, and the names on tickets go; the tickets stay valid.\n" +
 			"Neither a laptop nor a restored backup brings them back. It cannot be undone.",
 	}
 	t.jsonFlag(cmd)

@@ -207,7 +207,10 @@ func reportImport(t *tool, answer json.RawMessage, q url.Values, notes []string)
 func demoCommand(t *tool) *cobra.Command {
 	var size string
 	var seed int64
-	cmd := &cobra.Command{Use: "demo", Short: "Fill an empty store with a fictional congregation", Args: cobra.NoArgs}
+	cmd := &cobra.Command{
+		Use: "demo", Short: "Fill an empty store with a fictional congregation", Args: cobra.NoArgs, Example: "  doorward demo --data data",
+		Long: "Fill an empty store with a fictional congregation, to try things out. It prints codes of tickets that can be scanned.",
+	}
 	t.jsonFlag(cmd)
 	cmd.Flags().StringVar(&size, "size", "s", "s, m, l or xl: 300, 5,000, 50,000 or 1,000,000 people")
 	cmd.Flags().Int64Var(&seed, "seed", 1, "another number makes another congregation")

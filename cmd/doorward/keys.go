@@ -164,7 +164,10 @@ func isRevoked(ctx context.Context, l *control.Line, id int64) bool {
 
 func keysListCommand(t *tool) *cobra.Command {
 	shape := func(keys []key) any { return map[string]any{"count": len(keys), "results": keys} }
-	return listCommand(t, "List the keys", keysPath, shape, printKeys)
+	cmd := listCommand(t, "List the keys", keysPath, shape, printKeys)
+	cmd.Long = "List the keys: what each may do, and when it ends. No list shows a secret."
+	cmd.Example = "  doorward keys list --data data"
+	return cmd
 }
 
 // listCommand lists what the handler has under a path. shape is what --json prints.
@@ -200,7 +203,10 @@ func printKeys(t *tool, keys []key) error {
 }
 
 func keysRevokeCommand(t *tool) *cobra.Command {
-	cmd := &cobra.Command{Use: "revoke ID", Short: "End a key from its next request on", Args: words(1)}
+	cmd := &cobra.Command{
+		Use: "revoke ID", Short: "End a key from its next request on", Args: words(1), Example: "  doorward keys revoke 2 --data data",
+		Long: "End a key from its next request on. keys list shows the ID. The key of a helper's phone is one of them.",
+	}
 	t.jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		id, err := strconv.ParseInt(args[0], 10, 64)

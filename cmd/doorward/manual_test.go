@@ -17,6 +17,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/spf13/cobra"
+
+	"doorward/cmd/doorward/console"
 	"doorward/cmd/doorward/help"
 )
 
@@ -417,4 +420,33 @@ func TestHelpPrintsThePageAsCalled(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestEachCommandSaysWhatItDoes: --help begins with what the command does, as the list of commands says it, and shows an example. The flags of
+// an example exist.
+func TestEachCommandSaysWhatItDoes(t *testing.T) {
+	t.Parallel()
+	root, _ := (&Main{Env: os.LookupEnv}).root(&console.Console{Name: "doorward"})
+	var look func(cmd *cobra.Command)
+	look = func(cmd *cobra.Command) {
+		for _, below := range cmd.Commands() {
+			look(below)
+		}
+		if cmd.HasSubCommands() || slices.Contains([]string{"help", "version"}, cmd.Name()) {
+			return
+		}
+		verb, _, _ := strings.Cut(cmd.Short, " ")
+		if !strings.HasPrefix(cmd.Long, verb+" ") {
+			t.Errorf("%s --help begins with %.40q, want %q first", cmd.CommandPath(), cmd.Long, verb)
+		}
+		if !strings.Contains(cmd.Example, cmd.CommandPath()+" ") {
+			t.Errorf("%s --help shows no example of it", cmd.CommandPath())
+		}
+		for _, found := range regexp.MustCompile(` --([a-z][a-z-]*)`).FindAllStringSubmatch(cmd.Example, -1) {
+			if cmd.Flag(found[1]) == nil {
+				t.Errorf("the example of %s has --%s, and the command has not", cmd.CommandPath(), found[1])
+			}
+		}
+	}
+	look(root)
 }

@@ -20,10 +20,18 @@ on. SRC may also be a store's file that ends in .db, as one that restore has kep
 Without --db these databases are copied: the one that an address or a file names; else "records" and all free databases that SRC
 shows. Into a file goes one database, "records" unless --db says another. Free databases that DST lacks are made.`
 
+const replicateExamples = `  # all records and free databases, from folder to folder
+  doorward replicate data copy
+  # into a file on a stick, and out of it elsewhere
+  doorward replicate data stick.ndjson.zst
+  doorward replicate stick.ndjson.zst other
+  # a database of a server
+  doorward replicate https://centre.example/sync/notes other --key dw_… --secret-file secret.txt`
+
 func replicateCommand(t *tool) *cobra.Command {
 	var c transfer.Config
 	cmd := &cobra.Command{
-		Use: "replicate SRC DST", Short: "Copy documents between folders, servers and files", Long: replicateHelp, Args: words(2),
+		Use: "replicate SRC DST", Short: "Copy documents between folders, servers and files", Long: replicateHelp, Example: replicateExamples, Args: words(2),
 		Annotations: map[string]string{noStore: "it names its own"},
 	}
 	t.jsonFlag(cmd)

@@ -17,10 +17,18 @@ import (
 	"github.com/spf13/cobra"
 )
 
+const serveExamples = `  # for this machine alone
+  doorward serve --data data
+  # for phones in the same network; it prints their addresses
+  doorward serve --data data --listen 0.0.0.0:8080
+  # behind a proxy on this machine, which speaks https
+  doorward serve --data data --trusted-proxy 127.0.0.1 --public-url https://porta.example`
+
 func serveCommand(t *tool, m *Main) *cobra.Command {
 	c := serve.Config{Folder: t.folder, Console: t.Console, Version: versionText(), Certificate: &certificate.Files{}, Clock: m.Clock, Drain: m.Drain, Ready: m.Ready}
 	cmd := &cobra.Command{
-		Use: "serve", Short: "Answer requests until a signal ends it", Args: cobra.NoArgs,
+		Use: "serve", Short: "Answer requests until a signal ends it", Args: cobra.NoArgs, Example: serveExamples,
+		Long: "Answer requests until a signal ends it, as Ctrl-C. On a laptop that has joined a centre it also keeps in step with the centre.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return serve.Run(cmd.Context(), c) },
 	}
 	f := cmd.Flags()
@@ -140,7 +148,9 @@ func rehearseCommand(t *tool, m *Main) *cobra.Command {
 func clockTrustCommand(t *tool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "trust", Short: "End the doubt of the clock as it is now; look at it first", Args: cobra.NoArgs,
-		Long: "A clock that is before the program's build, or over two minutes from the last measure of a peer, is doubted: tickets are\n" +
+		Example: "  doorward clock trust --data data",
+		Long: "End the doubt of the clock as it is now; look at it first.\n\n" +
+			"A clock that is before the program's build, or over two minutes from the last measure of a peer, is doubted: tickets are\n" +
 			"admitted whatever their times, and check-ins say so. If the clock is right, this ends it.",
 	}
 	t.jsonFlag(cmd)

@@ -75,6 +75,7 @@ func (t *tool) makeAuthority(name string, replace bool) (*authority.Authority, e
 func tlsShowCommand(t *tool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show", Short: "Show the QR code of the page by which a phone learns to trust this laptop", Args: cobra.NoArgs,
+		Long:    "Show the QR code of the page by which a phone learns to trust this laptop. serve must run, and must have begun after tls init.",
 		Example: "  doorward tls show --data data",
 	}
 	t.jsonFlag(cmd)

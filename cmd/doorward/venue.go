@@ -28,11 +28,18 @@ type invited struct {
 	Expires time.Time `json:"expires_at"`
 }
 
+const venueEnrolExamples = `  # a laptop for the doors of an event
+  doorward venue enrol --data data --event 7 --name "North door"
+  # a laptop of a church, with its people and groups
+  doorward venue enrol --data data --church 3 --name Office`
+
 func venueEnrolCommand(t *tool) *cobra.Command {
 	var e api.EnrolForm
 	cmd := &cobra.Command{
 		Use: "enrol", Short: "Make the code by which one laptop may join, once and within a day", Args: cobra.NoArgs,
-		Long: "A laptop that is enrolled for events takes them along and checks people in; one that is enrolled for churches takes their\n" +
+		Example: venueEnrolExamples,
+		Long: "Make the code by which one laptop may join, once and within a day, and print the command for the laptop. Run it at the centre.\n\n" +
+			"A laptop that is enrolled for events takes them along and checks people in; one that is enrolled for churches takes their\n" +
 			"people and groups too, and of their events those that --event names, or all. Where --event names some, the laptop sells tickets\n" +
 			"at these alone, not at an event that it makes itself.",
 	}
@@ -101,7 +108,9 @@ func venueJoinCommand(t *tool) *cobra.Command {
 	var j control.Joining
 	cmd := &cobra.Command{
 		Use: "join [URL]", Short: "Make this laptop one of a centre's, by the code that the centre has given", Args: cobra.MaximumNArgs(1),
-		Long: "The URL is the one that venue enrol has printed; it holds the code. --upstream and --code give the two one by one.",
+		Long: "Make this laptop one of a centre's, once, in an empty folder. The URL is the one that venue enrol has printed at the centre; it holds\n" +
+			"the code. --upstream and --code give the two one by one. From then on serve keeps the laptop in step.",
+		Example: "  doorward venue join --data laptop https://centre.example/#K7QP2M9D4RSX1ABC",
 	}
 	t.jsonFlag(cmd)
 	f := cmd.Flags()
@@ -134,7 +143,10 @@ func joinCentre(ctx context.Context, t *tool, l *control.Line, j control.Joining
 const laptopsPath = "/admin/v1/venues/"
 
 func venueListCommand(t *tool) *cobra.Command {
-	return listCommand(t, "List the laptops and when they were met", laptopsPath, func(all []overview.Laptop) any { return all }, printVenues)
+	cmd := listCommand(t, "List the laptops and when they were met", laptopsPath, func(all []overview.Laptop) any { return all }, printVenues)
+	cmd.Long = "List the laptops and when they were met. TAKES are the databases that a laptop has, and BACKLOG the changes that are still to come from it."
+	cmd.Example = "  doorward venue list --data data"
+	return cmd
 }
 
 func printVenues(t *tool, all []overview.Laptop) error {
@@ -157,12 +169,19 @@ func printVenues(t *tool, all []overview.Laptop) error {
 }
 
 func venueRevokeCommand(t *tool) *cobra.Command {
-	cmd := &cobra.Command{Use: "revoke ID|NAME", Short: "End what a laptop may; its check-ins are still taken, and marked"}
+	cmd := &cobra.Command{
+		Use: "revoke ID|NAME", Short: "End what a laptop may; its check-ins are still taken, and marked", Example: `  doorward venue revoke "North door" --data data`,
+		Long: "End what a laptop may: it reads nothing new and edits nothing. Its check-ins are still taken, and marked for review.",
+	}
 	return venueEndCommand(t, cmd, "is revoked: it reads nothing more, and its facts are marked for review")
 }
 
 func venueWipeCommand(t *tool) *cobra.Command {
-	cmd := &cobra.Command{Use: "wipe ID|NAME", Short: "Revoke a laptop and have it wipe its folder when it is met next"}
+	cmd := &cobra.Command{
+		Use: "wipe ID|NAME", Short: "Revoke a laptop and have it wipe its folder when it is met next", Example: `  doorward venue wipe "North door" --data data`,
+		Long: "Revoke a laptop, and have it clear its folder of the store when it is met next and has handed over its last check-in. The order counts\n" +
+			"over https, or on the same machine. Backups that lie there stay.",
+	}
 	return venueEndCommand(t, cmd, "is revoked, and wipes itself when it is met next and has handed over its last check-in")
 }
 
