@@ -189,6 +189,18 @@ func listCommand[T any](t *tool, short, path string, shape func([]T) any, print 
 	return cmd
 }
 
+// moment is a time of an answer as a table shows it: in the congregation's time zone; - where there is none.
+func (t *tool) moment(text *string) string {
+	if text == nil {
+		return "-"
+	}
+	at, err := time.Parse(time.RFC3339, *text)
+	if err != nil {
+		return *text
+	}
+	return at.In(t.folder.Zone).Format(time.DateTime)
+}
+
 func printKeys(t *tool, keys []key) error {
 	w := tabwriter.NewWriter(t.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tKEY\tNAME\tLEVEL\tMAY\tEXPIRES\tREVOKED")
@@ -197,7 +209,7 @@ func printKeys(t *tool, keys []key) error {
 		if may == "" {
 			may = "all but admin and sync"
 		}
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Key, console.Printable(k.Name), k.Level, may, console.OrDash(k.ExpiresAt), console.OrDash(k.RevokedAt))
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Key, console.Printable(k.Name), k.Level, may, t.moment(k.ExpiresAt), t.moment(k.RevokedAt))
 	}
 	return w.Flush()
 }
