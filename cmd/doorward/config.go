@@ -76,6 +76,7 @@ func (m *Main) readConfig(root, cmd *cobra.Command) (map[string][]string, error)
 	}
 	known := map[string]*pflag.Flag{}
 	collectFlags(root, known)
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { known[f.Name] = f }) // another command may have a flag of this name and of another type
 	values := map[string][]string{}
 	for given, v := range file {
 		name := settingName(given, known)
@@ -126,7 +127,7 @@ func asTexts(v any, flag string) (texts []string, ok bool) {
 		case bool:
 			ok = flag == "bool"
 		case int64:
-			ok = flag == "int" || flag == "int64" || flag == "size"
+			ok = flag == "int" || flag == "int64" || flag == "int64Slice" || flag == "size"
 		case string:
 			ok = flag == "string" || flag == "duration" || flag == "size" || isList(flag)
 		default:
@@ -141,7 +142,9 @@ func asTexts(v any, flag string) (texts []string, ok bool) {
 }
 
 // isList reports whether a flag may be given more than once.
-func isList(flag string) bool { return flag == "stringSlice" || flag == "stringArray" }
+func isList(flag string) bool {
+	return flag == "stringSlice" || flag == "stringArray" || flag == "int64Slice"
+}
 
 // wanted names the value that the file may have for a flag of this type.
 func wanted(flag string) string {
@@ -150,6 +153,8 @@ func wanted(flag string) string {
 		return "true or false"
 	case "int", "int64":
 		return "a number"
+	case "int64Slice":
+		return "a number or a list of numbers"
 	case "duration":
 		return "a time as \"48h\""
 	case "size":

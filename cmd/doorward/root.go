@@ -188,7 +188,7 @@ func strictly(root *cobra.Command) {
 // flagFault says what a flag takes, where it was given another value. A flag with a type of its own says it itself.
 func flagFault(_ *cobra.Command, err error) error {
 	bad := new(pflag.InvalidValueError)
-	if !errors.As(err, &bad) || !slices.Contains([]string{"int", "int64", "duration", "bool"}, bad.GetFlag().Value.Type()) {
+	if !errors.As(err, &bad) || !slices.Contains([]string{"int", "int64", "int64Slice", "duration", "bool"}, bad.GetFlag().Value.Type()) {
 		return err
 	}
 	return fmt.Errorf("--%s %s: %s is wanted", bad.GetFlag().Name, bad.GetValue(), wanted(bad.GetFlag().Value.Type()))

@@ -83,7 +83,7 @@ func statusCommand(t *tool) *cobra.Command {
 }
 
 func doorCommand(t *tool) *cobra.Command {
-	var event string
+	var event int64
 	cmd := &cobra.Command{
 		Use: "door", Short: "Show a QR code that opens the door's page on a helper's phone", Args: cobra.NoArgs,
 		Long: "Show a QR code that opens the door's page on one helper's phone. It works once, within twelve hours. The page asks for the helper's name\n" +
@@ -94,16 +94,20 @@ func doorCommand(t *tool) *cobra.Command {
 	}
 	t.jsonFlag(cmd)
 	supervisor := cmd.Flags().Bool("supervisor", false, "the helper may take back any check-in, at any time")
-	cmd.Flags().StringVar(&event, "event", "", "the event; left out: the only one that is near")
+	cmd.Flags().Int64Var(&event, "event", 0, "the event; left out: the only one that is near")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if id, err := strconv.ParseInt(event, 10, 64); event != "" && (err != nil || id <= 0) {
-			return console.Usage(fmt.Errorf("--event %s: the number of an event is wanted", event))
+		w := invite.Wanted{Supervisor: *supervisor}
+		if cmd.Flags().Changed("event") {
+			w.Event = strconv.FormatInt(event, 10)
+		}
+		if w.Event != "" && event <= 0 {
+			return console.Usage(fmt.Errorf("--event %d: the number of an event is wanted", event))
 		}
 		return t.with(cmd.Context(), control.Need{}, func(l *control.Line) error {
-			door, err := invite.AskDoor(cmd.Context(), l, invite.Wanted{Event: event, Supervisor: *supervisor})
+			door, err := invite.AskDoor(cmd.Context(), l, w)
 			switch {
-			case err != nil && event != "":
-				return fmt.Errorf("event %s: %w", event, err)
+			case err != nil && w.Event != "":
+				return fmt.Errorf("event %d: %w", event, err)
 			case err != nil:
 				return err
 			case t.asJSON:
