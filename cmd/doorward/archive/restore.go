@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"doorward/cmd/doorward/console"
@@ -153,10 +154,12 @@ func fetch(ctx context.Context, o control.Opening, file, dir string) error {
 	}
 	err = checkCopy(ctx, o, startChild, dir)
 	switch {
+	case errors.Is(err, console.ErrStopped):
+		return err
 	case errors.Is(err, errUnchecked):
 		return fmt.Errorf("%s was not restored: %w", file, err)
-	case err != nil:
-		return fmt.Errorf("%s cannot be restored: %w", file, err)
+	case err != nil: // it may name the copy, which is gone by now
+		return fmt.Errorf("%s cannot be restored: %s", file, strings.ReplaceAll(err.Error(), table.Path(dir), file))
 	}
 	return nil
 }
