@@ -131,6 +131,7 @@ func TestABadFileEndsInOneClearMessage(t *testing.T) {
 	}
 	t.Run("open elsewhere", func(t *testing.T) { base.copied(t).refusesInUse(t) })
 	t.Run("not permitted", func(t *testing.T) { base.copied(t).refusesBarred(t) })
+	t.Run("another user's", func(t *testing.T) { base.copied(t).refusesForeign(t) })
 	if _, err := os.Stat(backup + "2"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file that cannot be opened was backed up: %v", err)
 	}
@@ -193,6 +194,24 @@ func (p *program) refusesBarred(t *testing.T) {
 			if !strings.HasSuffix(said, barred.want) {
 				t.Errorf("%s with %s of mode %04o said %q, want %q", command[0], barred.path, barred.mode, said, barred.want)
 			}
+		}
+	}
+}
+
+// refusesForeign: the file belongs to another user than its folder, as after a copy that was made with sudo.
+func (p *program) refusesForeign(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("no other user can be given the file")
+	}
+	want := "doorward: the file " + table.Path(p.dir) + " belongs to user root; use: sudo chown -R \"$(id -un)\" " + p.dir + "\n"
+	for _, command := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"verify"}, {"keys", "list"}} {
+		cmd := p.asked(command...)
+		p.asNobody(t, cmd)
+		if err := os.Chown(table.Path(p.dir), 0, 0); err != nil {
+			t.Fatal(err)
+		}
+		if said := p.refused(t, cmd); said != want {
+			t.Errorf("%s said %q, want %q", command[0], said, want)
 		}
 	}
 }

@@ -78,6 +78,9 @@ func (f *Folder) Check() error {
 	if closed(info) && !disk.ReadOnly(f.Dir) {
 		return closedError(f.Dir, info)
 	}
+	if err := checkOwner(f.Dir); err != nil {
+		return err
+	}
 	if info.Mode().Perm()&0o077 == 0 {
 		return nil
 	}
@@ -88,6 +91,27 @@ func (f *Folder) Check() error {
 		return nil
 	}
 	return os.Chmod(f.Dir, ownerOnly)
+}
+
+// checkOwner refuses a store's file that this process may not use because it belongs to another user than the folder, as after a copy by sudo.
+func checkOwner(dir string) error {
+	path := table.Path(dir)
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil // the command that opens the store reports it
+	}
+	owner, ok := foreign(info)
+	if !ok {
+		return nil
+	}
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err == nil {
+		return file.Close()
+	}
+	if !errors.Is(err, fs.ErrPermission) {
+		return nil // the command that opens the store reports it
+	}
+	return fmt.Errorf("the file %s belongs to user %s; use: sudo chown -R \"$(id -un)\" %s", path, owner, console.Shell(dir))
 }
 
 // CheckStore is Check for a command that uses the store or makes one. It refuses a folder that lost its store.
