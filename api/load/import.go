@@ -254,7 +254,7 @@ func (t tally) notes() (out []string) {
 	}
 	if n := t.issued - t.stood; n > 0 && t.stood > 0 {
 		out = append(out, counted(n, "ticket of the event is", "tickets of the event are")+
-			" valid or unpaid here and in no row that was taken: a shop may leave out what is cancelled or refunded; what is so must be cancelled here")
+			" valid or unpaid here and in no row that was taken: a shop may leave cancelled and refunded tickets out; cancel those here")
 	}
 	return out
 }

@@ -380,7 +380,7 @@ func TestAnImportSaysWhatTheListLeavesOut(t *testing.T) {
 		return mustImport(t, s, load.Source{Kind: "ticket", Event: 7, DryRun: dry, Reader: strings.NewReader("code;state\n" + strings.Join(codes, "\n") + "\n")})
 	}
 	const a, b, c, d = "KX7QP2M9D4RSX1;valid", "KX7QP2M9D4RSX2;unpaid", "KX7QP2M9D4RSX3;cancelled", "KX7QP2M9D4RSX4;valid"
-	const note = "2 tickets of the event are valid or unpaid here and in no row that was taken"
+	const note = "2 tickets of the event are valid or unpaid here and in no row that was taken: a shop may leave cancelled and refunded tickets out; cancel those here"
 	for _, one := range []struct {
 		rep  load.Report
 		want bool

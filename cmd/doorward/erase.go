@@ -39,7 +39,7 @@ func (e erasable) question() string {
 }
 
 // errUnconfirmed says that no one has confirmed an erasure.
-var errUnconfirmed = console.Usage(errors.New("nothing was erased; --yes says that it shall be"))
+var errUnconfirmed = console.Usage(errors.New("nothing was erased: type yes where it asks, or add --yes"))
 
 func erasePersonCommand(t *tool) *cobra.Command {
 	cmd := &cobra.Command{
