@@ -104,6 +104,9 @@ func (c *Config) over(line *control.Line, f *folder.Folder) *place {
 func isAddress(place string) bool { return strings.Contains(place, "://") }
 
 func (c *Config) openFolder(ctx context.Context, dir string, need control.Need) (*place, error) {
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return nil, console.Usage(fmt.Errorf("%s is no folder, and no file that ends in %s or .db", dir, fileEnding))
+	}
 	o := c.Opening
 	o.Folder, o.Need = c.At(dir), need
 	line, err := control.Open(ctx, o)

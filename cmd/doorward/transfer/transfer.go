@@ -136,6 +136,9 @@ func (c *Config) names(ctx context.Context, source, target *place) ([]string, er
 			return nil, err
 		}
 		names = slices.DeleteFunc(all, func(name string) bool { return table.OfRecords(name) && name != "records" })
+		if len(names) == 0 {
+			return nil, errors.New("nothing is copied: SRC shows this key neither \"records\" nor a free database; --db names another")
+		}
 	}
 	if len(names) > 1 && (source.one() || target.one()) {
 		return nil, console.Usage(errors.New("--db: an address of a database, or a file, holds one database"))
