@@ -45,7 +45,7 @@ func keysAddCommand(t *tool) *cobra.Command {
 	var k newKey
 	var expires string
 	cmd := &cobra.Command{
-		Use: "add", Short: "Make a key and print its secret, once", Args: cobra.NoArgs,
+		Use: "add", Short: "Make a key and print its secret, once", Args: words(0),
 		Long: keysAddLong(), Example: keysAddExamples,
 	}
 	t.jsonFlag(cmd)
@@ -53,7 +53,7 @@ func keysAddCommand(t *tool) *cobra.Command {
 	f.StringVar(&k.Name, "name", "", "what the key is for")
 	f.StringVar(&k.Level, "level", "", "how much it sees: denomination, regional:1, church:3,4 or event:7")
 	f.StringSliceVar(&k.Permissions, "allow", []string{}, "what it may do, as people:GET,checkin:*; nothing = everything but admin and sync")
-	f.StringVar(&expires, "expires", "", "how long it is good, as 48h or 30d, or its last day, as 2027-01-31; none = until it is revoked")
+	f.StringVar(&expires, "expires", "", "how long it is good, as 48h or 30d, or its last day, as 2030-01-31; none = until it is revoked")
 	f.IntVar(&k.Rate, "rate-limit", 0, "requests a minute; 0 = no limit")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if f.Changed("allow") && len(k.Permissions) == 0 {
@@ -88,7 +88,7 @@ const keysAddExamples = `  # the first key, which may do everything
   # a door of one event, for two days
   doorward keys add --data data --name porta --level event:7 --allow 'checkin:*' --expires 48h
   # a website that reads the people of two churches, until the end of January
-  doorward keys add --data data --name site --level church:3,4 --allow people:GET --expires 2027-01-31`
+  doorward keys add --data data --name site --level church:3,4 --allow people:GET --expires 2030-01-31`
 
 // expiry reads when a key ends: after a time, or at the end of a day; zero = never.
 func expiry(text string, now time.Time, zone *time.Location) (time.Time, error) {
@@ -172,7 +172,7 @@ func keysListCommand(t *tool) *cobra.Command {
 
 // listCommand lists what the handler has under a path. shape is what --json prints.
 func listCommand[T any](t *tool, short, path string, shape func([]T) any, print func(*tool, []T) error) *cobra.Command {
-	cmd := &cobra.Command{Use: "list", Short: short, Args: cobra.NoArgs}
+	cmd := &cobra.Command{Use: "list", Short: short, Args: words(0)}
 	t.jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return t.with(cmd.Context(), control.Need{}, func(l *control.Line) error {
