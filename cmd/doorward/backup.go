@@ -86,7 +86,7 @@ func printUnsent(t *tool, done *archive.Restored) {
 
 func verifyCommand(t *tool) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "verify", Short: "Check every stored value of a store", Args: cobra.NoArgs, Example: "  doorward verify --data data",
+		Use: "verify", Short: "Check every stored value of a store", Args: words(0), Example: "  doorward verify --data data",
 		Long: "Check every stored value of a store, also while serve runs, and name what is damaged. The exit code is 1 if anything is.",
 	}
 	t.jsonFlag(cmd)
@@ -182,7 +182,7 @@ type compacted struct {
 
 func compactCommand(t *tool) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "compact", Short: "Write the store's file again, without what was deleted or erased", Args: cobra.NoArgs,
+		Use: "compact", Short: "Write the store's file again, without what was deleted or erased", Args: words(0),
 		Long: "Write the store's file again, without what was deleted or erased, so that its bytes are gone and its room is free. A server that\n" +
 			"runs goes on at the same time. The disk needs room for a second file.",
 		Example: "  doorward compact --data data",
@@ -246,7 +246,7 @@ func printOlder(w io.Writer, files []string) {
 
 func reindexCommand(t *tool) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "reindex", Short: "Build the search index again", Args: cobra.NoArgs, Example: "  doorward reindex --data data",
+		Use: "reindex", Short: "Build the search index again", Args: words(0), Example: "  doorward reindex --data data",
 		Long: "Build the search index again. This is hardly ever needed: serve builds an index that is missing or damaged by itself.",
 	}
 	t.jsonFlag(cmd)

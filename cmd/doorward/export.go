@@ -20,7 +20,7 @@ import (
 func exportCommand(t *tool) *cobra.Command {
 	var kind string
 	cmd := &cobra.Command{
-		Use: "export [FILE]", Short: "Write all records so that import reads them, to a file or standard output", Args: cobra.MaximumNArgs(1),
+		Use: "export [FILE]", Short: "Write all records so that import reads them, to a file or standard output", Args: words(0, 1),
 		Long: "Write all records so that import reads them. The file's ending says how: .ndjson is one JSON object a line, .csv a table of one\n" +
 			"kind, .xlsx a workbook with a sheet for each kind. Standard output is NDJSON.",
 		Example: exportExamples,

@@ -208,7 +208,7 @@ func demoCommand(t *tool) *cobra.Command {
 	var size string
 	var seed int64
 	cmd := &cobra.Command{
-		Use: "demo", Short: "Fill an empty store with a fictional congregation", Args: cobra.NoArgs, Example: "  doorward demo --data data",
+		Use: "demo", Short: "Fill an empty store with a fictional congregation", Args: words(0), Example: "  doorward demo --data data",
 		Long: "Fill an empty store with a fictional congregation, to try things out. It prints codes of tickets that can be scanned.",
 	}
 	t.jsonFlag(cmd)

@@ -135,7 +135,7 @@ func buildTime() time.Time {
 
 func versionCommand(t *tool) *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "Print the version", Args: cobra.NoArgs, Annotations: map[string]string{noStore: "true"},
+		Use: "version", Short: "Print the version", Args: words(0), Annotations: map[string]string{noStore: "true"},
 		Run: func(*cobra.Command, []string) {
 			fmt.Fprintln(t.Out, versionLine())
 		},

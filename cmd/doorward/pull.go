@@ -42,7 +42,7 @@ const pullExamples = `  # a mirror; the second time only changes of people and e
 func pullCommand(t *tool) *cobra.Command {
 	p := &pulling{}
 	cmd := &cobra.Command{
-		Use: "pull", Short: "Make the folder a mirror of another server that speaks this /v1", Args: cobra.NoArgs, Long: pullLong, Example: pullExamples,
+		Use: "pull", Short: "Make the folder a mirror of another server that speaks this /v1", Args: words(0), Long: pullLong, Example: pullExamples,
 	}
 	t.jsonFlag(cmd)
 	f := cmd.Flags()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -205,13 +206,22 @@ func findZone(f *folder.Folder) (err error) {
 	return nil
 }
 
-// words requires n words after a command. Its error shows how the command is written.
-func words(n int) cobra.PositionalArgs {
+// words requires one of these numbers of words after a command. Its error shows how the command is written, and names a word too many, which
+// may be the folder.
+func words(counts ...int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) == n {
+		most := slices.Max(counts)
+		switch {
+		case slices.Contains(counts, len(args)):
 			return nil
+		case len(args) < most:
+			return fmt.Errorf("the command is written so: %s", cmd.UseLine())
 		}
-		return fmt.Errorf("the command is written so: %s", cmd.UseLine())
+		hint := ""
+		if info, err := os.Stat(args[most]); err == nil && info.IsDir() {
+			hint = "; --data names a folder"
+		}
+		return fmt.Errorf("%q is a word too many; the command is written so: %s%s", args[most], cmd.UseLine(), hint)
 	}
 }
 

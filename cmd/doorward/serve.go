@@ -27,7 +27,7 @@ const serveExamples = `  # for this machine alone
 func serveCommand(t *tool, m *Main) *cobra.Command {
 	c := serve.Config{Folder: t.folder, Console: t.Console, Version: versionText(), Certificate: &certificate.Files{}, Clock: m.Clock, Drain: m.Drain, Ready: m.Ready}
 	cmd := &cobra.Command{
-		Use: "serve", Short: "Answer requests until a signal ends it", Args: cobra.NoArgs, Example: serveExamples,
+		Use: "serve", Short: "Answer requests until a signal ends it", Args: words(0), Example: serveExamples,
 		Long: "Answer requests until a signal ends it, as Ctrl-C. On a laptop that has joined a centre it also keeps in step with the centre.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return serve.Run(cmd.Context(), c) },
 	}
@@ -56,7 +56,7 @@ const statusExamples = `  # all of it, on one screen
 func statusCommand(t *tool) *cobra.Command {
 	var event int64
 	cmd := &cobra.Command{
-		Use: "status", Short: "Show what needs a person, and what to do about it", Args: cobra.NoArgs, Example: statusExamples,
+		Use: "status", Short: "Show what needs a person, and what to do about it", Args: words(0), Example: statusExamples,
 		Long: "Show on one screen what needs a person, the most urgent first, each with the command to run; below it the events, doors, laptops\n" +
 			"and figures as they are. On a laptop it tells what the laptop knows of its centre. The exit code is 0 whatever needs a person.",
 	}
@@ -85,7 +85,7 @@ func statusCommand(t *tool) *cobra.Command {
 func doorCommand(t *tool) *cobra.Command {
 	var event int64
 	cmd := &cobra.Command{
-		Use: "door", Short: "Show a QR code that opens the door's page on a helper's phone", Args: cobra.NoArgs,
+		Use: "door", Short: "Show a QR code that opens the door's page on a helper's phone", Args: words(0),
 		Long: "Show a QR code that opens the door's page on one helper's phone. It works once, within twelve hours. The page asks for the helper's name\n" +
 			"and makes a key of that name, which checks tickets of this event in and ends a day after it. Each phone needs a code of its own.\n" +
 			"The sheet that tells helpers how to scan is at /door/help of the server, to print on one page.\n" +
@@ -124,7 +124,7 @@ func rehearseCommand(t *tool, m *Main) *cobra.Command {
 	var event int64
 	var helpers int
 	cmd := &cobra.Command{
-		Use: "rehearse", Short: "Try an event on a copy: simulated helpers scan all its tickets", Args: cobra.NoArgs,
+		Use: "rehearse", Short: "Try an event on a copy: simulated helpers scan all its tickets", Args: words(0),
 		Long: "Try an event on a copy: simulated helpers scan all its tickets through the routes that phones use, as if the event began now. Some codes\n" +
 			"are scanned twice, and each helper is cut off for a while. The report says what the doors would have seen, how fast, and what is missing.\n" +
 			"The event itself is untouched. The exit code is 1 if something is missing.",
@@ -151,7 +151,7 @@ func rehearseCommand(t *tool, m *Main) *cobra.Command {
 
 func clockTrustCommand(t *tool) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "trust", Short: "End the doubt of the clock as it is now; look at it first", Args: cobra.NoArgs,
+		Use: "trust", Short: "End the doubt of the clock as it is now; look at it first", Args: words(0),
 		Example: "  doorward clock trust --data data",
 		Long: "End the doubt of the clock as it is now; look at it first.\n\n" +
 			"A clock that is before the program's build, or over two minutes from the last measure of a peer, is doubted: tickets are\n" +

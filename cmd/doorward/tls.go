@@ -28,7 +28,7 @@ func tlsInitCommand(t *tool) *cobra.Command {
 	var name string
 	var replace bool
 	cmd := &cobra.Command{
-		Use: "init", Short: "Make the authority of this folder, which church-owned phones then trust", Args: cobra.NoArgs,
+		Use: "init", Short: "Make the authority of this folder, which church-owned phones then trust", Args: words(0),
 		Long: "Make the authority of this folder. It signs for one name and for private addresses alone. serve then answers http and https at its one\n" +
 			"address, and renews its certificate by itself. Phones that have installed the authority get the camera on the door's page.",
 		Example: "  doorward tls init --data data --name porta",
@@ -74,7 +74,7 @@ func (t *tool) makeAuthority(name string, replace bool) (*authority.Authority, e
 
 func tlsShowCommand(t *tool) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "show", Short: "Show the QR code of the page by which a phone learns to trust this laptop", Args: cobra.NoArgs,
+		Use: "show", Short: "Show the QR code of the page by which a phone learns to trust this laptop", Args: words(0),
 		Long:    "Show the QR code of the page by which a phone learns to trust this laptop. serve must run, and must have begun after tls init.",
 		Example: "  doorward tls show --data data",
 	}

@@ -36,7 +36,7 @@ const venueEnrolExamples = `  # a laptop for the doors of an event
 func venueEnrolCommand(t *tool) *cobra.Command {
 	var e api.EnrolForm
 	cmd := &cobra.Command{
-		Use: "enrol", Short: "Make the code by which one laptop may join, once and within a day", Args: cobra.NoArgs,
+		Use: "enrol", Short: "Make the code by which one laptop may join, once and within a day", Args: words(0),
 		Example: venueEnrolExamples,
 		Long: "Make the code by which one laptop may join, once and within a day, and print the command for the laptop. Run it at the centre.\n\n" +
 			"A laptop that is enrolled for events takes them along and checks people in; one that is enrolled for churches takes their\n" +
@@ -107,7 +107,7 @@ func (in *invited) instruct() (g guidance, args string) {
 func venueJoinCommand(t *tool) *cobra.Command {
 	var j control.Joining
 	cmd := &cobra.Command{
-		Use: "join [URL]", Short: "Make this laptop one of a centre's, by the code that the centre has given", Args: cobra.MaximumNArgs(1),
+		Use: "join [URL]", Short: "Make this laptop one of a centre's, by the code that the centre has given", Args: words(0, 1),
 		Long: "Make this laptop one of a centre's, once, in an empty folder. The URL is the one that venue enrol has printed at the centre; it holds\n" +
 			"the code. --upstream and --code give the two one by one. From then on serve keeps the laptop in step.",
 		Example: "  doorward venue join --data laptop https://centre.example/#K7QP2M9D4RSX1ABC",
