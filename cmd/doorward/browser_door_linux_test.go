@@ -77,6 +77,10 @@ func TestLargeLettersKeepNamesWhole(t *testing.T) {
 	p.types("SOLO", kb.Enter)
 	p.sees("admitted")
 	p.next()
+	p.types("SOLO", kb.Enter)
+	p.sees("already_admitted")
+	p.until(`document.getElementById('result-more').getBoundingClientRect().top + 60 < document.querySelector('.face').getBoundingClientRect().bottom`) // its first line
+	p.next()
 	wide := `[...document.querySelectorAll('%s .scan-text')].map(e => e.getBoundingClientRect().width).filter(wide => wide > 0 && wide < 160).length === 0`
 	p.until(`document.querySelector('#last li') && document.querySelector('#doors li')`)
 	p.until(fmt.Sprintf(wide, "#work"))
