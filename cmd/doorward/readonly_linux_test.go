@@ -96,7 +96,7 @@ func (p *program) readsInPlace(t *testing.T, want, said string, as func(*exec.Cm
 		t.Errorf("backup leaves %v, %v", left, err)
 	}
 	for _, args := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"compact"}, {"reindex"}, {"keys", "list"}, {"backup", filepath.Join(p.dir, "here.db")},
-		{"keys", "add", "--name", "n", "--level", "denomination"}, {"restore", copied, "--replace"}, {"clock", "trust"}} {
+		{"keys", "add", "--name", "n", "--level", "denomination"}, {"restore", copied, "--replace"}, {"clock", "trust"}, {"tls", "init", "--name", "porta"}} {
 		out, problems, code := ran(args...)
 		if code != exitFailed || out != "" || strings.Count(problems, "\n") != 1 || !strings.Contains(problems, said) {
 			t.Errorf("%v = %d, %q, %q, want one line", args, code, out, problems)

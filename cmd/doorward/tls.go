@@ -12,6 +12,7 @@ import (
 
 	"doorward/cmd/doorward/authority"
 	"doorward/cmd/doorward/control"
+	"doorward/cmd/doorward/folder"
 	"doorward/cmd/doorward/invite"
 	"doorward/kv/disk"
 )
@@ -67,6 +68,9 @@ func (t *tool) makeAuthority(name string, replace bool) (*authority.Authority, e
 		return nil, fmt.Errorf("the folder %s has an authority, which phones may trust; with --replace another one takes its place, and each phone installs that", t.folder.Dir)
 	}
 	if err := disk.MakeFolder(t.folder.Dir); err != nil {
+		return nil, err
+	}
+	if err := folder.CheckWritable(t.folder.Dir); err != nil {
 		return nil, err
 	}
 	return authority.Make(t.folder.Dir, host, time.Now())
