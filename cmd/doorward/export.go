@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/url"
 	"path/filepath"
@@ -31,6 +32,9 @@ func exportCommand(t *tool) *cobra.Command {
 		if len(args) > 0 {
 			if err := folder.CheckOutput(args[0]); err != nil {
 				return err
+			}
+			if end := strings.ToLower(filepath.Ext(args[0])); slices.Contains(otherSheets, end) {
+				return console.Usage(fmt.Errorf("no %s file can be written: spreadsheet programs open .xlsx, and .csv of one --kind", end))
 			}
 			format = formatOf(args[0])
 		}
@@ -71,6 +75,9 @@ const exportExamples = `  # everything, to keep or to import elsewhere
   doorward export --data data all.xlsx
   # the people, to change in a spreadsheet and to import again
   doorward export --data data --kind person people.csv`
+
+// otherSheets are the endings of files that only a spreadsheet program writes. One that held NDJSON would look broken there.
+var otherSheets = []string{".xls", ".xlsm", ".xlsb", ".ods", ".tsv"}
 
 // formatOf returns the format by a file's ending; "" = NDJSON.
 func formatOf(name string) string {
