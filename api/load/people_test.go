@@ -63,3 +63,44 @@ func TestImportReadsTheLettersOfASex(t *testing.T) {
 		}
 	}
 }
+
+// TestImportWritesNobodyOver: a row of another person that has the id or the CPF of a record once wrote that record over.
+func TestImportWritesNobodyOver(t *testing.T) {
+	const father = "external_id,Name,CPF,Birthday,Email,Phone\nA1,José Lima,111.444.777-35,1960-01-02,j@example.org,24 98803-8508\n"
+	for name, c := range map[string]struct {
+		row     string // of the second list, with the same columns
+		refused bool
+	}{
+		"another person of the id":                      {"A1,Zeca Pires,,,z@example.org,", true},
+		"another one of that last name":                 {"A1,Bia Lima,,,b@example.org,", true},
+		"a namesake with another birth date":            {"A1,José Reis,,1985-05-13,,", true},
+		"a first name put right":                        {"A1,Josué Lima,,,,", false},
+		"another name with the same e-mail":             {"A1,Zeca Pires,,,J@EXAMPLE.ORG,", false},
+		"another name with the same phone":              {"A1,Zeca Pires,,,,(24) 98803-8508", false},
+		"a birth date put right":                        {"A1,Lima José,,1961-01-02,,", false},
+		"no name":                                       {"A1,,,,,24 90000-0000", false},
+		"a son with the CPF of the father":              {",José Lima Filho,111.444.777-35,1990-05-13,j@example.org,", true},
+		"a child with the CPF and the phone":            {",Bia Lima,111.444.777-35,,j@example.org,24 98803-8508", true},
+		"another child, with an id":                     {"B7,Bia Lima,111.444.777-35,,,", true},
+		"the person of the CPF, with a nickname":        {",Joca Lima,111.444.777-35,,,", false},
+		"the person of the CPF, called Zé":              {",Zé Lima,111.444.777-35,1960-01-02,,", false},
+		"the person of the CPF, married":                {",José Lima Reis,111.444.777-35,1960-01-02,,", false},
+		"the person of the CPF, with a birth date":      {",JOSE LIMA,111.444.777-35,1961-01-02,,", false},
+		"the person of the CPF, with an id, by surname": {"B7,\"Lima, José\",111.444.777-35,,,", false},
+	} {
+		s := congregation(t)
+		if _, err := importPeople(s, father, nil); err != nil {
+			t.Fatal(err)
+		}
+		list := "external_id,Name,CPF,Birthday,Email,Phone\n" + c.row + "\n"
+		for _, dry := range []bool{true, false} {
+			rep, err := importPeople(s, list, func(src *load.Source) { src.DryRun = dry })
+			if err != nil || (len(rep.Rejected) == 1) != c.refused || rep.Created > 0 {
+				t.Errorf("%s, dry run %v: report = %+v, error %v; want refused %v", name, dry, rep, err, c.refused)
+			}
+		}
+		if got := fieldOf(t, s, "full_name"); c.refused && got["José Lima"] == nil || len(got) != 1 {
+			t.Errorf("%s: people = %v", name, got)
+		}
+	}
+}

@@ -182,6 +182,9 @@ func rejection(d draft, err error) Rejection {
 		return ofFaults(d.line, faults, d.column)
 	case errors.As(err, &conflict) && conflict.Field == kinds.State: // the only one: the row lets a ticket in that is kept out here
 		return Rejection{Line: d.line, Column: d.column(kinds.State), Reason: conflict.Reason + ": change it here, or say --reinstate to let the file decide"}
+	case errors.As(err, &conflict) && conflict.Field == kinds.ExternalID && d.form.Kind == record.Person:
+		column := d.column(conflict.Field)
+		return Rejection{Line: d.line, Column: column, Reason: fmt.Sprintf("%s; --ignore '%s' if the ids are of another system or church", reason(conflict.Reason), column)}
 	case errors.As(err, &conflict):
 		return Rejection{Line: d.line, Column: d.column(conflict.Field), Reason: reason(conflict.Reason)}
 	}

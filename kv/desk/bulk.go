@@ -41,7 +41,8 @@ var errDryRun = errors.New("dry run")
 
 // Upsert writes up to MaxRows rows, each on its own: a bad one is rejected and blocks none. A row finds its record by
 // external_id within its event or kind, else by id, else, a ticket, by event and code, a person by CPF; a record that has no external_id yet
-// takes a row's. A row that does not reinstate lets no ticket in that is blocked, refunded or cancelled: that is a *Conflict about its state.
+// takes a row's. A row of another person, by name and data, than its external_id or CPF leads to is a *Conflict. A row that does not reinstate
+// lets no ticket in that is blocked, refunded or cancelled: that is a *Conflict about its state.
 // dryRun decides all and writes nothing; its rows do not see each other. The error is the store's own, not a row's.
 func (dk *Desk) Upsert(p auth.Principal, rows []entry.Row, dryRun bool) ([]RowResult, error) {
 	if err := p.Check("admin", "POST"); err != nil {
@@ -160,7 +161,10 @@ func existing(o *table.Tx, p auth.Principal, row entry.Row, in *entry.Input) (*t
 	if ok, err := entry.Sees(o.View, p, row.Kind, st); err != nil || !ok {
 		return nil, err
 	}
-	return st, entry.MayChange(o.View, p, row.Kind, st)
+	if err := entry.MayChange(o.View, p, row.Kind, st); err != nil {
+		return nil, err
+	}
+	return st, anotherPerson(st, row)
 }
 
 func existingID(o *table.Tx, p auth.Principal, row entry.Row, in *entry.Input) (record.ID, error) {
