@@ -223,6 +223,23 @@ func TestAdminImportOfAChurch(t *testing.T) {
 	}
 }
 
+// TestAdminImportOfTwoChurches: two churches have a person and a group of one content. The second church was refused its own, and learnt of the
+// first church's.
+func TestAdminImportOfTwoChurches(t *testing.T) {
+	w := newWorld(t)
+	for _, church := range []int64{w.church, w.far} {
+		key := w.as(fmt.Sprintf("church:%d", church), "*:*")
+		for kind, csv := range map[string]string{"person": "Nome;Telefone\nMaria Silva;24 98803-8508\n", "group": "Nome\nJovens\n"} {
+			for _, want := range []string{`"created":1,"updated":0,"unchanged":0,"rejected":[]`, `"created":0,"updated":0,"unchanged":1,"rejected":[]`} {
+				a := key.status(key.do("POST", "/admin/v1/import/?kind="+kind, csv, header("Content-Type", "text/csv"), invalid), 200)
+				if !strings.Contains(a.body, want) {
+					t.Errorf("church %d, %s: the answer is %s, want %s", church, kind, a.body, want)
+				}
+			}
+		}
+	}
+}
+
 // A ticket that staff have blocked stays so, until the request says that the file decides.
 func TestAdminImportOverrulesNoDecision(t *testing.T) {
 	w := newWorld(t)

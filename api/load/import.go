@@ -126,7 +126,7 @@ func (s *Source) run(ctx context.Context, store *kv.Store, p auth.Principal, in 
 	defer cancel(nil)
 	im := &importer{
 		writer: writer{store, p, s.DryRun, s.Checkins}, ctx: ctx, cancel: cancel, in: rows, progress: progress,
-		maker:   maker{event: s.Event, zone: s.zone, reinstates: s.Reinstate, seen: newSeen(s.DryRun), named: contents{}},
+		maker:   maker{event: s.Event, zone: s.zone, reinstates: s.Reinstate, seen: newSeen(s.DryRun), named: contents{}, home: homeOf(p)},
 		batches: make(chan *batch, ahead),
 	}
 	if t, ok := in.(*tableFile); ok && t.mayBeAlike() && p.CheckKind(record.Admin, record.Person, http.MethodGet) == nil {
@@ -140,6 +140,14 @@ func (s *Source) run(ctx context.Context, store *kv.Store, p auth.Principal, in 
 	im.run()
 	in.plan(&im.report)
 	return im.report, context.Cause(ctx)
+}
+
+// homeOf names the church that a key of one church gives its new records.
+func homeOf(p auth.Principal) string {
+	if p.IsWhole() || !p.IsOf(auth.ChurchOf) || len(p.Level().IDs) != 1 {
+		return ""
+	}
+	return fmt.Sprintf("of church %d\n", p.Level().IDs[0])
 }
 
 // issued counts the tickets of the event of all rows that are valid or unpaid.

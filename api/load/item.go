@@ -56,6 +56,7 @@ type maker struct {
 	zone  *time.Location
 	seen  *seen    // nil = every row is known to be another
 	named contents // nil with seen
+	home  string   // the church that new records are given; "" = none
 
 	reinstates bool // rows may let tickets in that are kept out here
 }
@@ -101,7 +102,7 @@ func (m *maker) item(d draft) *item {
 		if it.nameless() {
 			return it.reject(kinds.Code, fault.Required)
 		}
-		m.named.name(it)
+		m.named.name(it, m.home)
 		if field, first := m.seen.before(it); first > 0 {
 			return it.reject(field, fmt.Sprintf("the same %s stands in line %d", field, first))
 		}
@@ -266,8 +267,8 @@ func (s *seen) warnings() []string {
 type contents map[[16]byte]int32
 
 // name gives a row an external_id made of its content, unless the row has an id, an external_id or a CPF, or is a ticket or a membership: a
-// code, or person and group, identify these.
-func (c contents) name(it *item) {
+// code, or person and group, identify these. Two churches may have a person of one content: the church that a key gives its records counts too.
+func (c contents) name(it *item, home string) {
 	k, p := it.form.Kind, it.row.Patch
 	_, external := k.Field(kinds.ExternalID)
 	if names.IsCPF(p.Text(kinds.CPF)) || k == record.Ticket || k == record.Membership || !external || !it.row.ID.IsZero() || p.Text(kinds.ExternalID) != "" {
@@ -278,6 +279,9 @@ func (c contents) name(it *item) {
 		_, _ = h.Write([]byte(s)) // never fails
 	}
 	write(k.Name + "\n")
+	if _, given := p.Value(kinds.Church); !given && entry.OwnedByChurch(k) {
+		write(home)
+	}
 	for i := range it.form.Table.Fields {
 		name := it.form.Table.Fields[i].Name
 		if v, ok := p.Value(name); ok && v.Kind() != 'n' {
