@@ -134,7 +134,7 @@ func syntax(err error) string {
 	return "not a JSON object"
 }
 
-// seen remembers the ids, codes, external ids and CPFs of a file's rows. So it finds two rows of one record before either is written; the
+// seen remembers the ids, codes, external ids, CPFs and memberships of a file's rows. So it finds two rows of one record before either is written; the
 // store would take the second for a change of the first. It keeps 128-bit hashes, not the values.
 type seen struct {
 	seeds [2]maphash.Seed
@@ -182,6 +182,10 @@ func (s *seen) before(it *item) (field string, line int) {
 	}
 	add(kinds.ExternalID, string(event)+"\x00", p.Text(kinds.ExternalID))
 	add(kinds.Code, string(event)+"\x00", code)
+	if group, ok := p.Value("group_id"); ok && it.form.Kind == record.Membership {
+		person, _ := p.Value("person")
+		add("person", string(group)+"\x00", string(person))
+	}
 	if cpf := p.Text(kinds.CPF); it.form.Kind == record.Person && names.IsCPF(cpf) {
 		add(kinds.CPF, "", cpf)
 	}

@@ -104,3 +104,15 @@ func TestImportWritesNobodyOver(t *testing.T) {
 		}
 	}
 }
+
+// TestAMembershipThatStandsTwiceIsRefused: the dry run counted both rows as new ones, and the import did not.
+func TestAMembershipThatStandsTwiceIsRefused(t *testing.T) {
+	s := congregation(t)
+	mustImport(t, s, load.Source{Kind: "group", Reader: strings.NewReader("name\nJovens\nCoral\n")})
+	for _, dry := range []bool{true, false} {
+		rep := mustImport(t, s, load.Source{Kind: "membership", DryRun: dry, Reader: strings.NewReader("group_id,person\n1,1\n2,1\n1,1\n")})
+		if rep.Created != 2 || rep.Unchanged != 0 || len(rep.Rejected) != 1 || rep.Rejected[0] != (load.Rejection{Line: 4, Column: "person", Reason: "the same person stands in line 2"}) {
+			t.Errorf("dry run %v: report = %+v, want 2 created and line 4 refused", dry, rep)
+		}
+	}
+}
