@@ -142,12 +142,12 @@ func (s *Source) run(ctx context.Context, store *kv.Store, p auth.Principal, in 
 	return im.report, context.Cause(ctx)
 }
 
-// homeOf names the church that a key of one church gives its new records.
-func homeOf(p auth.Principal) string {
+// homeOf is the church that a key of one church gives its new records; 0 for any other key.
+func homeOf(p auth.Principal) int64 {
 	if p.IsWhole() || !p.IsOf(auth.ChurchOf) || len(p.Level().IDs) != 1 {
-		return ""
+		return 0
 	}
-	return fmt.Sprintf("of church %d\n", p.Level().IDs[0])
+	return p.Level().IDs[0]
 }
 
 // issued counts the tickets of the event of all rows that are valid or unpaid.

@@ -56,7 +56,7 @@ type maker struct {
 	zone  *time.Location
 	seen  *seen    // nil = every row is known to be another
 	named contents // nil with seen
-	home  string   // the church that new records are given; "" = none
+	home  int64    // the church that new records are given; 0 = none
 
 	reinstates bool // rows may let tickets in that are kept out here
 }
@@ -270,9 +270,12 @@ func (s *seen) warnings() []string {
 // same content: they are two records, and stay two.
 type contents map[[16]byte]int32
 
+// byContent begins an external_id that is made of a row's content.
+const byContent = "file:"
+
 // name gives a row an external_id made of its content, unless the row has an id, an external_id or a CPF, or is a ticket or a membership: a
 // code, or person and group, identify these. Two churches may have a person of one content: the church that a key gives its records counts too.
-func (c contents) name(it *item, home string) {
+func (c contents) name(it *item, home int64) {
 	k, p := it.form.Kind, it.row.Patch
 	_, external := k.Field(kinds.ExternalID)
 	if names.IsCPF(p.Text(kinds.CPF)) || k == record.Ticket || k == record.Membership || !external || !it.row.ID.IsZero() || p.Text(kinds.ExternalID) != "" {
@@ -283,8 +286,8 @@ func (c contents) name(it *item, home string) {
 		_, _ = h.Write([]byte(s)) // never fails
 	}
 	write(k.Name + "\n")
-	if _, given := p.Value(kinds.Church); !given && entry.OwnedByChurch(k) {
-		write(home)
+	if _, given := p.Value(kinds.Church); !given && home > 0 && entry.OwnedByChurch(k) {
+		write(fmt.Sprintf("of church %d\n", home))
 	}
 	for i := range it.form.Table.Fields {
 		name := it.form.Table.Fields[i].Name
@@ -295,7 +298,7 @@ func (c contents) name(it *item, home string) {
 	key := [16]byte(h.Sum(nil))
 	c[key]++
 	write(strconv.Itoa(int(c[key])))
-	p.Set(kinds.ExternalID, value.Quote("file:"+hex.EncodeToString(h.Sum(nil)[:16])))
+	p.Set(kinds.ExternalID, value.Quote(byContent+hex.EncodeToString(h.Sum(nil)[:16])))
 }
 
 // cut counts codes that may have lost zeros at the front: one in ten or so is shorter than the others, and none begins with a zero. Numbers in
@@ -314,30 +317,49 @@ func (s *seen) cut() (short int) {
 	return short
 }
 
-// lookalikes knows the people of a store by their e-mail, and by their name and birthday. It keeps hashes, not the values.
+// lookalikes knows the people of a store by their e-mail, by their name with birthday or phone, and by their name within a church. It keeps
+// hashes, not the values.
 type lookalikes struct {
 	seed maphash.Seed
-	ids  map[uint64]string
+	home int64 // the church that new people are given; 0 = none
+	ids  map[uint64]int64
 }
 
 func newLookalikes(log *feed.Log, p auth.Principal) (*lookalikes, error) {
-	l := &lookalikes{seed: maphash.MakeSeed(), ids: map[uint64]string{}}
+	l := &lookalikes{seed: maphash.MakeSeed(), home: homeOf(p), ids: map[uint64]int64{}}
 	err := log.Each(p, record.Person, func(b []byte) error {
 		var one struct {
 			ID       int64   `json:"id"`
 			Name     string  `json:"full_name"`
 			Email    *string `json:"email"`
 			Birthday *string `json:"birthday"`
+			Church   *int64  `json:"church_id"`
+			Phone    *string `json:"phone"`
+			Mobile   *string `json:"mobile_phone"`
 		}
 		if err := json.Unmarshal(b, &one); err != nil {
 			return err
 		}
-		id := record.Person.FormatID(record.Int(one.ID))
 		if one.Email != nil && *one.Email != "" {
-			l.ids[l.email(*one.Email)] = id
+			l.ids[l.email(*one.Email)] = one.ID
 		}
-		if one.Birthday != nil && one.Name != "" {
-			l.ids[l.birth(one.Name, *one.Birthday)] = id
+		if one.Name == "" {
+			return nil
+		}
+		church := int64(0)
+		if one.Church != nil {
+			church = *one.Church
+		}
+		for _, within := range []int64{church, anyChurch} {
+			l.ids[l.name(one.Name, within)] = one.ID
+		}
+		for _, phone := range []*string{one.Phone, one.Mobile} {
+			if phone != nil && *phone != "" {
+				l.ids[l.phone(one.Name, *phone)] = one.ID
+			}
+		}
+		if one.Birthday != nil {
+			l.ids[l.birth(one.Name, *one.Birthday)] = one.ID
 		}
 		return nil
 	})
@@ -355,18 +377,60 @@ func (l *lookalikes) birth(name, birthday string) uint64 {
 	return maphash.String(l.seed, "b\x00"+birthday+"\x00"+words.Plain(name))
 }
 
+// anyChurch stands for people of whatever church.
+const anyChurch = -1
+
+// name is a name within a church; 0 = in none.
+func (l *lookalikes) name(name string, church int64) uint64 {
+	return maphash.String(l.seed, fmt.Sprintf("n\x00%d\x00", church)+words.Plain(name))
+}
+
+func (l *lookalikes) phone(name, phone string) uint64 {
+	return maphash.String(l.seed, "p\x00"+names.Digits(phone)+"\x00"+words.Plain(name))
+}
+
 // find compares a new person with the people of the store.
 func (l *lookalikes) find(it *item, rep *Report) {
-	p := it.row.Patch
-	if email := p.Text(kinds.Email); email != "" {
-		if id, ok := l.ids[l.email(email)]; ok {
-			rep.alike(Alike{it.line, id, "e-mail"})
+	for _, key := range l.keys(it.row.Patch) {
+		if id, ok := l.ids[key.sum]; ok {
+			rep.alike(Alike{it.line, record.Person.FormatID(record.Int(id)), key.by})
 			return
 		}
 	}
-	if birthday := p.Text(kinds.Birthday); birthday != "" {
-		if id, ok := l.ids[l.birth(p.Text(kinds.FullName), birthday)]; ok {
-			rep.alike(Alike{it.line, id, "name and birthday"})
+}
+
+// likeness is a hash by which a person may be found, and how it is called.
+type likeness struct {
+	by  string
+	sum uint64
+}
+
+// keys are those of a new person. The name alone counts for a row without an id that says no more of who it is: a list of names and phones.
+func (l *lookalikes) keys(p *record.Patch) (keys []likeness) {
+	name, birthday, email := p.Text(kinds.FullName), p.Text(kinds.Birthday), p.Text(kinds.Email)
+	if email != "" {
+		keys = append(keys, likeness{"e-mail", l.email(email)})
+	}
+	if birthday != "" {
+		keys = append(keys, likeness{"name and birthday", l.birth(name, birthday)})
+	}
+	for _, field := range []string{"phone", "mobile_phone"} {
+		if phone := p.Text(field); phone != "" {
+			keys = append(keys, likeness{"name and phone", l.phone(name, phone)})
 		}
 	}
+	if birthday != "" || email != "" || !strings.HasPrefix(p.Text(kinds.ExternalID), byContent) {
+		return keys
+	}
+	within := []int64{anyChurch}
+	if v, given := p.Value(kinds.Church); given && v.Kind() != 'n' {
+		church, _ := value.ParseInt(string(v))
+		within = []int64{church, 0}
+	} else if l.home > 0 {
+		within = []int64{l.home, 0}
+	}
+	for _, church := range within {
+		keys = append(keys, likeness{"name", l.name(name, church)})
+	}
+	return keys
 }

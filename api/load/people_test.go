@@ -116,3 +116,36 @@ func TestAMembershipThatStandsTwiceIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestImportAsksAboutANamesake: the row of a person with another phone than before once became a further person, in silence.
+func TestImportAsksAboutANamesake(t *testing.T) {
+	for name, c := range map[string]struct {
+		list string
+		by   string // "" = nothing is asked
+	}{
+		"another phone":          {"Nome;Telefone\nCaio Melo;24 97777-0000\nBeto Luz;\n", "name"},
+		"in other letters":       {"Nome\nCAIO  MÉLO\n", "name"},
+		"a church":               {"Nome;Igreja\nCaio Melo;Central\n", "name"},
+		"a birth date":           {"Nome;Nascimento;Telefone\nCaio Melo;1985-03-15;24988038508\n", "name and phone"},
+		"of another church":      {"Nome;Igreja\nAna Souza;Norte\n", ""},
+		"of the same church":     {"Nome;Igreja\nAna Souza;Central\n", "name"},
+		"born another day":       {"Nome;Nascimento\nEva Reis;1990-05-13\n", ""},
+		"born the same day":      {"Nome;Nascimento;Telefone\nEva Reis;1985-05-13;24\n", "name and birthday"},
+		"an id of its own":       {"external_id;Nome\nA1;Caio Melo\n", ""},
+		"another e-mail":         {"E-mail;Nome\nc@example.org;Caio Melo\n", ""},
+		"the list as it was":     {"Nome;Telefone\nCaio Melo;24 98803-8508\n", ""},
+		"two of one name in one": {"Nome;Telefone\nDavi Sá;1\nDavi Sá;2\n", ""},
+	} {
+		s := congregation(t)
+		mustImport(t, s, load.Source{Reader: strings.NewReader(`{"kind":"church","id":2,"name":"Norte"}`)})
+		for _, list := range []string{"Nome;Telefone\nCaio Melo;24 98803-8508\n", "Nome;Nascimento\nEva Reis;1985-05-13\n"} {
+			if _, err := importPeople(s, list, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := importPeople(s, c.list, nil)
+		if (err == nil) != (c.by == "") || err != nil && !strings.Contains(err.Error(), "by "+c.by+".") {
+			t.Errorf("%s: error = %v, want a question by %q", name, err, c.by)
+		}
+	}
+}

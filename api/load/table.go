@@ -132,10 +132,8 @@ func (t *tableFile) drafts() (drafts, error) {
 	return d, nil
 }
 
-// mayBeAlike tells whether the table is a list of people with an e-mail or a birthday.
-func (t *tableFile) mayBeAlike() bool {
-	return t.ly.Form.Kind == record.Person && (t.ly.Has(kinds.Email) || t.ly.Has(kinds.Birthday))
-}
+// mayBeAlike tells whether the table is a list of people.
+func (t *tableFile) mayBeAlike() bool { return t.ly.Form.Kind == record.Person }
 
 // plan says how the table is read.
 func (t *tableFile) plan(rep *Report) {
