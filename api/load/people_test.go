@@ -149,3 +149,41 @@ func TestImportAsksAboutANamesake(t *testing.T) {
 		}
 	}
 }
+
+// TestImportTakesWhatSaysNothingForBlank: people were refused for a dash, and a column of phones was left out because of n/a.
+func TestImportTakesWhatSaysNothingForBlank(t *testing.T) {
+	s := congregation(t)
+	rep, err := importPeople(s, "Nome,E-mail,Telefone,Nascimento,CPF,Estado civil,Sexo\nBia,-,-,-,-,-,-\nCaio,n/a,n/a,n/a,n/a,n/a,Unknown\n"+
+		"Davi,não tem,não tem,não sei,não tem,não informado,Não informado\nEva,e@example.org,24 98803-8508,14/07/1985,111.444.777-35,Casada,F\n-,f@example.org,1,,,,\n", nil)
+	if err != nil || rep.Created != 4 || len(rep.Ignored) > 0 || len(rep.Rejected) != 1 || rep.Rejected[0].Reason != "no name" {
+		t.Errorf("report = %+v, error %v; want 4 created, the last row refused, and every column read", rep, err)
+	}
+	for field, of := range map[string]string{"email": "e@example.org", "phone": "24988038508", "birthday": "1985-07-14", "cpf": "11144477735", "marital_status": "Casada", "gender": "female"} {
+		if diff := cmp.Diff(map[string]any{"Bia": nil, "Caio": nil, "Davi": nil, "Eva": of}, fieldOf(t, s, field)); diff != "" {
+			t.Errorf("%s differs (-want +got):\n%s", field, diff)
+		}
+	}
+}
+
+// TestImportLeavesOutWhatIsOfAnotherMatter: each row of these lists was refused for one column, which says something else than its title may mean.
+func TestImportLeavesOutWhatIsOfAnotherMatter(t *testing.T) {
+	for _, list := range []string{
+		"Nome,Líder\nBia,João\nCaio,Maria\n",
+		"Nome,Pastor\nBia,Pr. Marcos\nCaio,\n",
+		"Nome,Batizado\nBia,13/05/2010\nCaio,\n",
+		"Nome,Batismo\nBia,Sim\nCaio,Não\n",
+		"Name,Location\nBia,Room 3\nCaio,\n",
+	} {
+		rep, err := importPeople(congregation(t), list, nil)
+		if err != nil || rep.Created != 2 || len(rep.Ignored) != 1 {
+			t.Errorf("%q: report = %+v, error %v; want 2 created and one column not read", list, rep, err)
+		}
+	}
+	s := congregation(t)
+	if _, err := importPeople(s, "Nome,Líder\nBia,Sim\nCaio,\n", nil); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]any{"Bia": true, "Caio": false}, fieldOf(t, s, "is_leader")); diff != "" {
+		t.Errorf("who is a leader differs (-want +got):\n%s", diff)
+	}
+}

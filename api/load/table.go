@@ -79,7 +79,7 @@ func newTableFile(ctx context.Context, src *Source, ly *columns.Layout, start fu
 			return nil, err
 		}
 	}
-	t.cells = cells.Reader{Own: t.ly.Origin == columns.OwnOrigin, States: src.States, Orders: t.ly.Orders, Zone: src.zone, UTC: t.ly.Origin.UTC}
+	t.cells = cells.Reader{Own: t.ly.Origin == columns.OwnOrigin, States: src.States, Orders: t.ly.Orders, Zone: src.zone, UTC: t.ly.Origin.UTC, People: t.ly.Form.Kind == record.Person}
 	return t, nil
 }
 

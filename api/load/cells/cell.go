@@ -27,6 +27,7 @@ type Reader struct {
 	Zone     *time.Location    // of a day that names none; nil = UTC
 	UTC      []string          // fields with times in UTC, if they have no offset
 	Yearless int               // birthdays without a year, which were left out
+	People   bool              // the rows are people: a cell that says nothing, as - and n/a, is blank
 }
 
 // Value answers a cell's JSON value, nil for a blank one, or what is wrong with it. What is right by its type is for the
@@ -43,6 +44,8 @@ func (c *Reader) Value(name string, f *record.Field, cell string) (v jsontext.Va
 		return ownValue(f, cell)
 	case Spoiled(cell):
 		return nil, "an error value of a spreadsheet"
+	case c.People && IsUnsaid(name, cell):
+		return nil, ""
 	case cell[0] == '=':
 		return nil, "a formula, where its value is wanted"
 	case (slices.Contains(CodeNames, name) || slices.Contains(PersonNames, name)) && Scientific.MatchString(cell):
@@ -84,6 +87,22 @@ func (c *Reader) Value(name string, f *record.Field, cell string) (v jsontext.Va
 		return nil, fault
 	}
 	return value.Quote(cell), ""
+}
+
+// unsaid are what programs and people write for what they do not know of a person, in plain form.
+var unsaid = strings.Split("unknown|unspecified|not specified|not set|not known|prefer not to say|no email|no phone|desconhecido|desconhecida|nao informado|nao informada|nao consta|nao sei|nao possui|sem email|"+
+	"sem e mail|sem telefone|sem informacao|no informado|no especificado|no sabe|no tiene|desconocido|unbekannt|keine angabe|inconnu|non renseigne", "|")
+
+// IsUnsaid tells a cell that says nothing of a person: -, n/a, unknown. No is an answer, a question mark asks, and a name may be Nil.
+func IsUnsaid(name, cell string) bool {
+	text := words.Plain(cell)
+	if strings.Contains(cell, "?") {
+		return false
+	}
+	if slices.Contains(PersonNames, name) {
+		return text == "" && words.SaysNothing(cell, text)
+	}
+	return words.TruthOf(cell) == "" && words.SaysNothing(cell, text) || slices.Contains(unsaid, text)
 }
 
 // WithoutFormat takes out invisible characters, which no scanner reads.

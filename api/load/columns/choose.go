@@ -209,6 +209,9 @@ func (c *chooser) fits(field string, column int) bool {
 	p := &c.profiles[column]
 	ticket := c.ly.Form.Kind == record.Ticket
 	f := c.ly.Form.Field(field)
+	if c.ly.Form.Kind == record.Person && f != nil && field != kinds.FullName && field != kinds.Church {
+		return c.fitsPerson(field, f, column)
+	}
 	switch {
 	case ticket && field == kinds.Code:
 		return p.IsCodes()
@@ -234,6 +237,33 @@ func (c *chooser) fits(field string, column int) bool {
 	return true
 }
 
+// fitsPerson tells whether a column's values may be a field of a person. Cells that say nothing, as - and n/a, do not count. A column called Leader
+// may name the leader of each, one called Baptism may say yes or no, and one called Location a place.
+func (c *chooser) fitsPerson(field string, f *record.Field, column int) bool {
+	p := &c.profiles[column]
+	says := p.Filled - p.Has[profile.Nothings]
+	mostly := func(t profile.Trait) bool { return 2*p.Has[t] > says }
+	named := c.plains[column] == words.Plain(field)
+	if says <= 0 && !p.Mostly(profile.Truths) {
+		return true
+	}
+	switch f.Type.(type) {
+	case record.Bool:
+		return field == kinds.IsActive || p.Mostly(profile.Truths)
+	case record.Date:
+		return !p.Mostly(profile.Truths)
+	case record.Object:
+		return !slices.ContainsFunc(p.Samples, func(one string) bool { return !strings.HasPrefix(one, "{") })
+	case record.Email:
+		return named || mostly(profile.Ats)
+	case record.Phone:
+		return named || mostly(profile.Digits) && !mostly(profile.Ats)
+	case record.Ref:
+		return named || p.Mostly(profile.Whole)
+	}
+	return c.understands(field, f, p)
+}
+
 // understands tells whether a column of choices holds any that are known; --map insists.
 func (c *chooser) understands(field string, f *record.Field, p *profile.Column) bool {
 	of, ok := f.Type.(record.Choice)
@@ -241,7 +271,9 @@ func (c *chooser) understands(field string, f *record.Field, p *profile.Column) 
 		return true
 	}
 	reader := cells.Reader{Words: map[string]string{}}
-	known := p.Share(func(v string) bool { return slices.Contains(of, reader.Choice(field, of, v)) })
+	known := p.Share(func(v string) bool {
+		return slices.Contains(of, reader.Choice(field, of, v)) || c.ly.Form.Kind == record.Person && cells.IsUnsaid(field, v)
+	})
 	return 2*known >= p.Filled
 }
 
