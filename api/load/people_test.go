@@ -187,3 +187,52 @@ func TestImportLeavesOutWhatIsOfAnotherMatter(t *testing.T) {
 		t.Errorf("who is a leader differs (-want +got):\n%s", diff)
 	}
 }
+
+// TestImportOfPeopleInOtherLanguages: of these lists some columns were not read, or the last names alone came in.
+func TestImportOfPeopleInOtherLanguages(t *testing.T) {
+	for name, c := range map[string]struct{ list, mobile string }{
+		"German":           {"Vorname;Nachname;Geburtsdatum;Geschlecht;E-Mail;Telefon privat;Handy\nBia;Luz;14.07.1985;weiblich;b@example.org;1;22\n", "22"},
+		"German, one name": {"Name;Vorname;Geb.-Datum;Geschlecht;E-Mail-Adresse;Telefon;Mobil\nLuz;Bia;14.07.1985;w;b@example.org;1;22\n", "22"},
+		"French":           {"Nom;Prénom;Date de naissance;Sexe;Courriel;Téléphone;Portable\nLuz;Bia;14/07/1985;F;b@example.org;1;22\n", "22"},
+		"Spanish":          {"Nombre;Apellidos;Fecha de nacimiento;Sexo;Correo electrónico;Teléfono;Móvil\nBia;Luz;14/07/1985;Mujer;b@example.org;1;22\n", "22"},
+		"Spanish, a name":  {"Nombre y apellidos;Cumpleaños;Sexo;Correo;Teléfono fijo;Teléfono móvil\nBia Luz;14/07/1985;Femenino;b@example.org;1;22\n", "22"},
+		"Portuguese":       {"Nome;Data Nasc.;Sexo;Email;Fone Residencial;Fone Celular\nBia Luz;14/07/1985;F;b@example.org;1;22\n", "22"},
+		"Outlook":          {"First Name,Last Name,Birthday,Gender,E-mail Address,Home Phone,Mobile Phone\nBia,Luz,7/14/1985,Female,b@example.org,1,22\n", "22"},
+		"Google":           {"First Name,Last Name,Birthday,Gender,E-mail 1 - Value,Phone 1 - Value\nBia,Luz,1985-07-14,Female,b@example.org,1\n", ""},
+		"Realm":            {"First Name,Last Name,Date of Birth,Gender,Primary Email,Primary Phone Number\nBia,Luz,07/14/1985,Female,b@example.org,1\n", ""},
+	} {
+		s := congregation(t)
+		rep, err := importPeople(s, c.list, nil)
+		if err != nil || len(rep.Ignored) > 0 || rep.Created != 1 {
+			t.Errorf("%s: report = %+v, error %v; want every column read", name, rep, err)
+		}
+		for field, want := range map[string]any{"birthday": "1985-07-14", "gender": "female", "email": "b@example.org", "phone": "1", "mobile_phone": c.mobile} {
+			if want == "" {
+				want = nil
+			}
+			if got := fieldOf(t, s, field)["Bia Luz"]; got != want {
+				t.Errorf("%s: %s = %v, want %v", name, field, got, want)
+			}
+		}
+	}
+}
+
+// TestImportOfWhoHasLeft: a day on which a person has left says that the person is not active, where no column says so.
+func TestImportOfWhoHasLeft(t *testing.T) {
+	for list, want := range map[string]map[string][2]any{
+		"Nome;Data de desligamento\nBia;13/10/2020\nCaio;\n":               {"Bia": {false, nil}, "Caio": {true, nil}},
+		"Name,Inactive Date\nBia,2020-10-13\nCaio,\n":                      {"Bia": {false, nil}, "Caio": {true, nil}},
+		"Nome;Ativo;Data de desligamento\nBia;Sim;13/10/2020\nCaio;Não;\n": {"Bia": {true, nil}, "Caio": {false, nil}},
+	} {
+		s := congregation(t)
+		if _, err := importPeople(s, list, nil); err != nil {
+			t.Errorf("%q: %v", list, err)
+		}
+		if diff := cmp.Diff(want, active(t, s)); diff != "" {
+			t.Errorf("%q: who is active differs (-want +got):\n%s", list, diff)
+		}
+		if got := fieldOf(t, s, "inactive_date")["Bia"]; got != "2020-10-13" {
+			t.Errorf("%q: inactive_date = %v", list, got)
+		}
+	}
+}

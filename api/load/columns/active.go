@@ -16,8 +16,11 @@ type Absence struct {
 	title  string
 }
 
-// deathDate is the field of the day on which a person has died.
-const deathDate = "death_date"
+// deathDate and leavingDate are the fields of the days on which a person has died or left.
+const (
+	deathDate   = "death_date"
+	leavingDate = "inactive_date"
+)
 
 // absences are the titles of these columns in plain form, by the reason. The day of a death is one too.
 var absences = []struct {
@@ -27,7 +30,11 @@ var absences = []struct {
 	{"death", append(words.Titles(deathDate), "deceased", "is deceased", "falecido", "falecida", "fallecido", "fallecida")},
 	{"", []string{"archived", "is archived", "arquivado", "arquivada", "archivado", "archivada", "inactive", "is inactive", "inativo", "inativa", "inactivo", "inactiva",
 		"inactive remove"}},
+	{"", words.Titles(leavingDate)},
 }
+
+// isLeaving tells a day on which a person has left. A column that says who is active outranks it: some come back.
+func isLeaving(a Absence) bool { return slices.Contains(words.Titles(leavingDate), a.title) }
 
 // standings are the titles of columns that may say by words which people are active. A field of a person is called status too, and has other words.
 var standings = []string{"status", "situacao", "estado", "member status", "membership status", "person status", "status do membro", "situacao do membro"}
@@ -50,7 +57,7 @@ func (c *chooser) takeAbsences() {
 		for _, a := range absences {
 			if slices.Contains(a.titles, title) {
 				c.ly.Gone = append(c.ly.Gone, Absence{i, a.reason, title})
-				c.taken[i] = !slices.Contains(words.Titles(deathDate), title)
+				c.taken[i] = !slices.Contains(slices.Concat(words.Titles(deathDate), words.Titles(leavingDate)), title)
 			}
 		}
 		if c.profiles != nil && slices.Contains(standings, title) && !c.mapped(kinds.IsActive) {

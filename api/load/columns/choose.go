@@ -277,6 +277,17 @@ func (c *chooser) understands(field string, f *record.Field, p *profile.Column) 
 	return 2*known >= p.Filled
 }
 
+// familyNames are the columns called Name or Nom beside a first name in that language: there it means the last name alone.
+func (c *chooser) familyNames() (columns []int) {
+	for first, family := range map[string]string{"vorname": "name", "prenom": "nom"} {
+		if i := slices.Index(c.plains, family); slices.Contains(c.plains, first) && i >= 0 && c.ly.Form.Kind == record.Person && !c.mapped(kinds.FullName) {
+			c.ly.Feeds = slices.DeleteFunc(c.ly.Feeds, func(f Feed) bool { return f.Name == kinds.FullName })
+			return []int{i}
+		}
+	}
+	return nil
+}
+
 // Letters are the cells of a choice that only their column explains, as cells.Reader knows words: field and cell → value. Beside H, M is a woman
 // (mulher, mujer). Beside H and F it says neither.
 func (ly *Layout) Letters() map[string]string {
@@ -310,6 +321,9 @@ func (c *chooser) joinNames() {
 	}
 	any := func(int) bool { return true }
 	last := c.longest(words.LastNames, any)
+	if len(last) == 0 {
+		last = c.familyNames()
+	}
 	if c.ly.Form.Field(field) == nil || c.mapped(field) || len(last) == 0 {
 		return
 	}

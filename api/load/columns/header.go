@@ -101,6 +101,9 @@ func Lay(row sheet.Row, f kinds.Form, said *Answers, profiles []profile.Column) 
 	}
 	c.takeByTitle()
 	c.joinNames()
+	if ly.Has(kinds.IsActive) {
+		ly.Gone = slices.DeleteFunc(ly.Gone, isLeaving)
+	}
 	if f.Kind == record.Ticket {
 		by.askForTypes()
 		by.askForRest()

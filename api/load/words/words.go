@@ -29,12 +29,12 @@ var titles = []struct {
 	{"holder_name", "holder|holder name|participante|nome do participante|titular|nome do titular|attendee|attendee name|" +
 		"asistente|nombre del asistente|inscrito|nome do inscrito|portador|nome do portador|convidado|nome do convidado|guest|guest name;" +
 		"nome|name|full name|nome completo|nombre|nombre completo;cliente|nome do cliente|comprador|nome do comprador|buyer|buyer name"},
-	{"full_name", "nome|name|nome completo|full name|nome do membro;pessoa"},
+	{"full_name", "nome|name|nombre|nome completo|full name|nombre completo|nombre y apellidos|nombre y apellido|nom complet|nom et prenom|name vorname|nome do membro|member name;pessoa"},
 	{"name", "nome;titulo|title;descricao"},
-	{"email", "e mail|mail|correio eletronico|correo electronico|correo|email do participante|e mail do participante|attendee email|email address|endereco de e mail;" +
-		"home email;work email|email de trabalho;other email"},
-	{"phone", "telefone|fone|tel|telefono|phone number|numero de telefone|telefone do participante|home phone number|home phone|homephone;celular|mobile;whatsapp;contato;work phone"},
-	{"mobile_phone", "celular|telefone celular|mobile|mobile phone|mobile phone number|cell|cell phone|cellphone;whatsapp"},
+	{"email", "e mail|mail|correio eletronico|correo electronico|correo|email do participante|e mail do participante|attendee email|email address|e mail address|e mail adresse|courriel|adresse e mail|endereco de e mail;" +
+		"home email|primary email|email 1|e mail 1|e mail 1 value;work email|email de trabalho;other email"},
+	{"phone", "telefone|fone|tel|telefono|phone number|numero de telefone|telefone do participante|home phone number|home phone|homephone|fone residencial|telefone residencial|telefono fijo|telefon|telefon privat|telephone|primary phone number|primary phone|phone 1 value;celular|mobile;whatsapp;contato;work phone"},
+	{"mobile_phone", "celular|telefone celular|mobile|mobile phone|mobile phone number|mobile number|cell|cell phone|cellphone|fone celular|movil|telefono movil|handy|mobil|mobiltelefon|telefon mobil|portable;whatsapp"},
 	{"order", "pedido|order id|order number|order code|numero do pedido|n do pedido|codigo do pedido|codigo del pedido|compra|n da compra;reserva;familia|household"},
 	{"valid_from", "valido de|valido desde|valido a partir de|inicio da validade|not before"},
 	{"valid_until", "valido ate|valido hasta;validade|vencimento|expira em|fim da validade|expires|valid to"},
@@ -47,16 +47,16 @@ var titles = []struct {
 	{"group_id", "id do grupo|id grupo|grupo id|group id"},
 	{"document", "cnpj|cpf cnpj|cnpj cpf;documento"},
 	{"currency", "moeda"},
-	{"gender", "genero|sexo|sex"},
-	{"birthday", "nascimento|data de nascimento|data nascimento|birth date|date of birth|birthdate;aniversario"},
+	{"gender", "genero|sexo|sex|geschlecht|sexe"},
+	{"birthday", "nascimento|data de nascimento|data nascimento|birth date|date of birth|birthdate|dob|data nasc|dt nascimento|dt nasc|nasc|fecha de nacimiento|fecha nacimiento|geburtsdatum|geb datum|geburtstag|date de naissance;aniversario|cumpleanos"},
 	{"rg_state", "uf do rg|estado do rg|orgao uf"},
 	{"is_pastor", "pastor"},
 	{"is_leader", "lider|leader"},
-	{"baptized", "batizado|batizada"},
-	{"baptism_date", "batismo|data do batismo|data de batismo"},
+	{"baptized", "batizado|batizada|bautizado|bautizada"},
+	{"baptism_date", "batismo|data do batismo|data de batismo|data batismo|dt batismo|batizado em|fecha de bautismo|taufdatum|date de bapteme|baptism date|date of baptism"},
 	{"baptism_type", "tipo de batismo|tipo do batismo"},
-	{"marital_status", "estado civil"},
-	{"marriage_date", "casamento|data do casamento|data de casamento|anniversary|anniversary date"},
+	{"marital_status", "estado civil|familienstand"},
+	{"marriage_date", "casamento|data do casamento|data de casamento|hochzeitsdatum|fecha de boda|wedding date|anniversary|anniversary date"},
 	{"church_profile", "perfil|perfil na igreja"},
 	{"membership_number", "matricula|numero de membro|rol|n do rol|numero no rol"},
 	{"membership_start_date", "membro desde|data de membresia|data de entrada|member since|membershipdate|membership date"},
@@ -66,6 +66,7 @@ var titles = []struct {
 	{"blood_type", "tipo sanguineo|sangue"},
 	{"previous_church", "igreja anterior"},
 	{"is_active", "ativo|ativa|active|activo|activa|is active"},
+	{"inactive_date", "data de desligamento|data desligamento|data de inativacao|inactivated at|date inactive"},
 	{"death_date", "data de falecimento|data do falecimento|date of death|deceased date|date deceased|fecha de fallecimiento"},
 	{"is_approved", "aprovado|aprovada|approved"},
 	{"transaction_type", "tipo|tipo de lancamento|tipo de transacao"},
@@ -93,7 +94,7 @@ var Choices = map[string]map[string]string{
 		"deceased|falecido|falecida|fallecido|fallecida|desligado|desligada|former member"),
 	"status": alias("pending", "pendente|aguardando", "approved", "aprovado|aprovada", "refused", "recusado|recusada|rejected"),
 	"gender": alias("male", "masculino|m|homem|masc|h|hombre|varon|masculin|homme|mannlich|maennlich|mann", "female",
-		"feminino|f|mulher|fem|femenino|mujer|feminin|femme|weiblich|w|frau"),
+		"feminino|f|mulher|fem|femenino|femenina|mujer|feminin|femme|weiblich|w|frau"),
 	"church_profile": alias("visitor", "visitante", "frequent", "frequentador|frequentadora|congregado|frequente", "member", "membro"),
 	"location_type":  alias("national", "nacional", "international", "internacional"),
 	"baptism_type":   alias("immersion", "imersao", "aspersion", "aspersao"),
@@ -321,10 +322,10 @@ func Parted(title string) string {
 // The titles of names in parts.
 var (
 	WholeNames  = []string{"nome", "name", "nombre"} // of the whole name, unless the last name stands beside it
-	FirstNames  = []string{"first name", "firstname", "primeiro nome", "attendee first name"}
+	FirstNames  = []string{"first name", "firstname", "primeiro nome", "attendee first name", "vorname", "prenom"}
 	GivenNames  = []string{"given name"} // the legal one, where the first name is a nickname
 	MiddleNames = []string{"middle name", "middlename", "nome do meio", "segundo nome", "segundo nombre"}
-	LastNames   = []string{"last name", "lastname", "sobrenome", "ultimo nome", "surname", "family name", "attendee last name", "apellido", "apellidos"}
+	LastNames   = []string{"last name", "lastname", "sobrenome", "ultimo nome", "surname", "family name", "attendee last name", "apellido", "apellidos", "nachname", "familienname", "nom de famille"}
 )
 
 // checkinTitles are the titles of columns that say whether, or when, a ticket was used.
