@@ -236,3 +236,20 @@ func TestImportOfWhoHasLeft(t *testing.T) {
 		}
 	}
 }
+
+// TestImportKeepsAnUnknownReason: churches have reasons of their own for which a person is not active. Each of these people was refused.
+func TestImportKeepsAnUnknownReason(t *testing.T) {
+	s := congregation(t)
+	const list = "Person ID,Household ID,First Name,Last Name,Status,Inactive Reason\n1,1,Bia,Luz,inactive,Moved\n2,1,Caio,Luz,inactive,Deceased\n3,1,Davi,Luz,active,\n"
+	rep, err := importPeople(s, list, nil)
+	if err != nil || rep.Created != 3 {
+		t.Fatalf("report = %+v, error %v; want 3 created", rep, err)
+	}
+	want := map[string][2]any{"Bia Luz": {false, "other"}, "Caio Luz": {false, "death"}, "Davi Luz": {true, nil}}
+	if diff := cmp.Diff(want, active(t, s)); diff != "" {
+		t.Errorf("who is active differs (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]any{"Bia Luz": "Moved", "Caio Luz": nil, "Davi Luz": nil}, fieldOf(t, s, "inactive_reason_details")); diff != "" {
+		t.Errorf("the reasons differ (-want +got):\n%s", diff)
+	}
+}

@@ -534,6 +534,10 @@ func (t *tableDrafts) feed(d *draft, row sheet.Row, feed *columns.Feed) *Rejecti
 		cell = t.ly.Origin.Name + ":" + cells.Clean(cell)
 	}
 	v, wrong := t.value(d.form, feed.Name, cell)
+	if wrong != "" && !cells.Spoiled(cell) && feed.Name == kinds.Inactive && !t.ly.Has(kinds.InactiveDetails) {
+		d.body = value.AppendMember(d.body, kinds.InactiveDetails, value.Quote(cells.Clean(cell)))
+		v, wrong = value.Quote("other"), ""
+	}
 	switch {
 	case wrong != "":
 		return &Rejection{row.Line, t.ly.Title(at), wrong}

@@ -37,6 +37,8 @@ const (
 	IsActive   = "is_active"
 	Inactive   = "inactive_reason"
 	Checkin    = "check-in" // not a field: what a list says of used tickets
+
+	InactiveDetails = "inactive_reason_details"
 )
 
 // order has the kinds that a file may hold, each after those it refers to: no facts, no keys, and of a ticket's records the one that stands

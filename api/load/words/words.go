@@ -101,7 +101,7 @@ var Choices = map[string]map[string]string{
 	"list_rule": alias("once", "uma vez|unico", "daily", "diario|por dia|diariamente",
 		"reentry", "reentrada|com reentrada|entra e sai"),
 	"inactive_reason": alias("transference", "transferencia|transferido|transferida", "death", "falecimento|morte|obito|falecido|falecida|deceased",
-		"withdrawal", "desligamento|saida|desistencia", "exclusion", "exclusao|excluido", "no_contact", "sem contato|no contact", "other", "outro|outros"),
+		"withdrawal", "desligamento|desligado|desligada|saida|desistencia", "exclusion", "exclusao|excluido", "no_contact", "sem contato|no contact", "other", "outro|outros"),
 	"payment_method": alias("billet", "boleto|boleto bancario", "pix", "", "credit_card", "cartao de credito|credito|credit card",
 		"debit_card", "cartao de debito|debito|debit card", "money", "dinheiro|especie|cash", "transference", "transferencia|ted|doc|transfer",
 		"bank_check", "cheque|check", "direct_debit", "debito automatico|direct debit", "other", "outro|outros"),
