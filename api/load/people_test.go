@@ -253,3 +253,31 @@ func TestImportKeepsAnUnknownReason(t *testing.T) {
 		t.Errorf("the reasons differ (-want +got):\n%s", diff)
 	}
 }
+
+// TestImportAsksWhatIdsMean: the ids of a list of another system put people of ours into groups, and gave tickets to them.
+func TestImportAsksWhatIdsMean(t *testing.T) {
+	for name, c := range map[string]struct {
+		kind, list string
+		set        map[string]string
+		asked      string // "" = nothing is asked
+	}{
+		"memberships of another system": {"membership", "Group ID,Person ID,Role\n1,1,Leader\n", nil, "“Group ID” holds ids, and those of another system"},
+		"memberships, in Portuguese":    {"membership", "id do grupo;id da pessoa\n1;1\n", nil, "say --map 'person=id da pessoa' if they are ids of this server"},
+		"memberships of ours":           {"membership", "group_id,person\n1,1\n", nil, ""},
+		"mapped":                        {"membership", "Group ID,Person ID\n1,1\n", map[string]string{"group_id": "Group ID", "person": "Person ID"}, ""},
+		"an export of ours":             {"membership", "kind,id,person,group_id\nmembership,1,1,1\n", nil, ""},
+		"tickets of another system":     {"ticket", "Code,Name,State,Person ID\nK7QP2M9D4RSX1ABC,Zeca,paid,1\n", nil, "“Person ID” holds ids"},
+		"tickets without such ids":      {"ticket", "Code,Name,State,Person ID\nK7QP2M9D4RSX1ABC,Zeca,paid,\n", nil, ""},
+	} {
+		s := congregation(t)
+		mustImport(t, s, load.Source{Kind: "group", Reader: strings.NewReader("name\nJovens\n")})
+		src := load.Source{Kind: c.kind, Reader: strings.NewReader(c.list), Map: c.set}
+		if c.kind == "ticket" {
+			src.Event = 7
+		}
+		_, err := load.Import(context.Background(), s, auth.Operator(), src, nil)
+		if (err == nil) != (c.asked == "") || err != nil && !strings.Contains(err.Error(), c.asked) {
+			t.Errorf("%s: error = %v, want %q", name, err, c.asked)
+		}
+	}
+}

@@ -156,7 +156,15 @@ func (ly *Layout) checkNames(said *Answers) error {
 func (ly *Layout) ask(said *Answers) error {
 	for _, f := range ly.Feeds {
 		field := ly.Form.Field(f.Name)
-		if ly.Profiles == nil || field == nil || !dated(field) {
+		if ly.Profiles == nil || field == nil {
+			continue
+		}
+		if ly.mayBeForeign(f, field) {
+			name := ly.Name(f.Columns()[0])
+			ly.questions = append(ly.questions, newQuestion(name, "holds ids, and those of another system would mean other people or groups here", nil,
+				fmt.Sprintf("--map '%s=%s' if they are ids of this server", f.Name, name)))
+		}
+		if !dated(field) {
 			continue
 		}
 		for _, i := range f.Columns() {
@@ -192,6 +200,15 @@ func orderOf(p *profile.Column, origin *Origin, said *Answers) (order cells.Orde
 		return origin.dates, ""
 	}
 	return order, why
+}
+
+// mayBeForeign tells ids of people or groups under a title that other systems have too. The field's own name is ours.
+func (ly *Layout) mayBeForeign(f Feed, field *record.Field) bool {
+	to, ok := field.Type.(record.Ref)
+	if !ok || to.Kind != record.Person.Name && to.Kind != record.Group.Name || f.Why == "--map" || ly.Origin == OwnOrigin {
+		return false
+	}
+	return slices.ContainsFunc(f.Columns(), func(i int) bool { return ly.Titles[i] != f.Name && ly.Profiles[i].Filled > 0 })
 }
 
 func dated(f *record.Field) bool {
