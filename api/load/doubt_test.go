@@ -339,15 +339,23 @@ func TestATicketOfAnotherDayIsAskedAbout(t *testing.T) {
 	for title, cell := range map[string][2]string{
 		"Evento": {"Festa", "Retiro"}, "Event name": {"Festa", "Retiro"}, "Event start date": {"2026-12-05", "2026-12-06"}, "Data do evento": {"05/12/2026", "06/12/2026"}, "Dia": {"Sábado", "Domingo"},
 		"Sessão": {"19h", "21h"}, "Time slot": {"19:00", "21:00"}, "Culto": {"Sábado 19h", "Domingo 9h"}, "Turno": {"Manhã", "Noite"}, "Qual dia?": {"Sábado", "Domingo"},
-		"Tipo": {"Sábado", "Domingo"}, "Ingresso": {"Dia 5/12", "Dia 6/12"}, "Ticket type": {"Adult", "Adult, Sunday only"}, "Lote": {"Quinta-feira", "Sexta-feira"},
+		"Data": {"05/12/2026 19:30", "06/12/2026 19:30"}, "Date/Time": {"12/25/26 7:30 PM", "12/26/26 7:30 PM"}, "When": {"Sat, Dec 5, 2026", "Sun, Dec 6, 2026"},
+		"Opção": {"Culto das 9h", "Culto das 18h"}, "Pacote": {"Sáb 05/12", "Dom 06/12"}, "Escolha": {"Domingo, manhã", "Domingo, noite"}, "Em que dia você vem?": {"5 de dezembro", "6 de dezembro"},
+		"Início": {"2026-12-05T19:30:00-03:00", "2026-12-06T19:30:00-03:00"}, "Turma": {"1º culto", "2º culto"}, "Categoria": {"Adulto 05/12", "Adulto 06/12"}, "Modalidade": {"Sessão 15h", "Sessão 19h"},
+		"Setor": {"Ingresso do dia 1", "Ingresso do dia 2"},
+		"Tipo":  {"Sábado", "Domingo"}, "Ingresso": {"Dia 5/12", "Dia 6/12"}, "Ticket type": {"Adult", "Adult, Sunday only"}, "Lote": {"Quinta-feira", "Sexta-feira"},
 	} {
 		wantAsked(t, title, "Código;Nome;Status;"+title+"\n"+rowsOf("Ana;pago;"+cell[0], "Bia;pago;"+cell[1], "Caio;pago;"+cell[0]), title)
 	}
 	importsStates(t, map[string]stateCase{
 		"one event":           {"Código;Evento;Dia;Tipo\n" + rowsOf("Festa;Sábado;Sábado", "Festa;Sábado;Sábado"), states(2, 0, 0, 0), 0},
 		"when they were sold": {"Código;Data;Lote\n" + rowsOf("01/10/2026;Lote 1 (até o dia 10)", "02/11/2026;Lote 2 (até dia 20)"), states(2, 0, 0, 0), 0},
-		"rows of seats":       {"Código;Setor\n" + rowsOf("Segunda fila", "Quarta fila"), states(2, 0, 0, 0), 0},
-		"ways to pay":         {"Código;Forma de pagamento\n" + rowsOf("Débito", "Pix"), states(2, 0, 0, 0), 0},
+		"when, in words":      {"Code;When;Data\n" + rowsOf("Oct 14, 2026, 10:22 AM;14/10/2026", "Nov 13, 2026, 1:10 PM;20/11/2026"), states(2, 0, 0, 0), 0},
+		"in which sale":       {"Código;Lote\n" + rowsOf("Lote 1 (até 05/12)", "Lote 2 (até 20/12)", "Lote 3 (do dia 21 ao dia 30)"), states(3, 0, 0, 0), 0},
+		"days of other matters": {"Código;Aniversário;Chegada;Célula;Endereço;Tamanho;Obs\n" + rowsOf("05/12;sexta à noite;terça;Rua 7 de Setembro;8/10;", "06/11;sábado;quinta;Av. 15 de Novembro;P;sai domingo cedo",
+			"07/03;sábado;quinta;Rua 13 de Maio;M;"), states(3, 0, 0, 0), 0},
+		"rows of seats": {"Código;Setor\n" + rowsOf("Segunda fila", "Quarta fila"), states(2, 0, 0, 0), 0},
+		"ways to pay":   {"Código;Forma de pagamento\n" + rowsOf("Débito", "Pix"), states(2, 0, 0, 0), 0},
 	})
 	s := congregation(t)
 	src := load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader("Código;Situação;Dia\n" + rowsOf("pago;Sábado", "pago;Domingo", "pendente;Sábado")),

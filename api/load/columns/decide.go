@@ -175,7 +175,8 @@ func (c admission) askForTypes() {
 			} else {
 				in = append(in, v.Value)
 			}
-			named[strings.Join(days(v.Value), " ")] = true
+			o := occasionOf(v.Value)
+			named[o.days[0]+o.name] = true
 		}
 		q := c.question(column)
 		if len(named) > 1 {
@@ -499,7 +500,7 @@ func AskMember(name string, p *profile.Column, said *Answers) (*Question, bool) 
 		return words.StateOf(v, said.States) != "" || words.Telling(words.Plain(v))
 	})
 	title := words.Plain(words.Parted(name))
-	tells := words.Tells(title) || words.IsDebt(title) || words.Begins(title, words.TellingTitles) || isOccasion(title) && len(p.Counts) > 1 || 2*known >= p.Filled ||
+	tells := words.Tells(title) || words.IsDebt(title) || words.Begins(title, words.TellingTitles) || isOccasion(title) && len(p.Counts) > 1 || severalOccasions(p, title, "", said.Today) || 2*known >= p.Filled ||
 		words.HasWord(title, words.CountTitles) && lacksTicket(p)
 	if p.Has[profile.Outs] == 0 && !c.saysOut(p) && (p.Counts == nil || !tells) {
 		return nil, false

@@ -107,6 +107,7 @@ func Lay(row sheet.Row, f kinds.Form, said *Answers, profiles []profile.Column) 
 	if f.Kind == record.Ticket {
 		by.askForTypes()
 		by.askForRest()
+		askForDays(by)
 	}
 	for i, t := range ly.Titles {
 		if !c.taken[i] && t != "" && (profiles == nil || profiles[i].Filled > 0) {
