@@ -635,6 +635,24 @@ func TestACodeInAnotherFormIsNoFurtherTicket(t *testing.T) {
 	importsStates(t, map[string]stateCase{"short codes": {"Código;Status\naB3x;pago\nAb3X;pago\nKX7A1;pago\nKX7A2;pago\n", states(4, 0, 0, 0), 0}})
 }
 
+// TestACodeWithoutItsZerosIsNoFurtherTicket: a spreadsheet cuts the zeros off a code of digits, and a program writes it with decimals. A later list
+// of such codes would leave a cancelled guest a valid ticket.
+func TestACodeWithoutItsZerosIsNoFurtherTicket(t *testing.T) {
+	for _, forms := range [][2]string{{"00123456", "123456"}, {"123456", "00123456"}, {"0012345678901", "12345678901"}, {"000123", "123"}, {"12345678", "12345678.0"}, {"12345678", "12345678,0"}} {
+		s := congregation(t)
+		mustImport(t, s, load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader("Código;Status\n" + forms[0] + ";pago\n")})
+		rep := mustImport(t, s, load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader("Código;Status\n" + forms[1] + ";cancelado\n")})
+		if len(rep.Rejected) != 1 || len(tickets(t, s)) != 1 {
+			t.Errorf("%s: %+v, want it refused", forms, rep)
+		}
+		both := "Código;Status\n" + forms[0] + ";pago\nKX7A2;pago\n" + forms[1] + ";reembolsado\n"
+		if rep := mustImport(t, congregation(t), load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(both)}); rep.Created != 1 {
+			t.Errorf("%s in one list: %+v, want both refused", forms, rep)
+		}
+	}
+	importsStates(t, map[string]stateCase{"codes of their own": {"Código;Status\n001;pago\n2;pago\n12345678;pago\n87654321;pago\n00000000;pago\n", states(5, 0, 0, 0), 0}})
+}
+
 // TestAShopsListWithoutStatesIsSaid: what the shop's own list would tell is missing, and every ticket is taken as valid.
 func TestAShopsListWithoutStatesIsSaid(t *testing.T) {
 	s := congregation(t)

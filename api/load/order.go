@@ -10,7 +10,6 @@ import (
 	"doorward/api/load/kinds"
 	"doorward/api/load/sheet"
 	"doorward/api/load/words"
-	"doorward/kv/codes"
 	"doorward/kv/record"
 )
 
@@ -167,6 +166,6 @@ func (t *tornRows) line(cell string) int {
 }
 
 func (t *tornRows) hash(cell string) (sum uint64, ok bool) {
-	cell = codes.Normal(cells.WithoutFormat(cells.Clean(cell)))
+	cell = cells.CodeKey(cell)
 	return maphash.String(t.seed, cell), cell != ""
 }

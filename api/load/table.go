@@ -19,7 +19,6 @@ import (
 	"doorward/api/load/profile"
 	"doorward/api/load/sheet"
 	"doorward/api/load/words"
-	"doorward/kv/codes"
 	"doorward/kv/fault"
 	"doorward/kv/record"
 	"doorward/kv/value"
@@ -330,7 +329,7 @@ func (t *tableFile) repeatsCodes() bool {
 
 // hash returns a hash of a code and its event. Codes that a scan does not tell apart are one.
 func (c *contradictions) hash(event, code string) uint64 {
-	return maphash.String(c.seed, event+"\x00"+codes.Normal(cells.WithoutFormat(cells.Clean(code))))
+	return maphash.String(c.seed, event+"\x00"+cells.CodeKey(code))
 }
 
 // ofRow returns the hash of a row's code, and of its event if a column names one.
@@ -394,7 +393,7 @@ func (t *tableFile) checkCodes() error {
 	err := t.sound(func(row sheet.Row) {
 		_, code, over := f.Read(row.Texts)
 		for _, c := range over {
-			if other := row.Texts[c]; found == nil && codes.Normal(other) != codes.Normal(code) {
+			if other := row.Texts[c]; found == nil && cells.CodeKey(other) != cells.CodeKey(code) {
 				found = fmt.Errorf("%w: line %d has two codes, in “%s” and “%s”: make a file of each list, or say --map 'code=%s' if the other is none",
 					ErrSource, row.Line, first, t.ly.Name(c), first)
 			}

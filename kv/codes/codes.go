@@ -78,6 +78,26 @@ func isGap(r rune) bool {
 	return unicode.IsSpace(r) || unicode.Is(unicode.Pd, r)
 }
 
+// Digits that a spreadsheet takes for a number lose the zeros in front. Shorter numbers are counted, 1 to 500; the longest that lists have are GTINs.
+const (
+	shortestCut = 6
+	longestCut  = 14
+)
+
+// OtherZeros are the codes that a code of digits may be with more or fewer zeros in front, as a spreadsheet leaves it; none of any other code.
+func OtherZeros(code string) (others []string) {
+	bare := strings.TrimLeft(code, "0")
+	if bare == "" || strings.Trim(code, "0123456789") != "" {
+		return nil
+	}
+	for n := len(bare); n <= longestCut; n++ {
+		if n != len(code) && max(n, len(code)) >= shortestCut {
+			others = append(others, strings.Repeat("0", n-len(bare))+bare)
+		}
+	}
+	return others
+}
+
 // strong is how many bits a code has that cannot be guessed, and that no other code has by chance.
 const strong = 60
 

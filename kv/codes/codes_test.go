@@ -35,6 +35,19 @@ func TestReadCode(t *testing.T) {
 	}
 }
 
+func TestOtherZeros(t *testing.T) {
+	for code, others := range map[string][]string{
+		"123456789012": {"0123456789012", "00123456789012"}, "0123456789012": {"123456789012", "00123456789012"}, "123": {"000123", "0000123", "00000123", "000000123",
+			"0000000123", "00000000123", "000000000123", "0000000000123", "00000000000123"},
+		"0000000000000012": {"12", "012", "0012", "00012", "000012", "0000012", "00000012", "000000012", "0000000012", "00000000012", "000000000012", "0000000000012", "00000000000012"},
+		"000000":           nil, "": nil, "12A": nil, "123456789012345": nil,
+	} {
+		if diff := cmp.Diff(others, codes.OtherZeros(code)); diff != "" {
+			t.Errorf("OtherZeros(%q) differs: %s", code, diff)
+		}
+	}
+}
+
 func TestNormalCodeIsStable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.String().Draw(t, "s")

@@ -94,9 +94,19 @@ func (in *Input) hashCode(s *table.Set) {
 	}
 }
 
-// OtherForm returns a *table.Conflict if a ticket of the event has the code in other capitals, spaces or hyphens. A list that writes it so means
-// that ticket, unless the code is short: then it may be chance.
+// OtherForm returns a *table.Conflict if a ticket of the event has the code with other zeros in front, or in other capitals, spaces or hyphens. A
+// list that writes it so means that ticket, unless the code is short: then capitals may be chance.
 func (in *Input) OtherForm(o *table.Tx, event int64) error {
+	for _, other := range codes.OtherZeros(in.Text("code")) {
+		hash := o.Store.Identity.HashCode(other)
+		ids, err := table.TicketsOf(o.View, table.ExactForm, hash[:], event)
+		if err != nil {
+			return err
+		}
+		if len(ids) > 0 {
+			return &table.Conflict{Reason: "a ticket of the event has this code with more or fewer zeros in front, which a spreadsheet cuts off: write it as it is there", Field: "code"}
+		}
+	}
 	if !codes.IsStrong(in.Text("code")) {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	"doorward/api/load/kinds"
 	"doorward/api/load/words"
+	"doorward/kv/codes"
 	"doorward/kv/record"
 	"doorward/kv/value"
 
@@ -52,6 +53,8 @@ func (c *Reader) Value(name string, f *record.Field, cell string) (v jsontext.Va
 		return nil, "a number in scientific notation: a spreadsheet has cut its digits off"
 	case slices.Contains(CodeNames, name) && strings.HasSuffix(cell, "'"), slices.Contains(PersonNames, name) && cell[0] == '\'' && strings.HasSuffix(cell, "'"):
 		return nil, "a text in apostrophes: export the list with double quotes around its texts, or with none"
+	case name == kinds.Code && floated.MatchString(cell):
+		return nil, "a number with decimals, as a program makes of a code: export the list with its codes as texts"
 	}
 	if slices.Contains(CodeNames, name) {
 		cell = WithoutFormat(cell)
@@ -115,6 +118,19 @@ func WithoutFormat(cell string) string {
 	}, cell)
 }
 
+// CodeKey is what the cells of one code have in common: capitals, spaces, hyphens and invisible characters make no other code, and of a number a
+// spreadsheet cuts zeros off, or writes decimals behind it.
+func CodeKey(cell string) string {
+	code := codes.Normal(WithoutFormat(Clean(cell)))
+	if floated.MatchString(code) {
+		code = code[:len(code)-len(".0")]
+	}
+	if bare := strings.TrimLeft(code, "0"); bare != "" && strings.Trim(code, "0123456789") == "" {
+		return bare
+	}
+	return code
+}
+
 // Clean is a cell without the blanks around it and without what keeps spreadsheets from changing it: '+55… and ="0042".
 func Clean(cell string) string {
 	cell = unquote(strings.TrimSpace(cell))
@@ -148,6 +164,9 @@ var (
 
 // Scientific is how a spreadsheet shows a number that is too long for its cell: 9,00001E+16.
 var Scientific = regexp.MustCompile(`(?i)^-?\d+([.,]\d+E[+-]?|E[+-])\d+$`)
+
+// floated is how a program writes a code that it has taken for a number: 551234.0.
+var floated = regexp.MustCompile(`^\d{3,}[.,]0$`)
 
 // errorValues are what a formula leaves that cannot be worked out, in English and in Portuguese.
 var errorValues = []string{

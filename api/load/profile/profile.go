@@ -11,7 +11,6 @@ import (
 	"doorward/api/load/cells"
 	"doorward/api/load/sheet"
 	"doorward/api/load/words"
-	"doorward/kv/codes"
 )
 
 const (
@@ -142,7 +141,7 @@ func (p *Column) Add(cell string, seed maphash.Seed) {
 	}
 	p.Filled++
 	if p.Unique != nil {
-		p.Unique[maphash.String(seed, codes.Normal(cells.WithoutFormat(cell)))] = struct{}{}
+		p.Unique[maphash.String(seed, cells.CodeKey(cell))] = struct{}{}
 	}
 	before := 0
 	if p.Counts != nil {
