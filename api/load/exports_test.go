@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"doorward/api/load"
+	"doorward/api/load/columns"
 	"doorward/api/load/export"
 	"doorward/kv"
 	"doorward/kv/auth"
@@ -393,5 +394,34 @@ func TestATableOfSomebodyElseBringsNoIDs(t *testing.T) {
 	}
 	if strings.Contains(got.String(), `"id":77`) || strings.Contains(got.String(), `"id":78`) {
 		t.Errorf("ids of somebody else: %s", &got)
+	}
+}
+
+// TestPretixJSONSaysWhatItsTablesSay: the JSON of pretix names the event of a series, the variation of a product and the comment on an order, by
+// which a ticket may not get in.
+func TestPretixJSONSaysWhatItsTablesSay(t *testing.T) {
+	for _, c := range []struct{ name, first, second, comment, asked string }{
+		{"two events of a series", `"subevent":3`, `"subevent":4`, "", "Event date"},
+		{"an event and an unknown one", `"subevent":3`, `"subevent":9`, "", "Event date"},
+		{"variations for two days", `"variation":7`, `"variation":8`, "", "Variation"},
+		{"one event of a series", `"subevent":3,"variation":7`, `"subevent":3,"variation":7`, "", ""},
+		{"no series", `"subevent":null`, `"variation":null`, "window seat", ""},
+		{"a comment", `"subevent":3`, `"subevent":3`, "refunded by bank transfer", "-"},
+	} {
+		s := congregation(t)
+		file := `{"event":{"items":[{"id":1,"name":"Adult","admission":true,"variations":[{"id":7,"name":"Saturday"},{"id":8,"name":"Sunday"}]}],"orders":[` +
+			`{"code":"A","status":"p","comment":"","positions":[{"item":1,"attendee_name":"Ana","secret":"secret0000000000000000000000000a",` + c.first + `}]},` +
+			`{"code":"B","status":"p","comment":"` + c.comment + `","positions":[{"item":1,"attendee_name":"Bia","secret":"secret0000000000000000000000000b",` + c.second + `}]},` +
+			`{"code":"C","status":"p","comment":"","positions":[{"item":1,"attendee_name":"Caio","secret":"secret0000000000000000000000000c",` + c.first + `}]}],` +
+			`"subevents":[{"id":3,"name":"Festa","date_from":"2026-12-05T19:30:00Z"},{"id":4,"name":"Festa","date_from":"2026-12-06T19:30:00Z"}]}}`
+		rep, err := load.Import(t.Context(), s, auth.Operator(), load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(file)}, nil)
+		var asked columns.Questions
+		switch {
+		case errors.As(err, &asked) && asked[0].Column == c.asked:
+		case err == nil && c.asked == "" && rep.States["valid"] == 3:
+		case err == nil && c.asked == "-" && rep.States["valid"] == 2 && len(rep.Rejected) == 1:
+		default:
+			t.Errorf("%s: %v, %+v", c.name, err, rep)
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strings"
 
 	"doorward/api/load/columns"
 	"doorward/api/load/sheet"
@@ -34,9 +35,19 @@ type pretixExport struct {
 			ID        int64  `json:"id"`
 			Name      string `json:"name"`
 			Admission *bool  `json:"admission"`
+
+			Variations []pretixNamed `json:"variations"`
 		} `json:"items"`
-		Orders []pretixOrder `json:"orders"`
+		Orders    []pretixOrder `json:"orders"`
+		Subevents []pretixNamed `json:"subevents"`
 	} `json:"event"`
+}
+
+// pretixNamed is a variation of a product, or one event of a series.
+type pretixNamed struct {
+	ID   jsontext.Value `json:"id"`
+	Name string         `json:"name"`
+	From string         `json:"date_from"`
 }
 
 type pretixOrder struct {
@@ -46,6 +57,7 @@ type pretixOrder struct {
 	User      string  `json:"user"`
 	Email     string  `json:"email"`
 	Phone     *string `json:"phone"`
+	Comment   string  `json:"comment"`
 	Positions []struct {
 		Item     int64          `json:"item"`
 		Name     *string        `json:"attendee_name"`
@@ -55,6 +67,9 @@ type pretixOrder struct {
 		Canceled bool           `json:"canceled"`
 		From     *string        `json:"valid_from"`
 		Until    *string        `json:"valid_until"`
+
+		Variation jsontext.Value `json:"variation"` // its id; null = none
+		Subevent  jsontext.Value `json:"subevent"`
 	} `json:"positions"`
 }
 
@@ -62,7 +77,8 @@ type pretixOrder struct {
 var pretixStates = map[string]string{"p": "paid", "n": "pending", "e": "expired", "c": "canceled"}
 
 // pretixTitles are the columns of the table that openPretix makes.
-var pretixTitles = []string{"code", "order", "state", "Canceled", "Blocked", "type", "holder_name", "email", "phone", "valid_from", "valid_until"}
+var pretixTitles = []string{"code", "order", "state", "Canceled", "Blocked", "type", "holder_name", "email", "phone", "valid_from", "valid_until",
+	"Variation", "Event date", "Order comment"}
 
 // memoryTable is a table that lies in memory.
 type memoryTable struct {
@@ -118,9 +134,11 @@ func openPretix(ctx context.Context, sp *sheet.Spool, src *Source) (file, error)
 func (e *pretixExport) table(admissions bool) (rows [][]string, types map[string]Type, test int) {
 	admission := map[int64]bool{}
 	names := map[int64]string{}
+	variations, dates := map[string]string{}, named(e.Event.Subevents)
 	types = map[string]Type{}
 	for _, item := range e.Event.Items {
 		admission[item.ID], names[item.ID] = item.Admission == nil || *item.Admission, item.Name
+		maps.Copy(variations, named(item.Variations))
 	}
 	for _, o := range e.Event.Orders {
 		for _, p := range o.Positions {
@@ -143,10 +161,28 @@ func (e *pretixExport) table(admissions bool) (rows [][]string, types map[string
 				state = o.Status
 			}
 			rows = append(rows, []string{p.Secret, o.Code, state, fmt.Sprint(p.Canceled), blocked(p.Blocked), name, deref(p.Name),
-				cmp.Or(deref(p.Email), o.Email, o.User), deref(o.Phone), deref(p.From), deref(p.Until)})
+				cmp.Or(deref(p.Email), o.Email, o.User), deref(o.Phone), deref(p.From), deref(p.Until),
+				nameOf(variations, p.Variation), nameOf(dates, p.Subevent), o.Comment})
 		}
 	}
 	return rows, types, test
+}
+
+// named returns names and dates by id.
+func named(all []pretixNamed) map[string]string {
+	names := map[string]string{}
+	for _, one := range all {
+		names[string(one.ID)] = strings.TrimSpace(one.Name + " " + one.From)
+	}
+	return names
+}
+
+// nameOf is the name of an id, or the id where it has none.
+func nameOf(names map[string]string, id jsontext.Value) string {
+	if len(id) == 0 || id.Kind() == 'n' {
+		return ""
+	}
+	return cmp.Or(names[string(id)], string(id))
 }
 
 func readPretix(sp *sheet.Spool) (*pretixExport, error) {
