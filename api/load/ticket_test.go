@@ -156,6 +156,27 @@ func TestImportOfTicketsByExternalID(t *testing.T) {
 	}
 }
 
+// TestTheIDOfATypeIsNoTicketsID: a system calls the id of a type of tickets Ticket ID. Every row of the type has it.
+func TestTheIDOfATypeIsNoTicketsID(t *testing.T) {
+	for text, want := range map[string]load.Report{
+		"Code;Ticket Holder Name;Ticket ID;Voided at\nKX7A1;Ana;55;\nKX7A2;Bia;55;2026-10-10\nKX7A3;Caio;56;\nKX7A4;Davi;56;\n": {Created: 4},
+		"Code;Ticket Full Name;ID do ingresso;Voided\nKX7A1;Ana;55;No\nKX7A2;Bia;55;Yes\n":                                      {Created: 2},
+		"Code;Nome;ID do ingresso;Voided\nKX7A1;Ana;55;No\nKX7A2;Bia;56;Yes\nKX7A3;Caio;57;No\nKX7A4;Caio;57;No\n": {Created: 3,
+			Rejected: []load.Rejection{{Line: 5, Column: "ID do ingresso", Reason: "the same external_id stands in line 4"}}},
+	} {
+		s := congregation(t)
+		got := mustImport(t, s, load.Source{Reader: strings.NewReader(text), Kind: "ticket", Event: 7})
+		if got.Created != want.Created || !cmp.Equal(got.Rejected, want.Rejected) || got.States["cancelled"] != 1 {
+			t.Errorf("%s: %+v, want %+v", text, got, want)
+		}
+		for _, one := range tickets(t, s) {
+			if one["holder_name"] == nil {
+				t.Errorf("%s: nobody has the ticket %v", text, one["code"])
+			}
+		}
+	}
+}
+
 func TestImportRefusesWhatIsNoTicket(t *testing.T) {
 	const cut = "a number in scientific notation: a spreadsheet has cut its digits off"
 	const spoiled = "an error value of a spreadsheet"

@@ -215,6 +215,8 @@ func (c *chooser) fits(field string, column int) bool {
 	switch {
 	case ticket && field == kinds.Code:
 		return p.IsCodes()
+	case ticket && field == kinds.ExternalID && c.plains[column] != words.Plain(field) && p.Counts != nil && 2*len(p.Counts) <= p.Filled:
+		return false // a type of tickets has an id too
 	case ticket && c.plains[column] == due:
 		return false // askForRest asks
 	case f != nil && !c.understands(field, f, p):

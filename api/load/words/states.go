@@ -28,7 +28,7 @@ var StateWords = alias(
 
 // FlagTitles are the titles of yes/no columns that say a ticket's state.
 var FlagTitles = []struct{ State, When, Words string }{
-	{"cancelled", "true", "cancelado|cancelada|cancelled|canceled|anulado|anulada|cancelado em|cancelled at|canceled at|data de cancelamento|data do cancelamento|cancellation date"},
+	{"cancelled", "true", "cancelado|cancelada|cancelled|canceled|anulado|anulada|voided|voided at|cancelado em|cancelled at|canceled at|data de cancelamento|data do cancelamento|cancellation date"},
 	{"refunded", "true", "reembolsado|reembolsada|estornado|estornada|refunded|reembolsado em|refunded at|data do reembolso"},
 	{"blocked", "true", "bloqueado|bloqueada|blocked"},
 	{"unpaid", "false", "pago|paga|paid|pagado|pagada|quitado|quitada"},

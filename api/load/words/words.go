@@ -26,7 +26,7 @@ var titles = []struct {
 	{"state", "ticket status|ticket state|attendee status|status do participante|status do ingresso|situacao do ingresso|" +
 		"estado do ingresso|situacao da inscricao|status da inscricao|estado da inscricao|order status|status do pedido|situacao do pedido|" +
 		"estado do pedido|estado de pagamento|estado del pago|estado del pedido;situacao|status|estado|payment status|status do pagamento|estado do pagamento|situacao do pagamento|pagamento"},
-	{"holder_name", "holder|holder name|participante|nome do participante|titular|nome do titular|attendee|attendee name|" +
+	{"holder_name", "holder|holder name|ticket holder|ticket holder name|ticket full name|participante|nome do participante|titular|nome do titular|attendee|attendee name|" +
 		"asistente|nombre del asistente|inscrito|nome do inscrito|portador|nome do portador|convidado|nome do convidado|guest|guest name;" +
 		"nome|name|full name|nome completo|nombre|nombre completo;cliente|nome do cliente|comprador|nome do comprador|buyer|buyer name"},
 	{"full_name", "nome|name|nombre|nome completo|full name|nombre completo|nombre y apellidos|nombre y apellido|nom complet|nom et prenom|name vorname|nome do membro|member name;pessoa"},
