@@ -133,8 +133,14 @@ func parseOperator(name string, operand any) (Selector, error) {
 		if !ok {
 			return nil, ErrSelector
 		}
-		return func(v any) bool {
+		isIn := func(v any) bool {
 			return slices.ContainsFunc(list, func(one any) bool { return reflect.DeepEqual(v, one) })
+		}
+		return func(v any) bool {
+			if values, ok := v.([]any); ok { // of a list one item is enough
+				return slices.ContainsFunc(values, isIn)
+			}
+			return isIn(v)
 		}, nil
 	case "$exists":
 		want, ok := operand.(bool)

@@ -23,7 +23,7 @@ func TestSelectors(t *testing.T) {
 		{`{"home.city":"Recife"}`, true}, {`{"home":{"city":"Recife"}}`, true}, {`{"home.street":"Recife"}`, false},
 		{`{"age":{"$gt":29,"$lte":30}}`, true}, {`{"age":{"$lt":30}}`, false}, {`{"age":{"$gt":"x"}}`, false}, {`{"name":{"$gt":1e9}}`, true},
 		{`{"left":{"$exists":true}}`, true}, {`{"gone":{"$exists":true}}`, false}, {`{"gone":{"$exists":false}}`, true}, {`{"gone":{"$lt":1}}`, false},
-		{`{"age":{"$in":[29,30]}}`, true}, {`{"$or":[{"age":1},{"name":"Ana"}]}`, true}, {`{"$and":[{"age":1},{"name":"Ana"}]}`, false},
+		{`{"age":{"$in":[29,30]}}`, true}, {`{"tags":{"$in":["x","b"]}}`, true}, {`{"tags":{"$in":["x"]}}`, false}, {`{"gone":{"$in":["x"]}}`, false}, {`{"$or":[{"age":1},{"name":"Ana"}]}`, true}, {`{"$and":[{"age":1},{"name":"Ana"}]}`, false},
 	} {
 		s, err := mango.Parse(json.RawMessage(c.selector))
 		if err != nil {
