@@ -250,7 +250,10 @@ func (f folder) begin() (*engine, error) {
 			return nil, err
 		}
 	}
-	if err := errors.Join(os.MkdirAll(f.root, 0o700), os.RemoveAll(f.beside())); err != nil {
+	if err := os.Mkdir(f.root, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err // the folder above is the store's: where it was moved away, none is made in its place
+	}
+	if err := os.RemoveAll(f.beside()); err != nil {
 		return nil, err
 	}
 	return openEngine(f.beside(), false)

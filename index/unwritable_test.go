@@ -4,6 +4,7 @@ package index_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -49,6 +50,33 @@ func TestAFolderThatCannotBeWrittenIsTriedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	caughtUp(t, s, x)
+	wantFound(t, x, letters(20), 21)
+}
+
+// TestAFolderThatIsMovedAwayIsNotMadeAgain: who moves it back would move it into the one that was made in its place.
+func TestAFolderThatIsMovedAwayIsNotMadeAgain(t *testing.T) {
+	t.Parallel()
+	dir := built(t)
+	s := kvtest.OpenConfig(t, table.Config{Dir: dir})
+	x := opened(t, s, index.Config{Dir: dir, Retry: time.Millisecond})
+	caughtUp(t, s, x)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := os.Rename(dir, dir+".away"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Rebuild(ctx, nil); err == nil {
+		t.Error("an index was rebuilt in a folder that is not there")
+	}
+	if _, err := os.Lstat(dir); err == nil {
+		t.Error("the folder was made again")
+	}
+	if err := errors.Join(os.RemoveAll(dir), os.Rename(dir+".away", dir)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Rebuild(ctx, nil); err != nil {
+		t.Errorf("Rebuild in the folder that is back = %v", err)
+	}
 	wantFound(t, x, letters(20), 21)
 }
 
