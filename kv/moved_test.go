@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"doorward/kv"
 	"doorward/kv/auth"
 	"doorward/kv/desk"
@@ -27,7 +29,8 @@ func TestNothingIsTakenIntoAFileThatIsElsewhere(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := folder(t)
-			s, err := kv.Open(kv.Config{Dir: dir})
+			registry := prometheus.NewPedanticRegistry()
+			s, err := kv.Open(kv.Config{Dir: dir, Registerer: registry})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -47,6 +50,9 @@ func TestNothingIsTakenIntoAFileThatIsElsewhere(t *testing.T) {
 			}
 			writable := s.Tables.Engine.Writable()
 			want("Writable", writable)
+			if is := kvtest.Metric(t, registry, "doorward_store_writable"); is != 0 {
+				t.Errorf("doorward_store_writable = %v, want 0: an alert is to come before a guest does", is)
+			}
 			before, _ := os.ReadFile(table.Path(dir)) // what there is
 			_, err = s.Files.Compact(t.Context(), auth.Operator())
 			want("Compact", err)

@@ -372,7 +372,6 @@ type stopCause struct{ err error }
 func (c *current) stop(err error) error {
 	cause := fmt.Errorf("%w: %w", ErrStopped, err)
 	c.stopped.Store(&stopCause{cause})
-	c.metrics.writable.Set(0)
 	go c.woken() // the caller may hold change
 	c.log.Error("the store has stopped taking writes", slog.Any("cause", err))
 	return cause

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"errors"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"doorward/kv/disk"
@@ -10,7 +12,6 @@ import (
 type metrics struct {
 	registerer prometheus.Registerer
 	collectors []prometheus.Collector
-	writable   prometheus.Gauge
 	commits    prometheus.Histogram
 	group      prometheus.Histogram
 	append     prometheus.Histogram
@@ -24,16 +25,20 @@ type metrics struct {
 func newMetrics(db *DB, reg prometheus.Registerer) *metrics {
 	m := &metrics{
 		registerer: reg,
-		writable:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "doorward_store_writable", Help: "1 while the store takes writes, 0 once it has stopped."}),
 		commits:    prometheus.NewHistogram(prometheus.HistogramOpts{Name: "doorward_store_commit_seconds", Help: "Time to make one group durable.", Buckets: prometheus.ExponentialBuckets(0.0001, 2.5, 12)}),
 		group:      prometheus.NewHistogram(prometheus.HistogramOpts{Name: "doorward_store_group_jobs", Help: "Operations committed together.", Buckets: prometheus.ExponentialBuckets(1, 2, 10)}),
 	}
 	m.log()
-	m.writable.Set(1)
+	writable := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_store_writable", Help: "1 while the store takes writes, 0 once it has stopped, or stops at the next write."}, func() float64 {
+		if errors.Is(db.Writable(), ErrStopped) {
+			return 0
+		}
+		return 1
+	})
 	size := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_store_file_bytes", Help: "Size of the store's file."}, func() float64 {
 		return float64(disk.Size(db.path))
 	})
-	m.collectors = append([]prometheus.Collector{m.writable, m.commits, m.group, size, m.append, m.sync, m.fold, m.foldBytes, m.spread, m.spreadRows}, db.room.Collectors()...)
+	m.collectors = append([]prometheus.Collector{writable, m.commits, m.group, size, m.append, m.sync, m.fold, m.foldBytes, m.spread, m.spreadRows}, db.room.Collectors()...)
 	m.collectors = append(m.collectors, backlog(db)...)
 	if reg != nil {
 		reg.MustRegister(m.collectors...)
