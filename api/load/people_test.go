@@ -281,3 +281,25 @@ func TestImportAsksWhatIdsMean(t *testing.T) {
 		}
 	}
 }
+
+// TestImportReadsTheStandingThatTheOperatorNames: the flag that the question offers refused each person with a word that is not known.
+func TestImportReadsTheStandingThatTheOperatorNames(t *testing.T) {
+	for list, asked := range map[string]string{
+		"Name,Status\nBia,Member\nCaio,Inactive\nDavi,Deceased\nEva,\n":               "--map 'is_active=Status' if no other words than Deceased, Inactive say that a person is not active",
+		"Nome,Status\nBia,Membro\nCaio,Afastado\nDavi,Transferido\nEva,\n":            "if no other words than Afastado, Transferido say",
+		"Name,Status\nBia,Active Member\nCaio,Inactive Member\nDavi,Deceased\nEva,\n": "say --map 'is_active=Status'",
+	} {
+		s := congregation(t)
+		if _, err := importPeople(s, list, nil); err == nil || !strings.Contains(err.Error(), asked) {
+			t.Errorf("%q: error = %v, want %q", list, err, asked)
+		}
+		rep, err := importPeople(s, list, func(src *load.Source) { src.Map = map[string]string{"is_active": "Status"} })
+		if err != nil || len(rep.Rejected) > 0 {
+			t.Errorf("%q: report = %+v, error %v", list, rep, err)
+		}
+		want := map[string]any{"Bia": true, "Caio": false, "Davi": false, "Eva": true}
+		if diff := cmp.Diff(want, fieldOf(t, s, "is_active")); diff != "" {
+			t.Errorf("%q: who is active differs (-want +got):\n%s", list, diff)
+		}
+	}
+}

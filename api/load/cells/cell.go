@@ -280,8 +280,11 @@ func digitsOf(cell, marks, others string) string {
 	}, cell)
 }
 
-// word finds the value that a word means for a field; any other word stays.
+// word finds the value that a word means for a field, by its column first; any other word stays.
 func (c *Reader) word(name, cell string) string {
+	if v, ok := c.Words[name+"\x00"+cell]; ok {
+		return v
+	}
 	if of, ok := words.Choices[name]; ok {
 		if v, ok := of[words.Plain(cell)]; ok {
 			return v

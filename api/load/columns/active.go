@@ -7,6 +7,7 @@ import (
 	"doorward/api/load/cells"
 	"doorward/api/load/kinds"
 	"doorward/api/load/words"
+	"doorward/kv/fault"
 )
 
 // Absence is a column that says which people are not active any more.
@@ -75,8 +76,32 @@ func (c *chooser) takeStanding(column int) {
 		c.take(kinds.IsActive, "its words", []int{column})
 	default:
 		name := c.ly.Name(column)
+		var out []string
+		for _, v := range p.Values() {
+			if known[words.Plain(v.Value)] == "false" {
+				out = append(out, v.Value)
+			}
+		}
 		c.ly.questions = append(c.ly.questions, newQuestion(name, "may say who is not active and is not understood", p.Values(),
-			fmt.Sprintf("--map '%s=%s' if its words are active and inactive", kinds.IsActive, name)))
+			fmt.Sprintf("--map '%s=%s' if no other words than %s say that a person is not active", kinds.IsActive, name, fault.Listed(out))))
 		c.taken[column] = true
+	}
+}
+
+// othersAreActive adds the words of a column that the operator has named for who is active, if some of them say that a person is not: all others
+// say that a person is.
+func (ly *Layout) othersAreActive(said map[string]string) {
+	f := ly.Feed(kinds.IsActive)
+	if f == nil || f.Why != "--map" || len(f.Columns()) != 1 || !slices.Contains(standings, words.PlainTitle(ly.Titles[f.Columns()[0]])) {
+		return
+	}
+	p, known := &ly.Profiles[f.Columns()[0]], words.Choices[kinds.IsActive]
+	if p.Share(func(v string) bool { return known[words.Plain(v)] == "false" }) == 0 {
+		return
+	}
+	for v := range p.Counts {
+		if known[words.Plain(v)] == "" && words.TruthOf(v) == "" {
+			said[kinds.IsActive+"\x00"+v] = "true"
+		}
 	}
 }

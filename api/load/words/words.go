@@ -91,7 +91,8 @@ var Choices = map[string]map[string]string{
 	"transaction_type": alias("expense", "saida|saidas|despesa|despesas|debito|pagamento|pagamentos",
 		"income", "entrada|entradas|receita|receitas|credito|dizimo|dizimos|oferta|ofertas"),
 	"is_active": alias("true", "ativo|ativa|active|activo|activa", "false", "inativo|inativa|inactive|inactivo|inactiva|archived|arquivado|arquivada|archivado|archivada|"+
-		"deceased|falecido|falecida|fallecido|fallecida|desligado|desligada|former member"),
+		"deceased|falecido|falecida|fallecido|fallecida|desligado|desligada|former member|"+
+		"inactive member|membro inativo|membro inativa|transferido|transferida|afastado|afastada|excluido|excluida|ex membro|dado de baja|inaktiv|verstorben|ausgetreten|archiviert"),
 	"status": alias("pending", "pendente|aguardando", "approved", "aprovado|aprovada", "refused", "recusado|recusada|rejected"),
 	"gender": alias("male", "masculino|m|homem|masc|h|hombre|varon|masculin|homme|mannlich|maennlich|mann", "female",
 		"feminino|f|mulher|fem|femenino|femenina|mujer|feminin|femme|weiblich|w|frau"),
