@@ -303,3 +303,15 @@ func TestImportReadsTheStandingThatTheOperatorNames(t *testing.T) {
 		}
 	}
 }
+
+// TestAHeadingIsNoPerson: CRIANÇAS and “Total de membros” once came in as people.
+func TestAHeadingIsNoPerson(t *testing.T) {
+	s := congregation(t)
+	rep, err := importPeople(s, "Nome;Telefone\nCRIANÇAS;\nBia Luz;24\nVisitantes (3);\nB;\nFamília Reis;\nCaio Reis;\nMembro Silva;25\nTotal de membros;4\n", nil)
+	if err != nil || rep.Created != 3 || len(rep.Rejected) != 5 || rep.Rejected[0].Reason != "a heading, not a row" || rep.Rejected[4].Reason != "a line of totals" {
+		t.Errorf("report = %+v, error %v; want three people and five refused rows", rep, err)
+	}
+	if got := fieldOf(t, s, "phone"); len(got) != 3 || got["Bia Luz"] != "24" || got["Membro Silva"] != "25" {
+		t.Errorf("people = %v", got)
+	}
+}

@@ -39,10 +39,30 @@ func (ly *Layout) Stray(texts []string) (at int, fault string) {
 	if foreign && isWordAmongCodes(ly, texts) {
 		return ly.Feed(kinds.Code).Parts[0][0], "a word where the other rows have codes"
 	}
+	if ly.Form.Kind == record.Person && ly.Origin != OwnOrigin {
+		name := ly.Cell(kinds.FullName, texts)
+		if filled == 1 && len(ly.Titles) > 1 && isPeopleHeading(name) {
+			return ly.firstColumn(), faultHeading
+		}
+		if filled <= 2 && isTotal(name) {
+			return ly.firstColumn(), faultTotal
+		}
+	}
 	if IsTotal(texts, len(ly.Titles)) {
 		return slices.IndexFunc(texts, isTotal), faultTotal
 	}
 	return 0, ""
+}
+
+// peopleNouns are the words of headings over groups of people. No person is called by one of them.
+var peopleNouns = strings.Fields("homens mulheres criancas jovens adolescentes visitantes membros congregados diaconos diaconisas presbiteros obreiros lideres pastores voluntarios casais viuvas idosos " +
+	"familias familia inativos falecidos desligados transferidos men women children youth teens visitors members deacons elders leaders volunteers couples families inactive deceased " +
+	"hombres mujeres ninos jovenes miembros visitas maenner manner frauen kinder jugend mitglieder gaste hommes femmes enfants jeunes membres visiteurs")
+
+// isPeopleHeading tells the only words of a row that are no name: CRIANÇAS, Visitantes (3), B.
+func isPeopleHeading(name string) bool {
+	text := words.Plain(name)
+	return strings.ContainsAny(text, "0123456789") || len([]rune(text)) == 1 || words.HasWord(text, peopleNouns)
 }
 
 // IsTotal tells a line of totals: the word for it, and at most one number in the other columns.
