@@ -315,3 +315,22 @@ func TestAHeadingIsNoPerson(t *testing.T) {
 		t.Errorf("people = %v", got)
 	}
 }
+
+// TestImportKnowsThePeopleOfBreezeByTheirIDs: a further export of Breeze once made further people of the rows that had changed.
+func TestImportKnowsThePeopleOfBreezeByTheirIDs(t *testing.T) {
+	s := congregation(t)
+	for _, list := range []string{
+		"Breeze ID,First Name,Last Name,Mobile,Email\n1001,Bia,Luz,1,b@example.org\n1002,Caio,Luz,1,b@example.org\n",
+		"Breeze ID,First Name,Last Name,Mobile,Email\n1001,Bia,Luz Reis,2,\n1002,Caio,Luz,1,\n",
+	} {
+		if rep, err := importPeople(s, list, nil); err != nil || rep.Source != "breeze" {
+			t.Errorf("report = %+v, error %v", rep, err)
+		}
+	}
+	if diff := cmp.Diff(map[string]any{"Bia Luz Reis": "2", "Caio Luz": "1"}, fieldOf(t, s, "phone")); diff != "" {
+		t.Errorf("people and phones differ (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]any{"Bia Luz Reis": "breeze:1001", "Caio Luz": "breeze:1002"}, fieldOf(t, s, "external_id")); diff != "" {
+		t.Errorf("ids differ (-want +got):\n%s", diff)
+	}
+}
