@@ -334,3 +334,16 @@ func TestImportKnowsThePeopleOfBreezeByTheirIDs(t *testing.T) {
 		t.Errorf("ids differ (-want +got):\n%s", diff)
 	}
 }
+
+// TestImportMendsWhatASpreadsheetDoes: a name of two lines kept its line break, and a CPF without its zero named another person.
+func TestImportMendsWhatASpreadsheetDoes(t *testing.T) {
+	s := congregation(t)
+	for _, list := range []string{"Nome,CPF\n\"Bia\nLuz\",1234567890\n", "Nome,CPF\nBia  Luz,012.345.678-90\n"} {
+		if _, err := importPeople(s, list, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(map[string]any{"Bia Luz": "01234567890"}, fieldOf(t, s, "cpf")); diff != "" {
+		t.Errorf("people differ (-want +got):\n%s", diff)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"doorward/api/load/kinds"
 	"doorward/api/load/words"
 	"doorward/kv/codes"
+	"doorward/kv/names"
 	"doorward/kv/record"
 	"doorward/kv/value"
 
@@ -79,6 +80,9 @@ func (c *Reader) Value(name string, f *record.Field, cell string) (v jsontext.Va
 		cell = digitsOf(cell, phoneMarks, "+")
 	case record.Text:
 		cell = c.text(name, cell)
+		if c.People && name == kinds.FullName {
+			cell = strings.Join(strings.Fields(cell), " ") // a cell may hold line breaks
+		}
 	case record.Choice:
 		if cell = c.Choice(name, t, cell); !slices.Contains(t, cell) {
 			fault = "none of the words that are known: " + strings.Join(t, ", ")
@@ -255,7 +259,11 @@ func (c *Reader) number(cell string) string {
 func (c *Reader) text(name, cell string) string {
 	switch name {
 	case kinds.CPF:
-		return digitsOf(cell, documentMarks, "")
+		digits := digitsOf(cell, documentMarks, "")
+		if full := names.CPF(digits); c.People && len(digits) > 8 && names.IsCPF(full) {
+			return full // a spreadsheet has cut zeros off at the front
+		}
+		return digits
 	case "rg":
 		return digitsOf(cell, documentMarks, "xX")
 	}
