@@ -20,6 +20,7 @@ import (
 	"doorward/api/load/sheet"
 	"doorward/api/load/words"
 	"doorward/kv/fault"
+	"doorward/kv/names"
 	"doorward/kv/record"
 	"doorward/kv/value"
 
@@ -127,7 +128,7 @@ func (t *tableFile) drafts() (drafts, error) {
 		return nil, err
 	}
 	d := &tableDrafts{tableFile: t, rows: rows, cells: t.cells}
-	d.cells.Words = t.ly.Letters()
+	d.cells.Words = columns.Letters(t.ly)
 	return d, nil
 }
 
@@ -574,6 +575,9 @@ func codeless(ly *columns.Layout, texts []string) string {
 // value reads a cell. A cell that names a church gives the church's id.
 func (t *tableDrafts) value(f kinds.Form, name, cell string) (jsontext.Value, string) {
 	v, fault := t.cells.Value(name, f.Field(name), cell)
+	if full := names.CPF(value.Unquote(v)); name == kinds.CPF && t.cells.People && !t.cells.Own && len(value.Unquote(v)) > 8 && names.IsCPF(full) {
+		return value.Quote(full), "" // a spreadsheet has cut zeros off at the front
+	}
 	if name != kinds.Church || t.known == nil || v == nil || fault != "" {
 		return v, fault
 	}

@@ -11,7 +11,6 @@ import (
 	"doorward/api/load/kinds"
 	"doorward/api/load/words"
 	"doorward/kv/codes"
-	"doorward/kv/names"
 	"doorward/kv/record"
 	"doorward/kv/value"
 
@@ -259,11 +258,7 @@ func (c *Reader) number(cell string) string {
 func (c *Reader) text(name, cell string) string {
 	switch name {
 	case kinds.CPF:
-		digits := digitsOf(cell, documentMarks, "")
-		if full := names.CPF(digits); c.People && len(digits) > 8 && names.IsCPF(full) {
-			return full // a spreadsheet has cut zeros off at the front
-		}
-		return digits
+		return digitsOf(cell, documentMarks, "")
 	case "rg":
 		return digitsOf(cell, documentMarks, "xX")
 	}

@@ -3,11 +3,11 @@ package columns
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"doorward/api/load/cells"
 	"doorward/api/load/kinds"
 	"doorward/api/load/words"
-	"doorward/kv/fault"
 )
 
 // Absence is a column that says which people are not active any more.
@@ -83,14 +83,14 @@ func (c *chooser) takeStanding(column int) {
 			}
 		}
 		c.ly.questions = append(c.ly.questions, newQuestion(name, "may say who is not active and is not understood", p.Values(),
-			fmt.Sprintf("--map '%s=%s' if no other words than %s say that a person is not active", kinds.IsActive, name, fault.Listed(out))))
+			fmt.Sprintf("--map '%s=%s' if no other words than %s say that a person is not active", kinds.IsActive, name, strings.Join(out, ", "))))
 		c.taken[column] = true
 	}
 }
 
 // othersAreActive adds the words of a column that the operator has named for who is active, if some of them say that a person is not: all others
 // say that a person is.
-func (ly *Layout) othersAreActive(said map[string]string) {
+func othersAreActive(ly *Layout, said map[string]string) {
 	f := ly.Feed(kinds.IsActive)
 	if f == nil || f.Why != "--map" || len(f.Columns()) != 1 || !slices.Contains(standings, words.PlainTitle(ly.Titles[f.Columns()[0]])) {
 		return

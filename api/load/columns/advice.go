@@ -159,7 +159,7 @@ func (ly *Layout) ask(said *Answers) error {
 		if ly.Profiles == nil || field == nil {
 			continue
 		}
-		if ly.mayBeForeign(f, field) {
+		if mayBeForeign(ly, f, field) {
 			name := ly.Name(f.Columns()[0])
 			ly.questions = append(ly.questions, newQuestion(name, "holds ids, and those of another system would mean other people or groups here", nil,
 				fmt.Sprintf("--map '%s=%s' if they are ids of this server", f.Name, name)))
@@ -203,7 +203,7 @@ func orderOf(p *profile.Column, origin *Origin, said *Answers) (order cells.Orde
 }
 
 // mayBeForeign tells ids of people or groups under a title that other systems have too. The field's own name is ours.
-func (ly *Layout) mayBeForeign(f Feed, field *record.Field) bool {
+func mayBeForeign(ly *Layout, f Feed, field *record.Field) bool {
 	to, ok := field.Type.(record.Ref)
 	if !ok || to.Kind != record.Person.Name && to.Kind != record.Group.Name || f.Why == "--map" || ly.Origin == OwnOrigin {
 		return false

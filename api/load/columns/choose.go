@@ -292,9 +292,9 @@ func (c *chooser) familyNames() (columns []int) {
 
 // Letters are the cells of a choice that only their column explains, as cells.Reader knows words: field and cell → value. Beside H, M is a woman
 // (mulher, mujer). Beside H and F it says neither. Beside words for people who are not active, others are of those who are, if the operator says so.
-func (ly *Layout) Letters() map[string]string {
+func Letters(ly *Layout) map[string]string {
 	said := map[string]string{}
-	ly.othersAreActive(said)
+	othersAreActive(ly, said)
 	f := ly.Feed(gender)
 	if f == nil || len(f.Columns()) != 1 || ly.Origin == OwnOrigin {
 		return said
