@@ -295,6 +295,9 @@ func TestAStateThatDoesNotSpeakOfPaymentAnswersForNone(t *testing.T) {
 // TestRemarksThatKeepOut: each of these remarks once left its guest a valid ticket. It stops the import.
 func TestRemarksThatKeepOut(t *testing.T) {
 	for _, remark := range []string{
+		"no va a venir", "no puede ir", "ya no asiste", "no se presentará", "no dejar entrar", "cedió su lugar a Ana", "en su lugar viene Luis", "sin comprobante", "solo reserva", "adeuda 30",
+		"kommt leider doch nicht", "zahlt später", "Überweisung fehlt", "nicht einlassen", "gesperrt", "ne viendra pas", "ne vient plus", "pas encore payé", "doit 20 €", "remplacé par Anne", "en attente",
+		"non viene più", "da saldare", "sostituito da Anna", "komt toch niet", "vervangen door Anna",
 		"did not pay", "didn't pay", "hasn't paid yet", "has never paid", "no payment", "payment failed", "half paid", "paid half", "partly paid", "partial payment", "deposit only",
 		"balance due", "still owes", "bounced", "money returned", "pay on arrival", "will pay at door", "pay later", "not coming", "no longer coming", "withdrew", "dropped out",
 		"not allowed in", "entry denied", "cancellation requested", "requested cancellation",
@@ -321,6 +324,8 @@ func TestRemarksThatKeepOut(t *testing.T) {
 		wantAsked(t, remark, "Code;Name;Notes\n"+rowsOf("Ana;vegetarian", "Bia;"+remark, "Caio;chega tarde"), "Notes")
 	}
 	importsStates(t, map[string]stateCase{
+		"what guests do not eat": {"Code;Name;Notes\n" + rowsOf("Ana;no come gluten", "Bia;no puede comer nueces", "Caio;não come carne, pago", "Davi;no nuts, paid cash", "Eva;isst kein Fleisch", "Gil;ne mange pas de viande",
+			"Hugo;non mangia carne", "Iara;eet geen vlees", "Joel;não tem carro, vem de ônibus", "Lia;não participou no ano passado", "Max;verträgt nicht viel Lärm"), states(11, 0, 0, 0), 0},
 		"remarks of another matter": {"Code;Name;Notes\n" + rowsOf("João Cancelo;vegetariano", "Bia;half vegetarian", "Caio;pago em dinheiro", "Davi;li a política de cancelamento",
 			"Eva;chega depois", "Gil;vem no dia 12", "Hugo;vai receber os convidados", "Iara;sin entrada de sopa", "Joel;gave a talk", "Eva Renuncio;",
 			"Lia;não pode comer glúten", "Max;can't eat nuts", "Nina;100% pago", "Oto;tem desconto de 50%", "Pia;alergia a amendoim?", "Rui;no lugar da frente", "Sara;pago 13/10/2026", "Téo;pagou dia 5"), states(18, 0, 0, 0), 0},

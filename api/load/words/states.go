@@ -151,7 +151,8 @@ var (
 		"storniert stornierte stornierung abgesagt abgemeldet unbezahlt erstattet ruckerstattung warteliste " +
 		"anulowane anulowany anulowana anulowano odwołane odwołany odwołana nieopłacone nieopłacony nieopłacona rezygnacja zrezygnował zrezygnowała " +
 		"annule annulee annules annulees rembourse remboursee remboursement impaye impayee annullato annullata annullati rimborsato rimborsata rimborso " +
-		"geannuleerd terugbetaald wachtlijst afgemeld")
+		"geannuleerd terugbetaald wachtlijst afgemeld afgezegd geblokkeerd adeuda adeudan moroso morosa zahlt fehlt gesperrt ungultig hausverbot stattdessen weitergegeben " +
+		"paie paiera acompte interdit interdite doublon doppione dubbel doppelt doppelte bloccato bloccata")
 	waitingAlone = []string{"espera", "na espera", "na fila", "suplente", "suplentes", "standby", "stand by", "waiting", "cancelo", "a confirmar", "por confirmar", "to be confirmed",
 		"falta", "negado", "negada", "acesso negado", "denied", "access denied", "barrado", "barrada", "offen", "zwrot", "rezerwowa", "rezerwowy", "a receber", "sin entrada", "renuncio", "nao vai poder", "nao podera"} // a whole text; João Cancelo is a name
 	remarksAlone = []string{"nao vai", "ausente", "fila", "excedente", "excedentes", "l espera", "en espera", "hold", "segurar", "confirmar", "tbc", "agendado", "promessa", "duvida", "invalid", "invalido", "invalida",
@@ -192,16 +193,19 @@ var (
 		"remarcou", "not yet paid", "to pay", "pay at", "bal due", "wait listed", "no longer attending", "won t be there", "do not release", "check payment", "with treasurer", "sunday only", "only sunday",
 		"saturday only", "only saturday", "other date", "another date", "moved to sunday", "moved to saturday", "rebooked", "por abonar", "falta abonar", "solo senal", "solo la senal", "paga al llegar",
 		"solo domingo", "solo el domingo", "solo sabado", "solo el sabado", "otra fecha",
+		"solo reserva", "sin comprobante", "falta comprobante", "falta el comprobante", "prohibida la entrada", "entrada prohibida", "transferencia no", "noch offen", "betrag offen", "nur anzahlung",
+		"nur reserviert", "unter vorbehalt", "lastschrift geplatzt", "reserve seulement", "a payer", "en attente", "a rembourser", "sans provision", "en double", "da saldare", "manca il saldo", "da rimborsare", "aan de deur",
 		"removed from", "removido da lista", "removida da lista", "retirado da lista", "retirada da lista", "removidos da lista", "retirados da lista"})
-	outs     = lexiconOf(slices.Concat(notAdmitted, notAdmittedPhrases), []string{"aguard"})
+	outs     = lexiconOf(slices.Concat(notAdmitted, notAdmittedPhrases), strings.Fields("aguard abgesag nachruck rucklast restbetrag annulat desist disdett disdic"))
 	passedOn = lexiconOf([]string{"transferido para", "transferida para", "transferido a", "transferida a", "transferred to", "transferiu para", "substituido por", "substituida por",
 		"sustituido por", "sustituida por", "replaced by", "vendeu pro", "vendeu pra", "vendeu para", "vendido para", "vendida para", "vendeu o ingresso", "vendio a", "vendio su entrada",
 		"sold to", "sold ticket", "sold his ticket", "sold her ticket", "gave ticket", "gave the ticket", "gave his ticket", "gave her ticket", "gave their ticket", "deu o ingresso",
 		"cedeu o ingresso", "passou o ingresso", "repassou o ingresso", "repassou para", "repassou pra", "repassou pro", "repassado para", "cedio su entrada", "dio su entrada",
 		"passou para", "passou pra", "passou pro", "vaga cedida", "cedeu a vaga", "vaga transferida", "cedido a", "cedida a", "cedido para", "cedida para", "transf p", "transf para", "trocou com",
 		"trocou o nome", "nome trocado", "vai no lugar", "em seu lugar", "no seu lugar", "substituido pelo", "substituida pela", "doou para", "doou pra", "doado para", "doada para", "gave to", "given to",
-		"swapped with", "se lo paso a"}, nil)
-	owingWords = strings.Fields("deve devem devendo debe owes owing falta faltam faltan faltou faltaram resta restam restou balance saldo")
+		"swapped with", "se lo paso a", "cedio su", "cedio el", "cedio la", "paso su entrada", "cambio por", "en su lugar", "ersatz fur", "ersatz durch", "ersetzt durch", "a donne sa place",
+		"remplace par", "remplacee par", "billet cede", "place cedee", "vervangen door", "sostituito da", "sostituita da"}, nil)
+	owingWords = strings.Fields("deve devem devendo debe owes owing falta faltam faltan faltou faltaram resta restam restou balance saldo doit reste schuldet")
 	owing      = lexiconOf(owingWords, nil)
 	stillWords = strings.Fields("ainda still todavia aun")
 	goods      = strings.Fields("camiseta camisetas camisa camisas shirt shirts tshirt tshirts playera remera almoco jantar lanche refeicao refeicoes marmita meal meals lunch dinner " +
@@ -247,7 +251,40 @@ var sharedWords = append(strings.Fields("isent"), payTitles...)
 
 // admitsNone tells one that refuses admission, also to the rows below it. An event may be transferred, as a ticket is.
 func admitsNone(text string) bool {
-	return outs.in(text) || slices.Contains(waitingAlone, text) || slices.Contains(remarksAlone, text) || doubts[text] == "part" || owes(text)
+	return outs.in(text) || denies(text) || slices.Contains(waitingAlone, text) || slices.Contains(remarksAlone, text) || doubts[text] == "part" || owes(text)
+}
+
+// Words that say no, those that may stand between one and a verb, and the beginnings of verbs for what a guest does who gets in: comes, pays, is let in.
+// English come is not among them: no come gluten.
+var (
+	negators = strings.Fields("nao no not nunca never ne pas non nicht niet cannot")
+	behind   = strings.Fields("nicht niet") // they stand behind the verb too: kommt nicht
+	helpers  = strings.Fields("se va vai vao van vou a puede podra podran pode podera poderao ha han tem foi mais mas ya todavia aun ainda plus encore ete est piu ancora noch doch " +
+		"mehr leider nog toch meer been yet be able to deixar dejar dejen deixem laisser lo le la consegue conseguira conseguiu longer")
+	doings = strings.Fields("comparec asist assistir participar coming attend viene vienen venir vendra vendran vira virao viria vient vienn viendr venu " +
+		"pago paga pagou pagar pagad pagat paid paye bezahl zahl betaal entrar entrer einlass kommt kommen komt komen teilnehm teilnimmt presentar apresentar")
+)
+
+// denies tells a text in plain form that says no to what a guest does who gets in: no va a venir.
+func denies(text string) bool {
+	if !HasWord(text, negators) {
+		return false
+	}
+	all := strings.Fields(text)
+	for i, word := range all {
+		before := slices.Clone(all[:i])
+		slices.Reverse(before)
+		if slices.Contains(negators, word) && (doesFirst(all[i+1:]) || slices.Contains(behind, word) && doesFirst(before)) {
+			return true
+		}
+	}
+	return false
+}
+
+// doesFirst tells words of which the first, but for helpers, is such a verb.
+func doesFirst(all []string) bool {
+	i := slices.IndexFunc(all, func(word string) bool { return !slices.Contains(helpers, word) })
+	return i >= 0 && (all[i] == "ir" || Begins(all[i], doings))
 }
 
 // dashes put a bracket where a note begins.
