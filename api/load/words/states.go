@@ -254,8 +254,8 @@ func admitsNone(text string) bool {
 	return outs.in(text) || denies(text) || slices.Contains(waitingAlone, text) || slices.Contains(remarksAlone, text) || doubts[text] == "part" || owes(text)
 }
 
-// Words that say no, those that may stand between one and a verb, and the beginnings of verbs for what a guest does who gets in: comes, pays, is let in.
-// English come is not among them: no come gluten.
+// Words that say no, those that may stand between one and a verb, and the beginnings of verbs of coming, paying and entering. English come is not
+// among them: no come gluten.
 var (
 	negators = strings.Fields("nao no not nunca never ne pas non nicht niet cannot")
 	behind   = strings.Fields("nicht niet") // they stand behind the verb too: kommt nicht
@@ -265,7 +265,7 @@ var (
 		"pago paga pagou pagar pagad pagat paid paye bezahl zahl betaal entrar entrer einlass kommt kommen komt komen teilnehm teilnimmt presentar apresentar")
 )
 
-// denies tells a text in plain form that says no to what a guest does who gets in: no va a venir.
+// denies tells a text in plain form that says no to coming, paying or entering: no va a venir.
 func denies(text string) bool {
 	if !HasWord(text, negators) {
 		return false
@@ -281,7 +281,7 @@ func denies(text string) bool {
 	return false
 }
 
-// doesFirst tells words of which the first, but for helpers, is such a verb.
+// doesFirst tells words of which the first, but for helpers, is one of these verbs.
 func doesFirst(all []string) bool {
 	i := slices.IndexFunc(all, func(word string) bool { return !slices.Contains(helpers, word) })
 	return i >= 0 && (all[i] == "ir" || Begins(all[i], doings))
