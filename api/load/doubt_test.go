@@ -357,8 +357,8 @@ func TestATicketOfAnotherDayIsAskedAbout(t *testing.T) {
 		"when they were sold": {"Código;Data;Lote\n" + rowsOf("01/10/2026;Lote 1 (até o dia 10)", "02/11/2026;Lote 2 (até dia 20)"), states(2, 0, 0, 0), 0},
 		"when, in words":      {"Code;When;Data\n" + rowsOf("Oct 14, 2026, 10:22 AM;14/10/2026", "Nov 13, 2026, 1:10 PM;20/11/2026"), states(2, 0, 0, 0), 0},
 		"in which sale":       {"Código;Lote\n" + rowsOf("Lote 1 (até 05/12)", "Lote 2 (até 20/12)", "Lote 3 (do dia 21 ao dia 30)"), states(3, 0, 0, 0), 0},
-		"days of other matters": {"Código;Aniversário;Chegada;Célula;Endereço;Tamanho;Obs\n" + rowsOf("05/12;sexta à noite;terça;Rua 7 de Setembro;8/10;", "06/11;sábado;quinta;Av. 15 de Novembro;P;sai domingo cedo",
-			"07/03;sábado;quinta;Rua 13 de Maio;M;"), states(3, 0, 0, 0), 0},
+		"days of other matters": {"Código;Aniversário;Chegada;Célula;Endereço;Tamanho;Melhor hora para contato;Disponibilidade;Obs\n" + rowsOf("05/12;sexta à noite;terça;Rua 7 de Setembro;8/10;9h;domingo;",
+			"06/11;sábado;quinta;Av. 15 de Novembro;P;19h;sábado;sai domingo cedo", "07/03;sábado;quinta;Rua 13 de Maio;M;19h;domingo;"), states(3, 0, 0, 0), 0},
 		"rows of seats": {"Código;Setor\n" + rowsOf("Segunda fila", "Quarta fila"), states(2, 0, 0, 0), 0},
 		"ways to pay":   {"Código;Forma de pagamento\n" + rowsOf("Débito", "Pix"), states(2, 0, 0, 0), 0},
 	})

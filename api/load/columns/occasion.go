@@ -48,10 +48,10 @@ func askForDays(c admission) {
 	}
 }
 
-// otherDays are the beginnings of words in titles of days that are no days of an event: of a birth, a payment, a journey, a meal, a group.
+// otherDays are the beginnings of words in titles of days that are no days of an event: of a birth, a payment, a journey, a meal, a group, a call.
 var otherDays = strings.Fields("nasc nacim birth geburt naiss aniv anniv cumple compr purch order orden pedid creat criad cread cadastr vend vent sold sale emiss emit issued " +
 	"transac pag paid pay follow carimbo timestamp temporal atualiz updat modif kauf bestell cheg arriv lleg saida depart onibus bus transp carona hosped lodg hotel aloj quarto room " +
-	"almoc jant lunch dinner meal lanch refei camis shirt celul lider leader durac durat carga")
+	"almoc jant lunch dinner meal lanch refei camis shirt celul lider leader durac durat carga contat contact dispon avail volunt escala")
 
 // recently is for how long a day of an event that has begun counts as one.
 const recently = 31 * 24 * time.Hour
