@@ -78,7 +78,7 @@ func (f *EnrolForm) enrolment() (e office.Enrolment, err error) {
 	case f.Mirror:
 		e.Level.Name = auth.Denomination
 	default:
-		faults.Add("event", "An event, a church or a mirror is wanted: what the laptop takes along.")
+		faults.Add("event", fault.Required)
 	}
 	for field, ids := range map[string][]int64{"event": f.Events, "church": f.Churches} {
 		for _, id := range ids {

@@ -141,7 +141,7 @@ func (e *Enrolment) checkGrants(wrong func(field, text string)) {
 func isThere(o *table.Tx, k *record.Kind, id int64, wrong func(field, text string)) bool {
 	ok := table.Listed(o.View, k).All.Contains(record.Int(id))
 	if !ok {
-		wrong(k.Name, fmt.Sprintf("There is no %s %d.", k.Name, id))
+		wrong(k.Name, fault.InvalidID(id))
 	}
 	return ok
 }
