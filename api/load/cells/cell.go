@@ -79,9 +79,6 @@ func (c *Reader) Value(name string, f *record.Field, cell string) (v jsontext.Va
 		cell = digitsOf(cell, phoneMarks, "+")
 	case record.Text:
 		cell = c.text(name, cell)
-		if c.People && name == kinds.FullName {
-			cell = strings.Join(strings.Fields(cell), " ") // a cell may hold line breaks
-		}
 	case record.Choice:
 		if cell = c.Choice(name, t, cell); !slices.Contains(t, cell) {
 			fault = "none of the words that are known: " + strings.Join(t, ", ")
@@ -257,6 +254,8 @@ func (c *Reader) number(cell string) string {
 // text undoes what people write into some texts: words for a value, and the points of a document.
 func (c *Reader) text(name, cell string) string {
 	switch name {
+	case kinds.FullName:
+		return strings.Join(strings.Fields(cell), " ") // a cell may hold line breaks
 	case kinds.CPF:
 		return digitsOf(cell, documentMarks, "")
 	case "rg":
