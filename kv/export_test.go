@@ -381,7 +381,7 @@ func PutFact(s *Store, k *record.Kind, id record.ID, members ...value.Member) er
 		}
 		body, canonical := d.Close()
 		st := &table.Stored{ID: id, Body: body, Header: table.Header{Version: k.Version, UpdatedAt: o.Stamp, Revision: rev.Next(rev.ID{}, false, canonical)}}
-		st.Scopes[0] = scopes.Scope{Sort: scopes.Event, ID: table.IntOf(body.Member("event_id"))}
+		st.Scopes[0] = scopes.Scope{Sort: scopes.Event, ID: value.Int(body.Member("event_id"))}
 		admission.IndexFact(o, k, st)
 		table.Place(o, k, nil, st)
 		return admission.SettleFact(o, k, st)

@@ -40,7 +40,7 @@ const lastStamp = math.MaxUint64
 // Of reads a stored check-in.
 func Of(st *table.Stored) Checkin {
 	b := st.Body
-	c := Checkin{Place: Place{ID: st.ID}, Event: table.IntOf(b.Member("event_id")), Ticket: table.IntOf(b.Member("ticket_id")),
+	c := Checkin{Place: Place{ID: st.ID}, Event: value.Int(b.Member("event_id")), Ticket: value.Int(b.Member("ticket_id")),
 		CodeHash: table.HashOf(b.Member("code_hash")), List: value.Unquote(b.Member("list"))}
 	var hlc [8]byte
 	if text := value.Unquote(b.Member("hlc")); len(text) == 2*len(hlc) {

@@ -170,7 +170,7 @@ func existing(o *table.Tx, p auth.Principal, row entry.Row, in *entry.Input) (*t
 func existingID(o *table.Tx, p auth.Principal, row entry.Row, in *entry.Input) (record.ID, error) {
 	event := int64(0)
 	if v, ok := row.Patch.Value("event_id"); ok {
-		event = table.IntOf(v)
+		event = value.Int(v)
 	}
 	ext := row.Patch.Text("external_id")
 	if ext == "" {
@@ -198,7 +198,7 @@ func otherKey(o *table.Tx, p auth.Principal, row entry.Row, in *entry.Input, eve
 	case row.Kind == record.Membership:
 		group, _ := row.Patch.Value("group_id")
 		person, _ := row.Patch.Value("person")
-		return entry.Membership(o, table.IntOf(group), table.IntOf(person))
+		return entry.Membership(o, value.Int(group), value.Int(person))
 	case row.Kind == record.Ticket && in.Coded:
 		ids, err := table.TicketsOf(o.View, table.ExactForm, in.Exact[:], event)
 		if err != nil || len(ids) == 0 {

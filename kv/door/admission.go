@@ -472,7 +472,7 @@ func seesHolders(p auth.Principal) bool {
 
 // noticeOf is what a door says of a ticket's type; "" for nothing.
 func noticeOf(v *table.View, ticket *table.Stored) (string, error) {
-	event, err := v.Load(record.Event, record.Int(table.IntOf(ticket.Body.Member("event_id"))))
+	event, err := v.Load(record.Event, record.Int(value.Int(ticket.Body.Member("event_id"))))
 	if err != nil || event == nil {
 		return "", err
 	}

@@ -142,7 +142,7 @@ func (b *board) checkin(st *table.Stored, is outcome.Outcome) {
 func (b *board) admit(st *table.Stored, by int) {
 	b.doors[value.Unquote(st.Body.Member("door"))] += by
 	b.minute(st, by, 0)
-	t := b.ticketOf(table.IntOf(st.Body.Member("ticket_id")))
+	t := b.ticketOf(value.Int(st.Body.Member("ticket_id")))
 	b.count(t, -1)
 	t.admitted += by
 	b.count(t, 1)
@@ -155,7 +155,7 @@ func (b *board) scan(v *table.View, k *record.Kind, st *table.Stored, is outcome
 	at, _ := table.TimeOf(st.Body.Member("at")) // facts have one
 	if value.Unquote(st.Body.Member("node")) != v.Store.Identity.Node() {
 		ours, _ := v.Store.Clock.Offset() // 0 at the centre
-		at = at.Add(time.Duration(table.IntOf(st.Body.Member("clock_offset_ms"))-ours) * time.Millisecond)
+		at = at.Add(time.Duration(value.Int(st.Body.Member("clock_offset_ms"))-ours) * time.Millisecond)
 	}
 	if came := st.Updated(); came.Before(at) {
 		at = came
@@ -444,7 +444,7 @@ type moments map[record.ID]Moment
 
 // note keeps a fact with its present outcome.
 func (m moments) note(k *record.Kind, st *table.Stored, at time.Time, is outcome.Outcome) {
-	m[st.ID] = Moment{ID: k.FormatID(st.ID), At: at, Door: value.Unquote(st.Body.Member("door")), Outcome: is, Key: table.IntOf(st.Body.Member("key_id"))}
+	m[st.ID] = Moment{ID: k.FormatID(st.ID), At: at, Door: value.Unquote(st.Body.Member("door")), Outcome: is, Key: value.Int(st.Body.Member("key_id"))}
 	if len(m) < 4*maxRecent {
 		return
 	}

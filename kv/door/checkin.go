@@ -220,7 +220,7 @@ func ticketOf(v *table.View, a *attempt) (*table.Stored, error) {
 	if err != nil {
 		return nil, err
 	}
-	if st == nil || table.IntOf(st.Body.Member("event_id")) != a.Event {
+	if st == nil || value.Int(st.Body.Member("event_id")) != a.Event {
 		return nil, table.ErrNotFound
 	}
 	return st, nil

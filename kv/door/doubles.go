@@ -119,7 +119,7 @@ func doubleEntry(v *table.View, p auth.Principal, id record.ID) (d DoubleEntry, 
 	d = DoubleEntry{
 		CheckinID: record.Checkin.FormatID(id), Event: c.Event, Ticket: c.Ticket, List: c.List, At: at, Reason: reason,
 		Door: value.Unquote(st.Body.Member("door")), Basis: value.Unquote(st.Body.Member("basis")),
-		Node: value.Unquote(st.Body.Member("node")), Key: table.IntOf(st.Body.Member("key_id")),
+		Node: value.Unquote(st.Body.Member("node")), Key: value.Int(st.Body.Member("key_id")),
 	}
 	first, err := c.Entered(v)
 	if err != nil {

@@ -128,12 +128,12 @@ func review(v *table.View, f factID) (r Review, err error) {
 		return r, table.OrNotFound(err)
 	}
 	text := func(member string) string { return value.Unquote(st.Body.Member(member)) }
-	r = Review{Kind: f.kind, ID: f.id, Event: table.IntOf(st.Body.Member("event_id")), Ticket: table.IntOf(st.Body.Member("ticket_id")),
+	r = Review{Kind: f.kind, ID: f.id, Event: value.Int(st.Body.Member("event_id")), Ticket: value.Int(st.Body.Member("ticket_id")),
 		Door: text("door"), Flags: value.ReadTexts(st.Body.Member("flags")), Outcome: text("outcome"), Checkin: text("checkin_id"),
-		Node: text("node"), Key: table.IntOf(st.Body.Member("key_id"))}
+		Node: text("node"), Key: value.Int(st.Body.Member("key_id"))}
 	r.At, _ = table.TimeOf(st.Body.Member("at")) // facts have one
 	if ms := st.Body.Member("clock_offset_ms"); ms.Kind() == '0' {
-		n := table.IntOf(ms)
+		n := value.Int(ms)
 		r.Offset = &n
 	}
 	ticket, err := v.Load(record.Ticket, record.Int(r.Ticket))

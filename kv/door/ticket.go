@@ -43,7 +43,7 @@ func (dk *Desk) Family(p auth.Principal, event int64, checkin string) (hits []Ti
 		if err != nil || st == nil || !ok || st.Home(record.Checkin) != event {
 			return table.OrNotFound(err)
 		}
-		hits, err = orderMates(v, ev, record.Int(table.IntOf(st.Body.Member("ticket_id"))))
+		hits, err = orderMates(v, ev, record.Int(value.Int(st.Body.Member("ticket_id"))))
 		return err
 	})
 	dk.tables.Reads.Note(p, record.Ticket, len(hits))

@@ -1,9 +1,11 @@
 package door
 
 import (
-	"doorward/kv/idempotency"
 	"errors"
 	"time"
+
+	"doorward/kv/idempotency"
+	"doorward/kv/value"
 
 	"doorward/kv/admission"
 	"doorward/kv/auth"
@@ -108,7 +110,7 @@ func mayUndo(o *table.Tx, p auth.Principal, checkin *table.Stored) error {
 	if p.IsRevoked() {
 		return table.ErrRevoked
 	}
-	if own := p.Key() != 0 && table.IntOf(checkin.Body.Member("key_id")) == p.Key(); p.Supervises() || own && isFresh(checkin, o.Now) {
+	if own := p.Key() != 0 && value.Int(checkin.Body.Member("key_id")) == p.Key(); p.Supervises() || own && isFresh(checkin, o.Now) {
 		return nil
 	}
 	err := p.Check(record.Undo.Resource, "DELETE")

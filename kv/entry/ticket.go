@@ -249,7 +249,7 @@ func HoldingsOf(ticket *record.Doc) (all []record.ID) {
 // TicketOfPart is the ticket of a record that is written with one; zero where that is not known.
 func TicketOfPart(k *record.Kind, id record.ID, b record.Body) record.ID {
 	if k.OfHolding() {
-		return record.Int(table.IntOf(b.Member("ticket_id")))
+		return record.Int(value.Int(b.Member("ticket_id")))
 	}
 	return id
 }

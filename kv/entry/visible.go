@@ -8,6 +8,7 @@ import (
 	"doorward/kv/record"
 	"doorward/kv/scopes"
 	"doorward/kv/table"
+	"doorward/kv/value"
 )
 
 // This file asks the rules of the desk (package auth) which records a principal sees and which it may change. Everything else asks here.
@@ -107,7 +108,7 @@ func MayChange(v *table.View, p auth.Principal, k *record.Kind, st *table.Stored
 }
 
 // Member reads a reference out of a body; the zero id for null.
-func Member(b record.Body, name string) record.ID { return record.Int(table.IntOf(b.Member(name))) }
+func Member(b record.Body, name string) record.ID { return record.Int(value.Int(b.Member(name))) }
 
 // This file tells the rules (package auth) how a principal stands to a church or an event.
 

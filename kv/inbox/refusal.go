@@ -115,7 +115,7 @@ func pathBefore(doc record.Body) (path []rev.ID) {
 		return path
 	}
 	revisions := record.Body{Shown: whole[1 : len(whole)-1]}
-	start := table.IntOf(revisions.Member("start"))
+	start := value.Int(revisions.Member("start"))
 	for i, hash := range value.ReadTexts(revisions.Member("ids")) {
 		if rev, ok := rev.Parse(strconv.FormatInt(start-int64(i), 10) + "-" + hash); ok && i > 0 {
 			path = append(path, rev)

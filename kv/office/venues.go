@@ -104,7 +104,7 @@ func LaptopOf(v *table.View, p auth.Principal) (e Enrolled, err error) {
 		if err != nil {
 			return e, err
 		}
-		if table.IntOf(st.Body.Member("key_id")) == p.Key() && p.IsLaptop() {
+		if value.Int(st.Body.Member("key_id")) == p.Key() && p.IsLaptop() {
 			return enrolled(v, id)
 		}
 	}

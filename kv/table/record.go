@@ -5,10 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/engine"
@@ -255,15 +253,6 @@ func (st *Stored) Kept() *Stored {
 	own := *st
 	own.Body = record.Body{Shown: bytes.Clone(st.Body.Shown), Hidden: bytes.Clone(st.Body.Hidden)}
 	return &own
-}
-
-// IntOf is a stored integer; 0 for null.
-func IntOf(v jsontext.Value) int64 {
-	n, err := strconv.ParseInt(string(v), 10, 64)
-	if err != nil {
-		return 0 // null, or not there
-	}
-	return n
 }
 
 // TreeKey names a record's tree.

@@ -41,12 +41,12 @@ func (u *ticketUpdate) passesOn(h *entry.HoldingParts) bool {
 	if h.Holder == nil {
 		return false
 	}
-	person := table.IntOf(h.Holder.Body.Member("person_id"))
+	person := value.Int(h.Holder.Body.Member("person_id"))
 	if person == 0 {
 		return false
 	}
 	if v, given := u.parts.Holder.Value("person_id"); given || !u.in.Imported {
-		return given && table.IntOf(v) != person
+		return given && value.Int(v) != person
 	}
 	changes := func(st *table.Stored, patch *record.Patch, field string) bool {
 		v, given := patch.Value(field)
@@ -73,7 +73,7 @@ func (u *ticketUpdate) begin(o *table.Tx, before *entry.HoldingParts) error {
 // edit changes the present holding. Linking it with a person marks both records.
 func (u *ticketUpdate) edit(o *table.Tx, h *entry.HoldingParts) error {
 	parts, renamed := u.parts, false
-	if v, given := parts.Holder.Value("person_id"); given && h.Holder != nil && table.IntOf(h.Holder.Body.Member("person_id")) == 0 && table.IntOf(v) != 0 {
+	if v, given := parts.Holder.Value("person_id"); given && h.Holder != nil && value.Int(h.Holder.Body.Member("person_id")) == 0 && value.Int(v) != 0 {
 		link := value.Quote(ulid.ULID(table.NewFactID(o.Now).ULID()).String())
 		parts.Name.Set("link", link)
 		parts.Holder.Set("link", link)

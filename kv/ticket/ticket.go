@@ -12,6 +12,7 @@ import (
 	"doorward/kv/record"
 	"doorward/kv/rev"
 	"doorward/kv/table"
+	"doorward/kv/value"
 )
 
 // CreateTicket makes a ticket's records; used tells that the id may have tombstones.
@@ -43,7 +44,7 @@ func UpdateTicket(o *table.Tx, p auth.Principal, ticket *table.Stored, in *entry
 	if err := holdsAllOf(o, ticket, in, parts); err != nil {
 		return nil, err
 	}
-	if v, ok := in.Value("event_id"); ok && table.IntOf(v) != ticket.Home(record.Ticket) {
+	if v, ok := in.Value("event_id"); ok && value.Int(v) != ticket.Home(record.Ticket) {
 		if err := entry.Unreferred(o, p, record.Ticket, ticket.ID); err != nil {
 			return nil, err
 		}
@@ -190,7 +191,7 @@ func holdsAllOf(o *table.Tx, ticket *table.Stored, in *entry.Input, parts record
 	}
 	recoded := in.Coded && !bytes.Equal(table.HexText(in.Exact[:]), ticket.Body.Member("code_hash"))
 	v, moved := in.Value("event_id")
-	moved = moved && table.IntOf(v) != ticket.Home(record.Ticket)
+	moved = moved && value.Int(v) != ticket.Home(record.Ticket)
 	says := func(patch *record.Patch) bool {
 		rest := patch.Project(patch.Kind, nil)
 		rest.Drop("event_id")
