@@ -65,10 +65,7 @@ func known(list string, direction Direction) bool {
 
 // rows are the prefixes of the rows of its code and of its ticket that lead in, or out, as far as it names them.
 func (c *Checkin) rows(out bool) (rows [][]byte) {
-	code, ticket := byte(byCode), byte(byTicket)
-	if out {
-		code, ticket = byCodeOut, byTicketOut
-	}
+	code, ticket := letters(out)
 	if c.CodeHash != (table.CodeHash{}) {
 		rows = append(rows, c.codeRows([]byte{code}))
 	}
@@ -99,10 +96,7 @@ func Keys(k *record.Kind, st *table.Stored) (keys [][]byte) {
 
 // Add writes the rows of a check-in that a door has just made, with its code and its ticket.
 func Add(o *table.Tx, c *Checkin) {
-	code, ticket := byte(byCode), byte(byTicket)
-	if c.Out {
-		code, ticket = byCodeOut, byTicketOut
-	}
+	code, ticket := letters(c.Out)
 	var buf [128]byte
 	o.Put(table.AdmissionBucket, c.appendTo(c.codeRows(append(buf[:0], code))), nil)
 	o.Put(table.AdmissionBucket, c.appendTo(c.ticketRows(append(buf[:0], ticket))), nil)
@@ -111,11 +105,8 @@ func Add(o *table.Tx, c *Checkin) {
 // Fewer returns nil while the code of a check-in has fewer check-ins in its direction than a limit. Otherwise it returns a *Forbidden
 // with the reason.
 func (c *Checkin) Fewer(v *table.View, limit int, reason string) error {
-	letter := byte(byCode)
-	if c.Out {
-		letter = byCodeOut
-	}
-	return table.Fewer(v, table.AdmissionBucket, c.codeRows([]byte{letter}), limit, reason)
+	code, _ := letters(c.Out)
+	return table.Fewer(v, table.AdmissionBucket, c.codeRows([]byte{code}), limit, reason)
 }
 
 // The flags of facts that staff have to review.
@@ -153,6 +144,14 @@ const (
 	byTicket    = 't'
 	byTicketOut = 'u'
 )
+
+// letters are those of the rows that lead in, or out: by code and by ticket.
+func letters(out bool) (code, ticket byte) {
+	if out {
+		return byCodeOut, byTicketOut
+	}
+	return byCode, byTicket
+}
 
 // codeRows appends to a letter the rest of a prefix by its code.
 func (c *Checkin) codeRows(dst []byte) []byte {
@@ -197,20 +196,11 @@ func (p Place) appendTo(prefix []byte) []byte {
 
 // placeIn is the place that a row under a prefix names.
 func placeIn(prefix, key []byte) (p Place, err error) {
-	id, err := CheckinIn(key)
-	if err != nil || len(key) != len(prefix)+24 {
+	if len(key) != len(prefix)+24 {
 		return p, engine.ErrCorrupt
 	}
+	id, _ := record.Checkin.KeyID(key[len(prefix)+8:]) // its length is right
 	return Place{binary.BigEndian.Uint64(key[len(prefix):]), id}, nil
-}
-
-// CheckinIn is the id of the check-in that a row leads to. It returns ErrCorrupt for a row that leads to none.
-func CheckinIn(key []byte) (record.ID, error) {
-	id, ok := record.Checkin.KeyID(key[max(0, len(key)-16):])
-	if !ok {
-		return id, engine.ErrCorrupt
-	}
-	return id, nil
 }
 
 // First returns the check-in by which the holder of a code or its ticket is inside now, on a list; nil for a holder outside. Of an event
