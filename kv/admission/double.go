@@ -55,14 +55,10 @@ func SettleTicket(o *table.Tx, ticket record.ID) error {
 		}
 	}
 	ids, err := OfTicket(o.View, ticket)
-	for i := 0; err == nil && i < len(ids); i++ {
-		var st *table.Stored
-		if st, err = o.Load(record.Checkin, ids[i]); err == nil && st != nil {
-			c := Of(st)
-			err = list(o, &c)
-		}
+	if err != nil {
+		return err
 	}
-	return err
+	return o.EachLive(record.Checkin, ids, func(st *table.Stored) error { return listStored(o, st) })
 }
 
 // Forget writes what follows from a fact or a ticket that this transaction has just taken out of the file without a tombstone, its
@@ -99,10 +95,13 @@ func undoneBy(undo *table.Stored) record.ID {
 
 // listNext lists the check-ins after a check-in.
 func listNext(o *table.Tx, c *Checkin) error {
-	return c.EachNext(o.View, func(st *table.Stored) error {
-		next := Of(st)
-		return list(o, &next)
-	})
+	return c.EachNext(o.View, func(st *table.Stored) error { return listStored(o, st) })
+}
+
+// listStored is list for a stored check-in.
+func listStored(o *table.Tx, st *table.Stored) error {
+	c := Of(st)
+	return list(o, &c)
 }
 
 // list writes or deletes a check-in's row among the double entries, as it now is one or not.

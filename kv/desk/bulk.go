@@ -222,7 +222,7 @@ func personOf(o *table.Tx, p auth.Principal, row entry.Row) (found record.ID, er
 	if err != nil {
 		return found, err
 	}
-	err = entry.EachLive(o.View, record.Person, ids, func(st *table.Stored) error {
+	err = o.EachLive(record.Person, ids, func(st *table.Stored) error {
 		ok, err := entry.Sees(o.View, p, record.Person, st)
 		if err != nil || !ok {
 			return err

@@ -66,7 +66,7 @@ func orderMates(v *table.View, event *table.Stored, of record.ID) (hits []Ticket
 	}
 	tickets := v.Lists.Kind(record.Ticket).Home.Of(event.ID.Int())
 	ids = slices.DeleteFunc(ids, func(id record.ID) bool { return id == of || !tickets.Contains(id) })
-	err = entry.EachLive(v, record.Ticket, ids, func(mate *table.Stored) error {
+	err = v.EachLive(record.Ticket, ids, func(mate *table.Stored) error {
 		hit, err := hitOf(v, event, mate)
 		if err == nil {
 			hits = append(hits, *hit)

@@ -353,7 +353,7 @@ func countSeen(o *table.Tx, p auth.Principal, k *record.Kind, ids []record.ID) (
 	if p.IsWhole() {
 		return len(ids), nil
 	}
-	err = EachLive(o.View, k, ids, func(st *table.Stored) error {
+	err = o.EachLive(k, ids, func(st *table.Stored) error {
 		ok, err := Sees(o.View, p, k, st)
 		if ok {
 			n++

@@ -67,23 +67,6 @@ func Find(v *table.View, p auth.Principal, k *record.Kind, id record.ID) (*table
 	return st, nil
 }
 
-// EachLive calls fn with those of some records that are here and not deleted.
-func EachLive(v *table.View, k *record.Kind, ids []record.ID, fn func(*table.Stored) error) error {
-	for _, id := range ids {
-		st, err := v.Load(k, id)
-		if err != nil {
-			return err
-		}
-		if st == nil {
-			continue
-		}
-		if err := fn(st); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // MayCreate answers whether p's level writes records of a kind at all.
 func MayCreate(p auth.Principal, k *record.Kind) error {
 	if !access.DeskWrites(k) {

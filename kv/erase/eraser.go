@@ -366,7 +366,7 @@ func (e *eraser) findListed() (err error) {
 func (e *eraser) findTickets() error {
 	return e.register.tables.View(func(v *table.View) error {
 		for _, k := range entry.HoldingKinds {
-			err := entry.EachLive(v, k, e.all[record.Holder], func(st *table.Stored) error {
+			err := v.EachLive(k, e.all[record.Holder], func(st *table.Stored) error {
 				e.tickets[entry.TicketOfPart(k, st.ID, st.Body)] = true
 				return nil
 			})

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"doorward/kv/auth"
-	"doorward/kv/entry"
 	"doorward/kv/ledger"
 	"doorward/kv/merge"
 	"doorward/kv/office"
@@ -56,7 +55,7 @@ func (rc *Recall) List(p auth.Principal, since uint64) (all []Erasure, upto uint
 
 // erasuresAfter lists the erasures that were noted after a sequence, oldest first.
 func erasuresAfter(v *table.View, since uint64) (all []Erasure, err error) {
-	err = entry.EachLive(v, record.Erasure, table.IDsOf(v, record.Erasure), func(st *table.Stored) error {
+	err = v.EachLive(record.Erasure, table.IDsOf(v, record.Erasure), func(st *table.Stored) error {
 		if st.Seq <= since {
 			return nil
 		}

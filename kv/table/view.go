@@ -134,6 +134,20 @@ func (v *View) Each(k *record.Kind, ids []record.ID, fn func(*Stored) error) err
 	return nil
 }
 
+// EachLive calls fn with those of some records that are here and not deleted.
+func (v *View) EachLive(k *record.Kind, ids []record.ID, fn func(*Stored) error) error {
+	for _, id := range ids {
+		st, err := v.Load(k, id)
+		if err == nil && st != nil {
+			err = fn(st)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // EachRow calls fn with all rows of a bucket under a prefix. Each page of them has a View of its own.
 func (s *Set) EachRow(b engine.Bucket, prefix []byte, fn func(v *View, key, row []byte) error) error {
 	return s.DoEachRow(b, prefix, func(v *View, key, row []byte) (bool, error) { return false, fn(v, key, row) }, nil)
