@@ -176,7 +176,7 @@ func existingID(o *table.Tx, p auth.Principal, row entry.Row, in *entry.Input) (
 	if ext == "" {
 		return otherKey(o, p, row, in, event)
 	}
-	if id, err := entry.ByExternalID(o, row.Kind, event, ext); err != nil || !id.IsZero() {
+	if id, err := entry.First(entry.ByExternalID(o, row.Kind, event, ext)); err != nil || !id.IsZero() {
 		return id, err
 	}
 	id, err := otherKey(o, p, row, in, event)
@@ -198,7 +198,7 @@ func otherKey(o *table.Tx, p auth.Principal, row entry.Row, in *entry.Input, eve
 	case row.Kind == record.Membership:
 		group, _ := row.Patch.Value("group_id")
 		person, _ := row.Patch.Value("person")
-		return entry.Membership(o, value.Int(group), value.Int(person))
+		return entry.First(entry.Memberships(o, value.Int(group), value.Int(person)))
 	case row.Kind == record.Ticket && in.Coded:
 		ids, err := table.TicketsOf(o.View, table.ExactForm, in.Exact[:], event)
 		if err != nil || len(ids) == 0 {

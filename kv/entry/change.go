@@ -238,7 +238,7 @@ func GiveChurch(p auth.Principal, k *record.Kind, patch *record.Patch) {
 // a code within an event.
 func Unique(o *table.Tx, k *record.Kind, id record.ID, d *record.Doc) error {
 	if ext := d.Text("external_id"); ext != "" {
-		other, err := ByExternalID(o, k, d.Int("event_id"), ext)
+		other, err := First(ByExternalID(o, k, d.Int("event_id"), ext))
 		if err != nil {
 			return err
 		}
@@ -256,50 +256,48 @@ func Unique(o *table.Tx, k *record.Kind, id record.ID, d *record.Doc) error {
 }
 
 func uniqueMembership(o *table.Tx, id record.ID, d *record.Doc) error {
-	other, err := Membership(o, d.Int("group_id"), d.Int("person"))
+	other, err := First(Memberships(o, d.Int("group_id"), d.Int("person")))
 	if err != nil || other.IsZero() || other == id {
 		return err
 	}
 	return &table.Conflict{Reason: "the person is in the group already", Field: "person"}
 }
 
-// Membership finds a person's membership of a group; the zero id for none.
-func Membership(o *table.Tx, group, person int64) (record.ID, error) {
+// Memberships are a person's memberships of a group.
+func Memberships(o *table.Tx, group, person int64) ([]record.ID, error) {
 	ids, err := o.Lookup(record.Membership, "person", person)
-	if err != nil {
-		return record.ID{}, err
-	}
-	for _, id := range ids {
-		st, err := o.Load(record.Membership, id)
-		if err != nil {
-			return record.ID{}, err
-		}
-		if st != nil && Member(st.Body, "group_id").Int() == group {
-			return id, nil
-		}
-	}
-	return record.ID{}, nil
+	return liveOf(o, record.Membership, ids, err, func(st *table.Stored) bool { return Member(st.Body, "group_id").Int() == group })
 }
 
-// ByExternalID finds a record by its external_id, within an event for tickets; the zero id for none.
-func ByExternalID(o *table.Tx, k *record.Kind, event int64, ext string) (record.ID, error) {
+// ByExternalID finds records by their external_id, within an event for tickets.
+func ByExternalID(o *table.Tx, k *record.Kind, event int64, ext string) ([]record.ID, error) {
 	ids, err := o.Lookup(k, "external_id", ext)
-	if err != nil || k.Home != "event_id" {
-		if len(ids) == 0 {
-			return record.ID{}, err
-		}
-		return ids[0], err
+	if k.Home != "event_id" {
+		return ids, err
 	}
-	for _, id := range ids {
-		st, err := o.Load(k, id)
-		if err != nil {
-			return record.ID{}, err
-		}
-		if st != nil && st.Home(k) == event {
-			return id, nil
-		}
+	return liveOf(o, k, ids, err, func(st *table.Stored) bool { return st.Home(k) == event })
+}
+
+// liveOf keeps the records that are live and for which is returns true, unless looking them up has failed.
+func liveOf(o *table.Tx, k *record.Kind, ids []record.ID, err error, is func(*table.Stored) bool) (kept []record.ID, _ error) {
+	if err != nil {
+		return nil, err
 	}
-	return record.ID{}, nil
+	err = o.EachLive(k, ids, func(st *table.Stored) error {
+		if is(st) {
+			kept = append(kept, st.ID)
+		}
+		return nil
+	})
+	return kept, err
+}
+
+// First is the first of some ids; the zero id for none.
+func First(ids []record.ID, err error) (record.ID, error) {
+	if err != nil || len(ids) == 0 {
+		return record.ID{}, err
+	}
+	return ids[0], nil
 }
 
 // Unreferred answers a *Conflict where records refer to one; it counts those that p sees.

@@ -91,7 +91,7 @@ func withSameKey(o *table.Tx, k *record.Kind, d *record.Doc) (all []int64, err e
 		}
 	}
 	if ext := d.Text("external_id"); ext != "" {
-		add(allByExternalID(o, k, d.Int("event_id"), ext))
+		add(entry.ByExternalID(o, k, d.Int("event_id"), ext))
 	}
 	switch k {
 	case record.Ticket:
@@ -99,7 +99,7 @@ func withSameKey(o *table.Tx, k *record.Kind, d *record.Doc) (all []int64, err e
 			add(table.TicketsOf(o.View, table.ExactForm, hash[:], d.Int("event_id")))
 		}
 	case record.Membership:
-		add(memberships(o, d.Int("group_id"), d.Int("person")))
+		add(entry.Memberships(o, d.Int("group_id"), d.Int("person")))
 	}
 	if err == nil && anyMerged(o) {
 		add(mergedBy(o, k, d))
@@ -140,32 +140,6 @@ func duplicateKeys(o *table.Tx, k *record.Kind, d *record.Doc) (keys [][]byte) {
 		add("person", d.Int("group_id"), d.Int("person"))
 	}
 	return keys
-}
-
-// allByExternalID finds records by their external_id, those of tickets within an event.
-func allByExternalID(o *table.Tx, k *record.Kind, event int64, ext string) ([]record.ID, error) {
-	ids, err := o.Lookup(k, "external_id", ext)
-	if k.Home != "event_id" {
-		return ids, err
-	}
-	return filterLive(o, k, ids, err, func(st *table.Stored) bool { return st.Home(k) == event })
-}
-
-// memberships lists the memberships of a person in a group.
-func memberships(o *table.Tx, group, person int64) ([]record.ID, error) {
-	ids, err := o.Lookup(record.Membership, "person", person)
-	return filterLive(o, record.Membership, ids, err, func(st *table.Stored) bool { return entry.Member(st.Body, "group_id").Int() == group })
-}
-
-// filterLive keeps the records that are live and for which is returns true.
-func filterLive(o *table.Tx, k *record.Kind, ids []record.ID, err error, is func(*table.Stored) bool) (kept []record.ID, _ error) {
-	for i := 0; err == nil && i < len(ids); i++ {
-		var st *table.Stored
-		if st, err = o.Load(k, ids[i]); err == nil && st != nil && is(st) {
-			kept = append(kept, ids[i])
-		}
-	}
-	return kept, err
 }
 
 // VerifyMerged checks that a row about a merged record leads to a record that is here.
