@@ -378,9 +378,13 @@ func (c *standing) encode() (row []byte) {
 	return append(row, c.peer...)
 }
 
+// readStanding reads the row. For a damaged row it returns a standing that is lost.
 func readStanding(r *engine.View) (*standing, error) {
 	c := &standing{}
 	row, err := r.Get(MetaBucket, clockKey)
+	if errors.Is(err, engine.ErrCorrupt) {
+		return &standing{lost: true}, nil
+	}
 	if err != nil || row == nil {
 		return c, err
 	}
@@ -389,9 +393,9 @@ func readStanding(r *engine.View) (*standing, error) {
 		*field = cut.Varint()
 	}
 	if c.peer = string(cut.Rest); cut.Short {
-		err = fmt.Errorf("%w: meta row clock", engine.ErrCorrupt)
+		return &standing{lost: true}, nil
 	}
-	return c, err
+	return c, nil
 }
 
 // doubt judges the clock for a program that was built at some time.
@@ -452,7 +456,7 @@ func (c *Clock) Trust(p auth.Principal) (Reading, error) {
 
 func (c *Clock) change(change func(*standing)) error {
 	err := c.tables.Do(func(o *Tx) error {
-		st, err := soundStanding(o.View.View)
+		st, err := readStanding(o.View.View)
 		if err != nil {
 			return err
 		}
@@ -467,7 +471,7 @@ func (c *Clock) change(change func(*standing)) error {
 
 // read reads what was last known of the clock. Damage is noted, and raises a doubt.
 func (c *Clock) read(r *engine.View, found *damages) error {
-	st, err := soundStanding(r)
+	st, err := readStanding(r)
 	if err != nil {
 		return err
 	}
@@ -476,15 +480,6 @@ func (c *Clock) read(r *engine.View, found *damages) error {
 	}
 	c.standing.Store(st)
 	return nil
-}
-
-// soundStanding reads the row. For a damaged row it returns a standing that is lost.
-func soundStanding(r *engine.View) (*standing, error) {
-	st, err := readStanding(r)
-	if errors.Is(err, engine.ErrCorrupt) {
-		return &standing{lost: true}, nil
-	}
-	return st, err
 }
 
 // forget drops everything that is known of the clock.
