@@ -284,20 +284,6 @@ func LeftScopes(v *View, k *record.Kind, id record.ID) (left []scopes.Scope, err
 	return left, err
 }
 
-// forgetLeft deletes the removed rows of a record in the scopes that it has left.
-func forgetLeft(o *Tx, k *record.Kind, id record.ID) error {
-	left, err := LeftScopes(o.View, k, id)
-	if err != nil {
-		return err
-	}
-	for _, s := range left {
-		if err := forgetRemoved(o, k, id, s); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // forgetRemoved deletes the removed row of a record in a scope, if it has one.
 func forgetRemoved(o *Tx, k *record.Kind, id record.ID, s scopes.Scope) error {
 	key := LeftKey(k, id, s)

@@ -221,7 +221,11 @@ func Forget(o *Tx, k *record.Kind, id record.ID) error {
 
 // ForgetAll is Forget, and deletes the rows which say that the record has left a scope.
 func ForgetAll(o *Tx, k *record.Kind, id record.ID) error {
-	if err := forgetLeft(o, k, id); err != nil {
+	left, err := LeftScopes(o.View, k, id)
+	for i := 0; err == nil && i < len(left); i++ {
+		err = forgetRemoved(o, k, id, left[i])
+	}
+	if err != nil {
 		return err
 	}
 	return Forget(o, k, id)
