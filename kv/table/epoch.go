@@ -310,7 +310,7 @@ func restore(o *Tx) error {
 		}
 		PassOver(o.Tx, &o.State, k, max(restoreGap, restoreLeases*LeaseSize(k)), !o.Store.Identity.IsLeaf())
 	}
-	beginRecovery(o)
+	o.Put(MetaBucket, restoredKey, SeqKey(uint64(o.Now.UnixMicro())))
 	o.Delete(MetaBucket, markerKey) // it will be marked where it is put
 	o.Delete(MetaBucket, markerTimesKey)
 	return beginElsewhere(o)

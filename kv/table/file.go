@@ -108,11 +108,6 @@ const recoveryTime = 7 * 24 * time.Hour
 
 var restoredKey = []byte("restored") // in meta: when the store was restored, microseconds since 1970 8
 
-// beginRecovery notes the moment of a restore.
-func beginRecovery(o *Tx) {
-	o.Put(MetaBucket, restoredKey, binary.BigEndian.AppendUint64(nil, uint64(o.Now.UnixMicro())))
-}
-
 // Recovers tells whether the store takes from laptops the records that its backup did not have.
 func Recovers(o *Tx) (bool, error) {
 	row, err := o.Get(MetaBucket, restoredKey)
@@ -175,11 +170,9 @@ func newSchema() (s engine.Schema) {
 
 // IsMetaKey tells whether meta may have a key.
 func IsMetaKey(key []byte) bool {
-	for _, name := range [...][]byte{formatKey, RealmKey, nodeKey, EpochKey, CodeKey, StateKey, freeKey, epochsKey, markerKey, markerTimesKey, backupsKey,
-		restoredKey, releasedKey, SessionKey, clockKey, compactedKey, CentreKey, UpstreamKey} {
-		if bytes.Equal(key, name) {
-			return true
-		}
+	if holds([][]byte{formatKey, RealmKey, nodeKey, EpochKey, CodeKey, StateKey, freeKey, epochsKey, markerKey, markerTimesKey, backupsKey,
+		restoredKey, releasedKey, SessionKey, clockKey, compactedKey, CentreKey, UpstreamKey}, key) {
+		return true
 	}
 	name, _, several := bytes.Cut(key, []byte("/"))
 	return several && slices.Contains([]string{"contact", "sessions", "handed_in", honest.Refusals.of, honest.Leases.of}, string(name))
