@@ -470,11 +470,9 @@ func (c *Commits) run(tx *engine.Tx, fn func(*Tx) error) error {
 		View: &w.sight, Tx: tx, State: g.state, Stamp: g.stamp, Doubted: g.doubted, Doors: doors,
 		Changed: o.Changed[:0], Rung: o.Rung[:0], Scratch: o.Scratch,
 	}
-	if err := fn(o); err != nil {
-		c.tables.Damage.Note(err)
-		return err
-	}
-	return nil
+	err := fn(o)
+	c.tables.Damage.Note(err)
+	return err
 }
 
 // keep adds the operation's changes to its group.
