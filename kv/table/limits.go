@@ -3,6 +3,7 @@ package table
 import (
 	"bytes"
 	"encoding/binary"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -163,16 +164,10 @@ func (m *doorMemory) Note(key RefusalKey, api int64, now time.Time) bool {
 
 // forget drops refusals that are over a minute old. If too many are left, it drops all.
 func (m *doorMemory) forget(now time.Time) {
-	kept := make(map[RefusalKey]time.Time)
-	for key, last := range m.seen {
-		if now.Sub(last) < refusalQuiet && !now.Before(last) {
-			kept[key] = last
-		}
+	maps.DeleteFunc(m.seen, func(_ RefusalKey, last time.Time) bool { return now.Sub(last) >= refusalQuiet || now.Before(last) })
+	if m.seen == nil || len(m.seen) >= refusalMemory {
+		m.seen = make(map[RefusalKey]time.Time)
 	}
-	if len(kept) >= refusalMemory {
-		clear(kept)
-	}
-	m.seen = kept
 	if m.keys == nil || len(m.keys) >= refusalMemory {
 		m.keys = make(map[int64]*refusalCount)
 	}
