@@ -468,24 +468,13 @@ func (t table) judge(w rights, v Verb, k *record.Kind, s Spot) Verdict {
 
 // any reports whether a row allows one of some verbs, to any kind, at a spot.
 func (t table) any(w rights, v Verb, s Spot) bool {
-	for i := range t {
-		r := &t[i]
-		if !r.verdict.Refuses() && r.fits(w) && r.verbs&v != 0 && r.at(s) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t, func(r row) bool { return !r.verdict.Refuses() && r.fits(w) && r.verbs&v != 0 && r.at(s) })
 }
 
 // makes reports whether a row allows records of a kind to be made, at any spot.
 func (t table) makes(w rights, k *record.Kind) bool {
 	kind := of(k)
-	for i := range t {
-		if r := &t[i]; !r.verdict.Refuses() && r.fits(w) && r.kinds&kind != 0 && r.verbs&Make != 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t, func(r row) bool { return !r.verdict.Refuses() && r.fits(w) && r.verbs&Make != 0 && r.kinds&kind != 0 })
 }
 
 // fits reports whether the rule is about a principal.
