@@ -418,7 +418,7 @@ func TestOnlyTheEndOfAHoldingThatTheCentreLacksErasesIt(t *testing.T) {
 	}{
 		{"what the centre has never had is deleted", []rev.ID{{Generation: 3, Hash: [16]byte{'c'}}, later}, nil, true},
 		{"what the centre has is deleted", []rev.ID{later}, nil, false},
-		{"a branch ends", []rev.ID{rev.Ending(later), later}, []byte(merge.EndedBody), false},
+		{"a branch ends", []rev.ID{rev.Ending(later), later}, []byte(rev.EndedBody), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			k := late(t)

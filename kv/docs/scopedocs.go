@@ -244,7 +244,7 @@ func revision(v *table.View, k *record.Kind, st *table.Stored, n rev.Node) (r Do
 	r = DocRevision{Revision: n.Revision, Deleted: n.Deleted}
 	switch {
 	case n.Ended:
-		r.Body = []byte(merge.EndedBody)
+		r.Body = []byte(rev.EndedBody)
 		return r, nil
 	case n.Deleted && n.Into != 0:
 		r.Body = []byte(record.Tombstone(k, n.Into))

@@ -91,7 +91,7 @@ func (a *Arrival) hashed(in *DocWrite) []byte {
 // Read reads the revision's body into the arrival.
 func (a *Arrival) Read(in *DocWrite) (err error) {
 	if in.Deleted {
-		a.Node.Ended = string(in.Content) == EndedBody
+		a.Node.Ended = string(in.Content) == rev.EndedBody
 		a.Node.Into = record.MergedInto(a.Kind, a.ID, in.Content)
 		return a.readLost(in.Content)
 	}

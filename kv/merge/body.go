@@ -43,9 +43,6 @@ var ErrDocument = errors.New("not a document")
 // ErrRevision says that a revision cannot be a record's: its hash is not 32 hex digits.
 var ErrRevision = errors.New("not a revision of a record")
 
-// EndedBody is the body of a revision that ends a losing branch (rev.Ending).
-const EndedBody = `{"ended":true}`
-
 // CutCanonical cuts an object's last members and its closing brace from the front of a text. The body shares no bytes with the
 // text. ok is false if the members are not canonical, or if only the full parser can tell.
 func CutCanonical(text []byte) (body, rest []byte, ok bool) {

@@ -146,12 +146,12 @@ func Next(parent ID, deleted bool, canonical []byte) ID {
 	return ID{Generation: parent.Generation + 1, Hash: [16]byte(sum[:16])}
 }
 
-// endingBody is the canonical body of a revision made by Ending.
-const endingBody = `{"ended":true}`
+// EndedBody is the canonical body of a revision made by Ending.
+const EndedBody = `{"ended":true}`
 
 // Ending returns the revision that ends a losing branch: a deleted child of its leaf with the body {"ended":true}. The deletion of a
 // record has an empty body, so every replica can tell the two apart.
-func Ending(leaf ID) ID { return Next(leaf, true, []byte(endingBody)) }
+func Ending(leaf ID) ID { return Next(leaf, true, []byte(EndedBody)) }
 
 // Cutter reads a row from left to right. Short tells that the row ended too early.
 type Cutter struct {
