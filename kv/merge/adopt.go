@@ -205,13 +205,12 @@ func placeFact(o *table.Tx, ad *Adoption) error {
 func updateDependents(o *table.Tx, ad *Adoption) error {
 	switch ad.Kind {
 	case record.Erasure:
-		if ad.is != nil {
-			k, known := record.ByName(ad.is.Text("kind"))
-			if known {
-				QueueErasure(o, k, ledger.ErasedHash(ad.ID.ULID()))
-			}
+		if ad.is == nil {
+			return nil
 		}
-	case record.APIKey:
+		if k, known := record.ByName(ad.is.Text("kind")); known {
+			QueueErasure(o, k, ledger.ErasedHash(ad.ID.ULID()))
+		}
 	case record.Ticket:
 		if err := admission.SettleTicket(o, ad.ID); err != nil {
 			return err

@@ -77,15 +77,10 @@ func (a *Arrival) Edit(in *DocWrite) ([]rev.ID, error) {
 	if a.Unseen && (in.Deleted || !a.Before.Deleted) {
 		t = &rev.Tree{}
 	}
-	return in.EditOf(t, a.hashed(in))
-}
-
-// hashed is the part of the body that the revision's hash covers. A deletion has none.
-func (a *Arrival) hashed(in *DocWrite) []byte {
 	if in.Deleted {
-		return nil
+		return in.EditOf(t, nil) // the hash of a deletion covers no body
 	}
-	return in.Content
+	return in.EditOf(t, in.Content)
 }
 
 // Read reads the revision's body into the arrival.
