@@ -332,16 +332,11 @@ func patchOf(o *table.Tx, p auth.Principal, a *merge.Arrival, base *record.Doc) 
 	}
 	if base == nil {
 		entry.GiveChurch(p, a.Kind, patch)
-		requireOf(patch, a.Doc)
+		for _, name := range record.Missing(a.Doc) { // a field with its default value is not missing
+			patch.Faults.Add(name, fault.Required)
+		}
 	}
 	return patch, entry.AsRefusal(entry.CheckPatch(o, p, a.Kind, patch))
-}
-
-// requireOf adds a fault for each required field that a new document lacks. A field with its default value is not lacking.
-func requireOf(patch *record.Patch, d *record.Doc) {
-	for _, name := range record.Missing(d) {
-		patch.Faults.Add(name, fault.Required)
-	}
 }
 
 // judge asks the table of rules about an arrival. The operator, which this store's own replicator writes as, has no ties.

@@ -197,8 +197,12 @@ func (db *scopeDocs) find(v *table.View, id string) (d document, err error) {
 	if table.IsOpaque(id) {
 		return db.unknown().find(v, id)
 	}
-	k, st, err := db.scopeAccess.find(id)
-	if err != nil || st == nil {
+	k, of, ok := record.ParseDocID(id)
+	if !ok {
+		return d, nil
+	}
+	st, err := v.LoadAny(k, of)
+	if err != nil || !db.holds(k, st) {
 		return d, err
 	}
 	return recordDocument(v, k, st)
@@ -429,19 +433,6 @@ func (a *scopeAccess) holds(k *record.Kind, st *table.Stored) bool {
 func (a *scopeAccess) spot(p auth.Principal) (access.Spot, error) {
 	tie, err := office.WriterTie(a.v, p, nil, a.scope)
 	return access.Spot{Scope: a.scope, Tie: tie}, err
-}
-
-// find loads a record of the database, deleted or not; nil = the reader sees none here.
-func (a *scopeAccess) find(doc string) (*record.Kind, *table.Stored, error) {
-	k, id, ok := record.ParseDocID(doc)
-	if !ok {
-		return nil, nil, nil
-	}
-	st, err := a.v.LoadAny(k, id)
-	if err != nil || !a.holds(k, st) {
-		return k, nil, err
-	}
-	return k, st, nil
 }
 
 // mayWrite returns nil if p may write some documents: each document is judged alone, because a client gives up a database that
