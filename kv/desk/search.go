@@ -212,10 +212,7 @@ type Hit struct {
 }
 
 func (h Hit) Compare(other Hit) int {
-	if c := cmp.Compare(h.Cost, other.Cost); c != 0 {
-		return c
-	}
-	return h.ID.Compare(other.ID)
+	return cmp.Or(cmp.Compare(h.Cost, other.Cost), h.ID.Compare(other.ID))
 }
 
 // rank keeps the best matches of a ranked search, the best first.
@@ -224,7 +221,7 @@ func rank(v *table.View, q Query, m *Matches, a *Asked) error {
 	if err != nil {
 		return err
 	}
-	hits = best(hits, maxRanked)
+	hits = best(hits)
 	m.ids, m.Exact = make([]record.ID, len(hits)), true
 	for i, h := range hits {
 		m.ids[i] = h.ID
@@ -245,7 +242,7 @@ func hits(v *table.View, k *record.Kind, ids []record.ID, r *search.Ranked, a *A
 		}
 		a.Count(st.ID)
 		if hits = append(hits, Hit{Cost: cost, ID: st.ID}); len(hits) == 2*maxRanked {
-			hits = best(hits, maxRanked)
+			hits = best(hits)
 		}
 		return nil
 	})
@@ -271,10 +268,10 @@ func (a *Asked) Lacks() bool {
 	return a != nil && a.found != nil && len(a.found.IDs) >= a.Want.Limit && len(a.found.IDs)-a.right > spareBest
 }
 
-// best are the n best hits, the best first.
-func best(hits []Hit, n int) []Hit {
+// best are the maxRanked best hits, the best first.
+func best(hits []Hit) []Hit {
 	slices.SortFunc(hits, Hit.Compare)
-	return hits[:min(n, len(hits))]
+	return hits[:min(maxRanked, len(hits))]
 }
 
 // ErrNoIndex is a Finder's error while it is not ready: the store reads every record instead.
