@@ -176,7 +176,10 @@ func KeyDoc(k *auth.Key, hash [sha256.Size]byte) *record.Doc {
 	if k.Rate > 0 {
 		d.Set("rate_limit", value.Number(int64(k.Rate)))
 	}
-	setVenue(d, k.Node)
+	if k.Node.Node != "" {
+		d.Set("node", value.Quote(k.Node.Node))
+		d.Set("grants", value.Texts(GrantsOf(k.Node)...))
+	}
 	d.Set("key", value.Quote(k.Key))
 	d.Set("secret_hash", value.Quote(hex.EncodeToString(hash[:])))
 	return d
@@ -275,21 +278,9 @@ const (
 
 // VenueOf reads the venue of an api_key or node record.
 func VenueOf(d *record.Doc) auth.Venue {
-	return VenueWith(d.Text("node"), value.ReadTexts(d.Value("grants")))
-}
-
-// VenueWith returns the venue of a laptop with these grants.
-func VenueWith(node string, grants []string) auth.Venue {
-	return auth.Venue{Node: node, Finance: slices.Contains(grants, grantFinance), Mirror: slices.Contains(grants, grantMirror),
+	grants := value.ReadTexts(d.Value("grants"))
+	return auth.Venue{Node: d.Text("node"), Finance: slices.Contains(grants, grantFinance), Mirror: slices.Contains(grants, grantMirror),
 		Names: slices.Contains(grants, grantNames)}
-}
-
-func setVenue(d *record.Doc, n auth.Venue) {
-	if n.Node == "" {
-		return
-	}
-	d.Set("node", value.Quote(n.Node))
-	d.Set("grants", value.Texts(GrantsOf(n)...))
 }
 
 // GrantsOf lists the grants of a venue, as records have them.

@@ -56,7 +56,7 @@ func (of *Desk) Enrol(p auth.Principal, e Enrolment) (id int64, code string, end
 	if err := of.tables.Folder.Room.Check(disk.Creates); err != nil {
 		return 0, "", ends, err
 	}
-	e = e.settled()
+	e.Name, e.Events = strings.TrimSpace(e.Name), slices.Compact(slices.Sorted(slices.Values(e.Events)))
 	code = codes.Draw()
 	err = of.tables.Do(of.standing.By(p, func(o *table.Tx) error {
 		if err := of.mayEnrol(); err != nil {
@@ -78,15 +78,6 @@ func (of *Desk) Enrol(p auth.Principal, e Enrolment) (id int64, code string, end
 		return err
 	}))
 	return id, code, ends, err
-}
-
-// settled is an enrolment with a trimmed name and each event once.
-func (e Enrolment) settled() Enrolment {
-	e.Name = strings.TrimSpace(e.Name)
-	e.Events = slices.Clone(e.Events)
-	slices.Sort(e.Events)
-	e.Events = slices.Compact(e.Events)
-	return e
 }
 
 // faultsOf finds what is wrong with an enrolment. Its churches and events must exist, also those of a mirror, which takes all churches
@@ -253,8 +244,9 @@ func keyOf(o *table.Tx, d *record.Doc, node string) (k auth.Key, err error) {
 	level, err := auth.ParseLevel(d.Text("level"))
 	k = auth.Key{
 		Key: keys.Draw(), Name: d.Text("name"), Level: level,
-		Permissions: []auth.Permission{{Resource: "sync", Method: "*"}}, Expires: o.Now.Add(venueLife).Truncate(time.Second), Node: keys.VenueWith(node, value.ReadTexts(d.Value("grants"))),
+		Permissions: []auth.Permission{{Resource: "sync", Method: "*"}}, Expires: o.Now.Add(venueLife).Truncate(time.Second), Node: keys.VenueOf(d),
 	}
+	k.Node.Node = node // the enrolment has none yet
 	return k, err
 }
 
