@@ -41,8 +41,6 @@ type pulled struct {
 // mirrorKey is the key of the MirrorSource; the keys of records begin with a kind's number, which is never 0.
 var mirrorKey = []byte{0}
 
-func pulledKey(k *record.Kind, id record.ID) []byte { return k.AppendID([]byte{k.Number}, id) }
-
 // Source returns the server that records are pulled from. ok is false if none were ever pulled. It returns ErrMirrorAtCentre or
 // *Forbidden.
 func (mr *Mirror) Source(p auth.Principal) (m MirrorSource, ok bool, err error) {
@@ -142,8 +140,10 @@ func pull(o *table.Tx, p auth.Principal, row entry.Row, sum [16]byte) (desk.RowR
 	switch {
 	case err != nil:
 		return desk.RowResult{}, err
+	case before == nil && mark != nil:
+		return desk.RowResult{Fate: desk.Kept, ID: row.ID}, nil // it was pulled, and then deleted here
 	case before == nil:
-		return pullNew(o, p, row, pulledAs{mark, sum})
+		return pullNew(o, p, row, sum)
 	case mark == nil || mark.revision != before.Revision:
 		return pullOver(o, row, before, sum)
 	case mark.Sum == sum:
@@ -164,26 +164,20 @@ func pull(o *table.Tx, p auth.Principal, row entry.Row, sum [16]byte) (desk.RowR
 	return desk.RowResult{Fate: desk.Updated, ID: row.ID}, nil
 }
 
-// pulledAs is the mark of an earlier pull, nil = none, and the hash of what is pulled now.
-type pulledAs struct {
-	before *pulled
-	sum    [16]byte
-}
-
-// pullNew makes a record. It returns Kept for a record that was pulled and then deleted here, and for one that was erased.
-func pullNew(o *table.Tx, p auth.Principal, row entry.Row, as pulledAs) (desk.RowResult, error) {
+// pullNew makes a record. It returns Kept for a record that was erased.
+func pullNew(o *table.Tx, p auth.Principal, row entry.Row, sum [16]byte) (desk.RowResult, error) {
 	erased, err := table.IsErased(o.View, row.Kind, row.ID)
 	if err != nil {
 		return desk.RowResult{}, err
 	}
-	if erased || as.before != nil {
+	if erased {
 		return desk.RowResult{Fate: desk.Kept, ID: row.ID}, nil
 	}
 	st, err := desk.Create(o, p, row.Kind, row.ID, entry.PrepareNew(o.Store, p, row.Patch))
 	if err != nil {
 		return desk.RowResult{}, err
 	}
-	notePulled(o, row.Kind, st, as.sum)
+	notePulled(o, row.Kind, st, sum)
 	return desk.RowResult{Fate: desk.Created, ID: row.ID}, nil
 }
 
@@ -203,7 +197,7 @@ func pullOver(o *table.Tx, row entry.Row, before *table.Stored, sum [16]byte) (d
 }
 
 func notePulled(o *table.Tx, k *record.Kind, st *table.Stored, sum [16]byte) {
-	o.Put(table.MirrorBucket, pulledKey(k, st.ID), appendPulled(&pulled{st.Revision, sum}))
+	o.Put(table.MirrorBucket, table.TreeKey(k, st.ID), appendPulled(&pulled{st.Revision, sum}))
 }
 
 func appendPulled(p *pulled) []byte {
@@ -213,7 +207,7 @@ func appendPulled(p *pulled) []byte {
 
 // LoadPulled reads the mark of a record that was pulled; nil = it was not pulled.
 func LoadPulled(v *table.View, k *record.Kind, id record.ID) (*pulled, error) {
-	row, err := v.Get(table.MirrorBucket, pulledKey(k, id))
+	row, err := v.Get(table.MirrorBucket, table.TreeKey(k, id))
 	if err != nil || row == nil {
 		return nil, err
 	}
@@ -233,10 +227,10 @@ func parsePulled(row []byte) (*pulled, error) {
 
 // ForgetPulled removes the hash of a deleted record's content. The mark that it was pulled stays.
 func ForgetPulled(o *table.Tx, k *record.Kind, id record.ID) {
-	if row, err := o.Get(table.MirrorBucket, pulledKey(k, id)); err == nil && row == nil {
+	if row, err := o.Get(table.MirrorBucket, table.TreeKey(k, id)); err == nil && row == nil {
 		return // a row that cannot be read is overwritten too
 	}
-	o.Put(table.MirrorBucket, pulledKey(k, id), appendPulled(&pulled{}))
+	o.Put(table.MirrorBucket, table.TreeKey(k, id), appendPulled(&pulled{}))
 }
 
 // VerifyMirror checks a row of the bucket.
