@@ -96,13 +96,8 @@ func (lp *Laptop) CodeKey(p auth.Principal) ([]byte, error) {
 	return bytes.Clone(lp.tables.Identity.Family().CodeKey), nil
 }
 
-// MayJoin returns nil if Join would take the store into a realm.
-func (lp *Laptop) MayJoin(realm string) error {
-	if realm == lp.tables.Identity.Realm() {
-		return nil
-	}
-	return lp.tables.View(func(v *table.View) error { return isVacant(v) })
-}
+// MayJoin returns nil if Join would take the store into another realm.
+func (lp *Laptop) MayJoin() error { return lp.tables.View(isVacant) }
 
 // NoteUpstream keeps what the store has learnt about its centre. It returns ErrNotFound if the store has joined another centre
 // since.
@@ -152,32 +147,37 @@ func (lp *Laptop) HoldsNothing() (nothing bool, err error) {
 	}
 	err = lp.tables.View(func(v *table.View) error {
 		u, err := table.ReadUpstream(v)
-		nothing = u.URL == ""
-		for i := 0; i < len(buckets) && nothing && err == nil; i++ {
-			var keys [][]byte
-			keys, err = table.FirstKeys(v.View, buckets[i], nil, 1)
-			nothing = len(keys) == 0
+		if err == nil && u.URL == "" {
+			nothing, err = areEmpty(v, buckets)
 		}
 		return err
 	})
-	return nothing && err == nil, err
+	return nothing, err
+}
+
+// areEmpty tells whether some buckets have no row.
+func areEmpty(v *table.View, buckets []engine.Bucket) (bool, error) {
+	for _, b := range buckets {
+		if keys, err := table.FirstKeys(v.View, b, nil, 1); err != nil || len(keys) > 0 {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // isVacant returns ErrOtherRealm if there is, or was, a record that is not the server's own.
 func isVacant(v *table.View) error {
+	var buckets []engine.Bucket
 	for _, k := range record.Kinds() {
-		if k.System {
-			continue
-		}
-		keys, err := table.FirstKeys(v.View, table.KindBucket(k), nil, 1)
-		if err != nil {
-			return err
-		}
-		if len(keys) > 0 {
-			return ErrOtherRealm
+		if !k.System {
+			buckets = append(buckets, table.KindBucket(k))
 		}
 	}
-	return nil
+	empty, err := areEmpty(v, buckets)
+	if err == nil && !empty {
+		err = ErrOtherRealm
+	}
+	return err
 }
 
 // moveKeys gives the keys that were made here ids that the centre does not give to its own keys.

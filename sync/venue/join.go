@@ -115,7 +115,7 @@ func secretFor(store *kv.Store, code string) (string, error) {
 		return "", err
 	case joined:
 		return office.SecretFor(code, []byte(u.Secret)), nil
-	case store.Laptop.MayJoin("") == nil && !store.Tables.Identity.IsUnkeyed(): // it is empty, and no other store knows its key
+	case store.Laptop.MayJoin() == nil && !store.Tables.Identity.IsUnkeyed(): // it is empty, and no other store knows its key
 		return office.SecretFor(code, store.Tables.Identity.Family().CodeKey), nil
 	}
 	return keys.DrawSecret(), nil
@@ -131,7 +131,7 @@ func newEnrolRequest(store *kv.Store, code, secret string) (in handshake.EnrolRe
 	if err == nil {
 		j.Holds, err = store.Laptop.Holdings(auth.Operator())
 	}
-	return handshake.EnrolRequest{Code: code, Node: j.Node, Secret: hex.EncodeToString(j.Secret[:]), Realm: store.Tables.Identity.Realm(), Vacant: store.Laptop.MayJoin("") == nil, Proof: j.Proof, Holds: j.Holds}, err
+	return handshake.EnrolRequest{Code: code, Node: j.Node, Secret: hex.EncodeToString(j.Secret[:]), Realm: store.Tables.Identity.Realm(), Vacant: store.Laptop.MayJoin() == nil, Proof: j.Proof, Holds: j.Holds}, err
 }
 
 // ErrNoCode says that the address has no code and none is given.

@@ -263,7 +263,7 @@ var (
 // reason to replace them.
 func CheckReplace(store *kv.Store, realm, node string) error {
 	switch {
-	case realm == store.Tables.Identity.Realm() && node == store.Tables.Identity.Node(), !errors.Is(store.Laptop.MayJoin(""), laptop.ErrOtherRealm):
+	case realm == store.Tables.Identity.Realm() && node == store.Tables.Identity.Node(), !errors.Is(store.Laptop.MayJoin(), laptop.ErrOtherRealm):
 		return nil
 	case realm != store.Tables.Identity.Realm():
 		return errOtherRealm
