@@ -471,7 +471,9 @@ func (c *Commits) run(tx *engine.Tx, fn func(*Tx) error) error {
 		Changed: o.Changed[:0], Rung: o.Rung[:0], Scratch: o.Scratch,
 	}
 	err := fn(o)
-	c.tables.Damage.Note(err)
+	if err != nil {
+		c.tables.Damage.Note(err)
+	}
 	return err
 }
 

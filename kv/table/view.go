@@ -38,7 +38,9 @@ type View struct {
 // View runs fn on the latest committed state, and reports what is damaged.
 func (s *Set) View(fn func(*View) error) error {
 	err := s.Glance(fn)
-	s.Damage.Note(err)
+	if err != nil {
+		s.Damage.Note(err)
+	}
 	return err
 }
 
