@@ -210,6 +210,11 @@ func validity(o *table.Tx, event, ticket *table.Stored) outcome.Outcome {
 	return outcome.Admitted
 }
 
+// isOpen tells whether an event takes check-ins: it is active and enabled.
+func isOpen(event *table.Stored) bool {
+	return event.Body.Member("active").Kind() == 't' && event.Body.Member("enabled").Kind() == 't'
+}
+
 // ticketOf finds the ticket of an attempt, by its id or by its code. It returns nil if the event has no ticket with the code, and
 // ErrNotFound if it has none with the id: a code may be read wrongly, an id may not.
 func ticketOf(v *table.View, a *attempt) (*table.Stored, error) {

@@ -35,11 +35,6 @@ func doorEventOf(st *table.Stored) DoorEvent {
 	return e
 }
 
-// isOpen tells whether an event takes check-ins: it is active and enabled.
-func isOpen(event *table.Stored) bool {
-	return event.Body.Member("active").Kind() == 't' && event.Body.Member("enabled").Kind() == 't'
-}
-
 // byStart orders events by their starts, and those that start together by their ids.
 func byStart(a, b DoorEvent) int { return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.ID, b.ID)) }
 
