@@ -247,6 +247,23 @@ func EraseHolding(o *table.Tx, id record.ID, author int64) error {
 	return err
 }
 
+// DropErased sets a ticket's holding to null if the holding is erased.
+func DropErased(o *table.Tx, st *table.Stored, is *record.Doc) (*record.Doc, error) {
+	gone, err := table.IsErased(o.View, record.Holder, entry.PresentOf(st.Body))
+	if err != nil || !gone {
+		return is, err
+	}
+	return dropHolding(o, st, is, 0)
+}
+
+// dropHolding sets a ticket's holding to null.
+func dropHolding(o *table.Tx, st *table.Stored, was *record.Doc, author int64) (*record.Doc, error) {
+	is := was.Clone()
+	is.Set("holding", []byte("null"))
+	_, err := o.Write(table.Edit{Kind: record.Ticket, ID: st.ID, Before: st, Was: was, Is: is, Author: author})
+	return is, err
+}
+
 // Purge removes a record from the file without a tombstone, so no replica is told. It is for records that another store keeps.
 // A tombstone that is in the file stays a deletion elsewhere. Readers of the log watch Releases.
 func Purge(o *table.Tx, k *record.Kind, st *table.Stored) error {

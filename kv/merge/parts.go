@@ -83,23 +83,6 @@ func updateTicketParts(o *table.Tx, ad *Adoption) error {
 	return ticket.PlaceHoldings(o, ad.Was, is)
 }
 
-// DropErased sets a ticket's holding to null if the holding is erased.
-func DropErased(o *table.Tx, st *table.Stored, is *record.Doc) (*record.Doc, error) {
-	gone, err := table.IsErased(o.View, record.Holder, entry.PresentOf(st.Body))
-	if err != nil || !gone {
-		return is, err
-	}
-	return dropHolding(o, st, is, 0)
-}
-
-// dropHolding sets a ticket's holding to null.
-func dropHolding(o *table.Tx, st *table.Stored, was *record.Doc, author int64) (*record.Doc, error) {
-	is := was.Clone()
-	is.Set("holding", []byte("null"))
-	_, err := o.Write(table.Edit{Kind: record.Ticket, ID: st.ID, Before: st, Was: was, Is: is, Author: author})
-	return is, err
-}
-
 // deriveFields writes the phone's last digits and the label of a holding after its name or its holder record has arrived. An event laptop
 // derives the digits of the names that it brings. The root leaves them: a record that the root changes is one that the laptop cannot
 // change again.
