@@ -283,7 +283,7 @@ func (db *scopeDocs) missing(v *table.View, asked merge.Revs) (MissingRevs, erro
 
 // rows calls fn with the rows of the log that the reader sees.
 func (db *scopeDocs) rows(v *table.View, f Feed, fn func(table.ScopeChange) (bool, error)) error {
-	b, prefix := table.ScopeLogBucket, db.unknown().Prefix
+	b, prefix := table.ScopeLogBucket, table.AppendScope(nil, db.scope)
 	if db.scope.Sort == 0 {
 		b, prefix = table.LogBucket, nil
 	}

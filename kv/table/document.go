@@ -4,10 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
-	"strings"
 
 	"doorward/kv/engine"
-	"doorward/kv/record"
 	"doorward/kv/rev"
 	"doorward/kv/scopes"
 )
@@ -141,16 +139,6 @@ func PurgeOpaque(o *Tx, s scopes.Scope, doc string) error {
 	}
 	o.Changed = append(o.Changed, ListChange{From: d.Mark(s)})
 	return nil
-}
-
-// OpaqueKind is the first byte of an opaque document's rows in logs: no kind has this number.
-const OpaqueKind = 0
-
-// IsOpaque tells whether an id names a kind that this version does not know.
-func IsOpaque(doc string) bool {
-	name, id, ok := strings.Cut(doc, ":")
-	_, known := record.ByName(name)
-	return ok && id != "" && name != "" && !known && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz_0123456789") == ""
 }
 
 // Mark is how an opaque document is counted.

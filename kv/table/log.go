@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -386,6 +387,16 @@ const Mirror = "records"
 func OfRecords(name string) bool {
 	_, ok := scopes.Parse(name)
 	return ok || name == Mirror
+}
+
+// OpaqueKind is the first byte of an opaque document's rows in logs: no kind has this number.
+const OpaqueKind = 0
+
+// IsOpaque tells whether an id names a kind that this version does not know.
+func IsOpaque(doc string) bool {
+	name, id, ok := strings.Cut(doc, ":")
+	_, known := record.ByName(name)
+	return ok && id != "" && name != "" && !known && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz_0123456789") == ""
 }
 
 // ParseScopeLog reads a row of a scope's log.
