@@ -22,15 +22,8 @@ import (
 	"doorward/kv/value"
 )
 
-// KeySpec is a key to make.
-type KeySpec struct {
-	Name        string
-	Level       auth.Level
-	Permissions []auth.Permission // empty = every action but admin and sync
-	Expires     time.Time         // zero = never
-	Rate        int               // requests a minute; 0 = no limit
-	Node        auth.Venue        // of class node; its Node is "" for any other key
-}
+// KeySpec is a key to make: nothing is read of its ID, Key and Revoked. No permissions are every action but admin and sync.
+type KeySpec = auth.Key
 
 // EachKey calls fn with every key, in order of the ids. It skips a damaged key, and a key that this version cannot read: that
 // key lets no client in, no laptop gets it, and no list shows it. The others still work.
@@ -103,8 +96,8 @@ func keyOf(p auth.Principal, spec KeySpec) (k auth.Key, err error) {
 	if err := p.Check("admin", "POST"); err != nil {
 		return k, err
 	}
-	k = auth.Key{Key: Draw(), Name: strings.TrimSpace(spec.Name),
-		Level: spec.Level, Permissions: spec.Permissions, Expires: spec.Expires, Rate: spec.Rate, Node: spec.Node}
+	k = spec
+	k.ID, k.Key, k.Name, k.Revoked = 0, Draw(), strings.TrimSpace(spec.Name), time.Time{}
 	if faults := KeyFaults(&k); len(faults) > 0 {
 		return k, faults
 	}
