@@ -49,7 +49,7 @@ func PrepareNew(s *table.Set, p auth.Principal, patch *record.Patch) *Input {
 	}
 	whole := in
 	if !in.Coded { // what is there keeps its code, what is new gets one
-		whole = &Input{Patch: patch.Project(record.TicketForm, nil)}
+		whole = &Input{Patch: patch.Project(record.TicketForm)}
 		whole.Set("code", value.Quote(codes.Draw()))
 		whole.hashCode(s)
 	}

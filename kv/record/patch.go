@@ -112,18 +112,14 @@ func (p *Patch) NewDoc() *Doc {
 	return d
 }
 
-// Project is the part of a patch that another kind's table knows, a field renamed where names says so (from → to).
-func (p *Patch) Project(k *Kind, names map[string]string) *Patch {
+// Project is the part of a patch that another kind's table knows. A field of the form of tickets gets the name that it has there.
+func (p *Patch) Project(k *Kind) *Patch {
 	out := newPatch(k)
 	for i, v := range p.values {
 		if v == nil {
 			continue
 		}
-		name := p.Kind.Fields[i].Name
-		if to, ok := names[name]; ok {
-			name = to
-		}
-		if i, ok := k.names[name]; ok && k.Fields[i].Stored() {
+		if i, ok := k.names[storedName(k, p.Kind.Fields[i].Name)]; ok && k.Fields[i].Stored() {
 			out.values[i] = v
 		}
 	}

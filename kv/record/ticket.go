@@ -103,16 +103,13 @@ var TicketForm = table(Kind{Name: "ticket", Version: 1, Resource: "event", Class
 		{"updated_at", Derived{updatedAt, DateTime{}}, ReadOnly, ``},
 	}})
 
-// formNames are the names that a form's fields have in the records.
-var formNames = map[string]string{"holder_name": "full_name"}
-
 // Parts are the patches of a ticket form's records.
 type Parts struct{ Ticket, Code, Name, Holder *Patch }
 
 // SplitTicket parts a form's patch into those of its records, with the phone's tail that follows from it. The code's hashes and the
 // holding are the store's to add.
 func SplitTicket(p *Patch) Parts {
-	parts := Parts{p.Project(Ticket, nil), p.Project(TicketCode, nil), p.Project(HolderName, formNames), p.Project(Holder, nil)}
+	parts := Parts{p.Project(Ticket), p.Project(TicketCode), p.Project(HolderName), p.Project(Holder)}
 	if code, given := parts.Code.Value("code"); given && value.IsNull(code) {
 		parts.Code.Drop("code") // as if none were given
 	}
@@ -154,11 +151,7 @@ func tailValue(phone string) jsontext.Value {
 func JoinTicket(parts ...Body) *Doc {
 	d := TicketForm.NewDoc()
 	for _, i := range TicketForm.sorted {
-		field := TicketForm.Fields[i].Name
-		stored := field
-		if to, ok := formNames[field]; ok {
-			stored = to
-		}
+		stored := storedName(HolderName, TicketForm.Fields[i].Name) // no other part has a field of its name
 		for _, b := range parts {
 			if v := b.Member(stored); v != nil {
 				d.values[i] = v.Clone()
@@ -171,10 +164,16 @@ func JoinTicket(parts ...Body) *Doc {
 
 // FormName is the name that a field of a ticket's part has in the form; any other field's is its own.
 func FormName(k *Kind, field string) string {
-	for name, stored := range formNames {
-		if k == HolderName && stored == field {
-			return name
-		}
+	if k == HolderName && field == "full_name" {
+		return "holder_name"
+	}
+	return field
+}
+
+// storedName is the name that a field of the form has in a ticket's part. No other field has another name.
+func storedName(k *Kind, field string) string {
+	if k == HolderName && field == "holder_name" {
+		return "full_name"
 	}
 	return field
 }

@@ -114,7 +114,7 @@ var ErrPassedOn = table.Refused("a laptop of an event passes no ticket on to ano
 
 // supplyPart is supply for a record of a holding.
 func supplyPart(o *table.Tx, p auth.Principal, id record.ID, ticket *record.Doc, patch *record.Patch) error {
-	says := patch.Project(patch.Kind, nil)
+	says := patch.Project(patch.Kind)
 	for _, name := range [...]string{"event_id", "ticket_id", "link"} {
 		says.Drop(name)
 	}

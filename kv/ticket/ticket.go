@@ -193,7 +193,7 @@ func holdsAllOf(o *table.Tx, ticket *table.Stored, in *entry.Input, parts record
 	v, moved := in.Value("event_id")
 	moved = moved && value.Int(v) != ticket.Home(record.Ticket)
 	says := func(patch *record.Patch) bool {
-		rest := patch.Project(patch.Kind, nil)
+		rest := patch.Project(patch.Kind)
 		rest.Drop("event_id")
 		return moved || !rest.Empty()
 	}
