@@ -120,8 +120,8 @@ var rules = [table.FirstKindBucket]func(v *table.View, b engine.Bucket, key, val
 		return merge.VerifyMerged(v, key, value)
 	},
 	table.MirrorBucket: func(_ *table.View, _ engine.Bucket, key, value []byte) error { return laptop.VerifyMirror(key, value) },
-	table.ErasedBucket: func(_ *table.View, _ engine.Bucket, _, value []byte) error {
-		_, err := table.ParseErased(value)
+	table.ErasedBucket: func(_ *table.View, _ engine.Bucket, key, value []byte) error {
+		_, err := table.ParseErased(key, value)
 		return err
 	},
 	table.ReadsBucket: func(_ *table.View, _ engine.Bucket, key, value []byte) error {

@@ -97,14 +97,11 @@ func (rc *Recall) Known(p auth.Principal) (all []Erasure, err error) {
 	}
 	err = rc.register.tables.View(func(v *table.View) error {
 		return v.Scan(table.ErasedBucket, nil, nil, func(key, row []byte) (bool, error) {
-			e, err := table.ParseErased(row)
-			if err != nil || len(key) != ledger.CodeHashSize {
-				return false, table.OrCorrupt(err)
+			e, err := table.ParseErased(key, row)
+			if err == nil && table.IsErasable(e.Kind) {
+				all = append(all, Erasure{Kind: e.Kind, Hash: e.Hash})
 			}
-			if table.IsErasable(e.Kind) {
-				all = append(all, Erasure{Kind: e.Kind, Hash: ledger.ErasedHash(key)})
-			}
-			return true, nil
+			return true, err
 		})
 	})
 	return all, err

@@ -56,8 +56,8 @@ func (rg *Register) Uncompacted() (n int, since time.Time, err error) {
 		if err != nil {
 			return err
 		}
-		return v.Scan(table.ErasedBucket, nil, nil, func(_, row []byte) (bool, error) {
-			e, err := table.ParseErased(row)
+		return v.Scan(table.ErasedBucket, nil, nil, func(key, row []byte) (bool, error) {
+			e, err := table.ParseErased(key, row)
 			if err != nil {
 				return false, err
 			}
@@ -298,12 +298,12 @@ func (rg *Register) pendingLines(lines []ledger.LedgerLine) (pending, all []ledg
 	err = rg.tables.View(func(v *table.View) error {
 		// A damaged row is passed over: the ledger has the same erasure.
 		table.Sound(v.View, table.ErasedBucket, nil, func(key, row []byte) {
-			e, err := table.ParseErased(row)
-			if err != nil || len(key) != ledger.CodeHashSize {
-				rg.tables.Damage.Note(table.OrCorrupt(err))
+			e, err := table.ParseErased(key, row)
+			if err != nil {
+				rg.tables.Damage.Note(err)
 				return
 			}
-			l := ledger.LedgerLine{Kind: e.Kind, Hash: ledger.ErasedHash(key), At: rg.tables.Clock.Now()}
+			l := ledger.LedgerLine{Kind: e.Kind, Hash: e.Hash, At: rg.tables.Clock.Now()}
 			all, seen[l.Hash] = append(all, l), true
 			if e.Done == 0 {
 				pending = append(pending, l)

@@ -147,18 +147,17 @@ func QueueErasure(o *table.Tx, k *record.Kind, hash ledger.ErasedHash) {
 
 // RequeueErasures queues every erasure again. The store has a new code key, so the hashes are those of other records.
 func RequeueErasures(o *table.Tx) error {
-	rows := map[ledger.ErasedHash]*table.Erased{}
+	var all []*table.Erased
 	err := o.Scan(table.ErasedBucket, nil, nil, func(key, row []byte) (bool, error) {
-		e, err := table.ParseErased(row)
-		if err != nil || len(key) != ledger.CodeHashSize {
-			return false, table.OrCorrupt(err)
+		e, err := table.ParseErased(key, row)
+		if err == nil {
+			all = append(all, e)
 		}
-		rows[ledger.ErasedHash(key)] = e
-		return true, nil
+		return true, err
 	})
-	for hash, e := range rows {
+	for _, e := range all {
 		e.Done = 0
-		o.Put(table.ErasedBucket, hash[:], e.Encode())
+		o.Put(table.ErasedBucket, e.Hash[:], e.Encode())
 	}
 	return err
 }

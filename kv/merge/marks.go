@@ -82,17 +82,17 @@ func (m *marks) read(r *engine.View, now time.Time) (damage error) {
 		row, err := at.Value()
 		var e *table.Erased
 		if err == nil {
-			e, err = table.ParseErased(row)
+			e, err = table.ParseErased(at.Key, row)
 		}
-		if err != nil || len(at.Key) != ledger.CodeHashSize {
-			damage = errors.Join(damage, table.OrCorrupt(err))
+		if err != nil {
+			damage = errors.Join(damage, err)
 			continue // the others are sound
 		}
 		when := time.UnixMicro(e.Done)
 		if e.Done <= table.NothingHeld {
 			when = now
 		}
-		m.erased = append(m.erased, ledger.LedgerLine{Kind: e.Kind, Hash: ledger.ErasedHash(at.Key), At: when})
+		m.erased = append(m.erased, ledger.LedgerLine{Kind: e.Kind, Hash: e.Hash, At: when})
 	}
 	return damage
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"doorward/kv/engine"
+	"doorward/kv/ledger"
 	"doorward/kv/record"
 	"doorward/kv/value"
 )
@@ -42,7 +43,7 @@ func FindErased(v *View, k *record.Kind, id record.ID) (*Erased, error) {
 	if err != nil || row == nil {
 		return nil, err
 	}
-	return ParseErased(row)
+	return ParseErased(hash[:], row)
 }
 
 // NamesErased tells whether a record refers to an erased person.
@@ -63,6 +64,7 @@ func NamesErased(v *View, k *record.Kind, d *record.Doc) (bool, error) {
 
 // Erased is the row of an erased record: kind 1, done 8, kept 8.
 type Erased struct {
+	Hash ledger.ErasedHash // its key
 	Kind *record.Kind
 	Done int64  // microseconds since 1970; 0 = not yet
 	kept uint64 // compactions that leave bytes of it in the file
@@ -71,7 +73,7 @@ type Erased struct {
 // NewErased is the row of a record that an operation erases at a time, in microseconds; 0 = it is not finished.
 func NewErased(o *Tx, k *record.Kind, done int64) (*Erased, error) {
 	kept, err := keeping(o)
-	return &Erased{k, done, kept}, err
+	return &Erased{Kind: k, Done: done, kept: kept}, err
 }
 
 // IsCompacted tells that no bytes of the record are left in a file that has passed so many compactions.
@@ -85,9 +87,13 @@ func (e *Erased) Encode() []byte {
 }
 
 // ParseErased reads the row.
-func ParseErased(row []byte) (e *Erased, err error) {
+func ParseErased(key, row []byte) (e *Erased, err error) {
 	c := Cutter{Rest: row}
 	e = &Erased{}
+	if len(key) != len(e.Hash) {
+		return nil, engine.ErrCorrupt
+	}
+	copy(e.Hash[:], key)
 	e.Kind, _ = record.ByNumber(c.Byte())
 	e.Done, e.kept = int64(c.Uint64()), c.Uint64()
 	if c.Short || len(c.Rest) > 0 || e.Kind == nil {
