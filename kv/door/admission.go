@@ -295,6 +295,7 @@ func replayAttempt(o *table.Tx, a *attempt, event, ticket *table.Stored) (d Deci
 		if d, err = repeated(o, first, a); err != nil {
 			return d, false, err
 		}
+		d.Replayed = true
 		if ticket == nil {
 			return d, true, nil // its code has changed since, or it was deleted: there is nothing to show of it
 		}
@@ -366,24 +367,20 @@ func brings(a *attempt, ticket, first *table.Stored) bool {
 func repeated(o *table.Tx, mine *table.Stored, a *attempt) (Decision, error) {
 	c := admission.Of(mine)
 	if !c.Out && value.Unquote(mine.Body.Member("basis")) != offline {
-		d := decisionOf(o.View, outcome.Admitted, mine, a.Door)
-		d.Replayed = true
-		return d, nil
+		return decisionOf(o.View, outcome.Admitted, mine, a.Door), nil
 	}
 	first, err := c.Entered(o.View)
 	if err != nil {
 		return Decision{}, err
 	}
 	if c.Out {
-		d := leaving(o.View, mine, first, a.Door)
-		d.Replayed = true
-		return d, nil
+		return leaving(o.View, mine, first, a.Door), nil
 	}
 	if first == nil {
 		first = mine // of a list that no longer counts
 	}
 	d := decisionOf(o.View, outcome.AlreadyAdmitted, first, a.Door)
-	d.Double, d.Replayed = record.Checkin.FormatID(mine.ID), true
+	d.Double = record.Checkin.FormatID(mine.ID)
 	return d, nil
 }
 

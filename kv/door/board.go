@@ -302,17 +302,12 @@ func (b *board) look(v *table.View, k *record.Kind, id record.ID, count counter)
 		return err
 	}
 	if st.Home(k) != b.event {
-		leave(b, k, id)
+		if k == record.Ticket && b.tickets[id.Int()] != nil {
+			b.ticket(&table.Stored{ID: id}) // it was the event's and is now another's
+		}
 		return nil
 	}
 	return count(v, k, st)
-}
-
-// leave takes off a ticket that was the event's and is now another's.
-func leave(b *board, k *record.Kind, id record.ID) {
-	if k == record.Ticket && b.tickets[id.Int()] != nil {
-		b.ticket(&table.Stored{ID: id})
-	}
 }
 
 // alone counts one record during a rebuild, which reads all the others too.

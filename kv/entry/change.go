@@ -320,7 +320,7 @@ func Unreferred(o *table.Tx, p auth.Principal, k *record.Kind, id record.ID) err
 				return err
 			}
 			if n > 0 {
-				counts[writersName(other)] += n
+				counts[WrittenAs(other).Name] += n
 			}
 		}
 	}
@@ -359,11 +359,6 @@ func countSeen(o *table.Tx, p auth.Principal, k *record.Kind, ids []record.ID) (
 		return err
 	})
 	return n, err
-}
-
-// writersName is the name of the kind that clients write: "ticket" for the records of a ticket.
-func writersName(k *record.Kind) string {
-	return WrittenAs(k).Name
 }
 
 // WrittenAs is the kind that a kind's records are written as: a ticket's records are the ticket.
