@@ -461,8 +461,7 @@ func (dk *Desk) IDs(p auth.Principal, k *record.Kind) (ids []record.ID, err erro
 		return nil, err
 	}
 	err = dk.tables.View(func(v *table.View) error {
-		all := v.Lists.Kind(k).All
-		ids = all.Page(make([]record.ID, 0, all.Len()), 0, all.Len())
+		ids = table.IDsOf(v, k)
 		return nil
 	})
 	return ids, err

@@ -89,8 +89,7 @@ func scopesOf(v *table.View, p auth.Principal) (all []DatabaseInfo, err error) {
 		record.Church: {scopes.Church, scopes.ChurchFinance},
 		record.Event:  {scopes.Event, scopes.EventNames, scopes.EventHolders, scopes.EventLabels},
 	} {
-		ids := v.Lists.Kind(k).All
-		for _, id := range ids.Page(nil, 0, ids.Len()) {
+		for _, id := range table.IDsOf(v, k) {
 			for _, sort := range sorts {
 				add(scopes.Scope{Sort: sort, ID: id.Int()})
 			}

@@ -39,8 +39,7 @@ func (bx *Box) List(p auth.Principal, k *record.Kind, q desk.Part) (page desk.Pa
 		return page, err
 	}
 	err = bx.tables.View(func(v *table.View) error {
-		ids := v.Lists.Kind(k).All
-		for _, id := range ids.Page(nil, 0, ids.Len()) {
+		for _, id := range table.IDsOf(v, k) {
 			st, d, err := find(v, p, Item{k, id})
 			if err != nil {
 				return err
@@ -294,10 +293,8 @@ func refusalClass(reason string) string {
 
 func refusalClasses() []string {
 	classes := []string{otherReason}
-	for i, r := range refusalReasons {
-		if i == 0 || refusalReasons[i-1].class != r.class {
-			classes = append(classes, r.class)
-		}
+	for _, r := range refusalReasons {
+		classes = append(classes, r.class)
 	}
-	return classes
+	return slices.Compact(classes)
 }

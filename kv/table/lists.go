@@ -125,7 +125,7 @@ func Listed(v *View, k *record.Kind) *KindLists {
 // IDsOf are the live records of a kind (Listed).
 func IDsOf(v *View, k *record.Kind) []record.ID {
 	all := Listed(v, k).All
-	return all.Page(nil, 0, all.Len())
+	return all.Page(make([]record.ID, 0, all.Len()), 0, all.Len())
 }
 
 // ListChange is one record entering or leaving the lists.
