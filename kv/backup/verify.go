@@ -265,13 +265,6 @@ type balance struct {
 	key  []byte // reused
 }
 
-// newBalance makes a balance. Balances can be added if they have the same seed.
-func newBalance(seed maphash.Seed) *balance {
-	a := &balance{}
-	a.hash.SetSeed(seed)
-	return a
-}
-
 // counts tells whether the balance checks a row: it is a row that a record must have.
 func (a *balance) counts(b engine.Bucket, key, value []byte) bool {
 	switch b {
@@ -381,7 +374,9 @@ func (w *verifier) newWalker() *walker {
 	if w.seed == nil {
 		return &walker{}
 	}
-	return &walker{balance: newBalance(*w.seed)}
+	at := &walker{balance: &balance{}}
+	at.balance.hash.SetSeed(*w.seed) // balances of one seed can be added
+	return at
 }
 
 // countRows returns how many rows the store has.

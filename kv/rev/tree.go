@@ -411,7 +411,7 @@ func (t *Tree) Append(dst []byte) []byte {
 		if bits&treeFields != 0 {
 			nodes = binary.AppendUvarint(nodes, uint64(len(n.Fields)))
 			for _, name := range n.Fields {
-				nodes = binary.AppendUvarint(nodes, tables.field(name))
+				nodes = binary.AppendUvarint(nodes, placeIn(&tables.fields, name))
 			}
 		}
 		if bits&treeInto != 0 {
@@ -457,8 +457,6 @@ func (s *treeTables) node(id ulid.ULID) uint64 {
 	}
 	return placeIn(&s.nodes, id) + 1
 }
-
-func (s *treeTables) field(name string) uint64 { return placeIn(&s.fields, name) }
 
 // placeIn returns the place of a text in a table. A new text is appended.
 func placeIn[T comparable](table *[]T, text T) uint64 {
