@@ -331,7 +331,7 @@ func (c *collection) example() jsontext.Value {
 	return c.form.Show(nil, c.surface, &record.View{
 		ID: id, Body: s.body(c.form), UpdatedAt: exampleTime, UpdatedBy: 1, Now: exampleTime,
 		Ref:   func(k *record.Kind, _ record.ID) (record.Body, bool) { return samples[k].body(k), true },
-		Count: func(string) int { return 150 },
+		Count: func() int { return 150 },
 	})
 }
 

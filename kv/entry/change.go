@@ -414,7 +414,7 @@ func ShowAs(v *table.View, dst []byte, s record.Surface, k *record.Kind, st *tab
 	}
 	rv.ID, rv.Body, rv.UpdatedAt, rv.UpdatedBy = st.ID, st.Body, st.Updated(), st.UpdatedBy
 	if k == record.Event {
-		rv.Count = func(string) int { return table.Listed(v, record.Ticket).Issued.Of(st.ID.Int()).Len() }
+		rv.Count = func() int { return table.Listed(v, record.Ticket).Issued.Of(st.ID.Int()).Len() }
 	}
 	return k.Show(dst, s, rv)
 }

@@ -68,7 +68,7 @@ var Event = table(Kind{Name: "event", Number: 14, Version: 2, Resource: "event",
 		{"created_at", DateTime{}, ReadOnly | Hidden | Indexed | Frozen | Filled, ``},
 		{"created_by", keyID, ReadOnly | Hidden | Frozen | Null, ``},
 
-		{"issued_tickets", Counted{"issued"}, ReadOnly, ``},
+		{"issued_tickets", Counted{}, ReadOnly, ``},
 		{"responsible_church", Nested{Kind: "church", ID: "church_id", Keys: []string{"name"}, Always: true}, ReadOnly, ``},
 		{"regional", Nested{Kind: "regional", ID: "regional_id", Keys: []string{"name"}}, ReadOnly, ``},
 		{"updated_at", Derived{updatedAt, DateTime{}}, ReadOnly | Hidden, ``},

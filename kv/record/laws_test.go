@@ -41,7 +41,7 @@ func view(b record.Body) *record.View {
 			d.Set("name", value.Quote("A \"name\""))
 			return d.Encode(), true
 		},
-		Count: func(string) int { return 5 }}
+		Count: func() int { return 5 }}
 }
 
 func TestReplySentBackChangesNothing(t *testing.T) {

@@ -102,20 +102,20 @@ func (t Derived) schema(Direction) map[string]any { return t.As.schema(Reply) }
 
 // Counted is an integer that is stored where it was imported; otherwise /v1 shows what the view counts. /admin/v1 shows
 // what is stored, so that a reply sent back changes nothing.
-type Counted struct{ What string }
+type Counted struct{}
 
 func (Counted) parse(v jsontext.Value, zone *time.Location) (jsontext.Value, string) {
 	return Integer{Max: maxCount}.parse(v, zone)
 }
 
-func (t Counted) derive(dst []byte, name string, v *View) []byte {
+func (Counted) derive(dst []byte, name string, v *View) []byte {
 	if n := v.Body.reference(name); !value.IsNull(n) {
 		return append(dst, n...)
 	}
 	if v.Count == nil {
 		return append(dst, '0')
 	}
-	return strconv.AppendInt(dst, int64(v.Count(t.What)), 10)
+	return strconv.AppendInt(dst, int64(v.Count()), 10)
 }
 
 func (Counted) schema(d Direction) map[string]any { return Integer{Max: maxCount}.schema(d) }

@@ -19,7 +19,7 @@ type View struct {
 	Zone      *time.Location
 	Ref       func(k *Kind, id ID) (Body, bool) // a referred record's body; false where it is gone
 	Page      *Page                             // shared by the replies of a page; nil = none
-	Count     func(what string) int             // records counted elsewhere: "issued" = an event's tickets in state valid or unpaid
+	Count     func() int                        // of an event: its tickets in state valid or unpaid
 }
 
 // Show appends the record's reply on a surface: {"id":…, stored members, nested and derived ones}. Admin shows the hidden
