@@ -33,50 +33,43 @@ type Past struct {
 func (dk *Desk) History(p auth.Principal, t Target, bodies bool) (all []Past, err error) {
 	t.Surface = record.Admin
 	err = dk.look(p, t, func(v *table.View, st *table.Stored) (err error) {
-		if all, err = history(v, t.Kind, st, bodies); err != nil || t.Kind != record.Ticket {
+		add := func(k *record.Kind, st *table.Stored) error {
+			past, err := history(v, k, st, bodies)
+			all = append(all, past...)
 			return err
 		}
-		parts, err := partsOf(v, p, st)
-		for i := 0; err == nil && i < len(parts); i++ {
-			var past []Past
-			past, err = history(v, parts[i].kind, parts[i].st, bodies)
-			all = append(all, past...)
+		if err := add(t.Kind, st); err != nil || t.Kind != record.Ticket {
+			return err
 		}
-		return err
+		return eachPart(v, p, st, add)
 	})
 	return all, err
 }
 
-// part is a record of a ticket.
-type part struct {
-	kind *record.Kind
-	st   *table.Stored
-}
-
-// partsOf are a ticket's other records that this node has: its code, and its holdings with the present one first. Those that are over are
-// shown at church level and above.
-func partsOf(v *table.View, p auth.Principal, ticket *table.Stored) (all []part, err error) {
+// eachPart calls fn with a ticket's other records that this node has: its code, and its holdings with the present one first. Those that are
+// over are shown at church level and above.
+func eachPart(v *table.View, p auth.Principal, ticket *table.Stored, fn func(*record.Kind, *table.Stored) error) error {
 	d, err := ticket.Decode(record.Ticket)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	add := func(k *record.Kind, id record.ID) {
-		if err != nil {
-			return
-		}
+	show := func(k *record.Kind, id record.ID) {
 		var st *table.Stored
-		if st, err = v.LoadAny(k, id); st != nil {
-			all = append(all, part{k, st})
+		if err == nil {
+			st, err = v.LoadAny(k, id)
+		}
+		if err == nil && st != nil {
+			err = fn(k, st)
 		}
 	}
-	add(record.TicketCode, ticket.ID)
+	show(record.TicketCode, ticket.ID)
 	for _, id := range entry.HoldingsOf(d) {
 		if !p.IsOf(auth.EventOf) || id == entry.PresentOf(ticket.Body) {
-			add(record.HolderName, id)
-			add(record.Holder, id)
+			show(record.HolderName, id)
+			show(record.Holder, id)
 		}
 	}
-	return all, err
+	return err
 }
 
 func history(v *table.View, k *record.Kind, st *table.Stored, bodies bool) (all []Past, err error) {
