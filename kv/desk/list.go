@@ -2,7 +2,6 @@ package desk
 
 import (
 	"bytes"
-	"errors"
 	"slices"
 	"sort"
 	"strconv"
@@ -51,10 +50,7 @@ func (dk *Desk) List(p auth.Principal, q Query) (page Page, err error) {
 			return Page{}, err
 		}
 		page, err = dk.list(p, q, a)
-		if errors.Is(err, ErrIndexAhead) {
-			dk.Search.Doubt(err)
-		}
-		if !errors.Is(err, ErrAskAgain) {
+		if !dk.Search.Again(err) {
 			dk.tables.Reads.Note(p, q.Kind, len(page.IDs))
 			return page, err
 		}

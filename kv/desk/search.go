@@ -28,11 +28,11 @@ const (
 	ScanLimit = 100_000 // of Config
 )
 
-// ErrAskAgain says that a Finder's candidates are not enough.
-var ErrAskAgain = errors.New("what the index was asked is no longer what is wanted")
+// errAskAgain says that a Finder's candidates are not enough.
+var errAskAgain = errors.New("what the index was asked is no longer what is wanted")
 
-// ErrIndexAhead is the ErrAskAgain of an index that does not fit the store.
-var ErrIndexAhead = fmt.Errorf("%w: the index says that it is ahead of the store", ErrAskAgain)
+// errIndexAhead is the errAskAgain of an index that does not fit the store.
+var errIndexAhead = fmt.Errorf("%w: the index says that it is ahead of the store", errAskAgain)
 
 // Searching is what a store needs to search.
 type Searching struct {
@@ -119,12 +119,20 @@ func (s *Searching) Find(f Finder, a *Asked, best, try int) {
 	case errors.Is(err, ErrNoIndex):
 		s.Fallbacks.Inc()
 	default:
-		s.Doubt(err)
+		s.doubt(err)
 	}
 }
 
-// Doubt counts an index's failure, and logs the first.
-func (s *Searching) Doubt(err error) {
+// Again tells that a search has to ask its Finder once more, and counts an index that does not fit the store.
+func (s *Searching) Again(err error) bool {
+	if errors.Is(err, errIndexAhead) {
+		s.doubt(err)
+	}
+	return errors.Is(err, errAskAgain)
+}
+
+// doubt counts an index's failure, and logs the first.
+func (s *Searching) doubt(err error) {
 	s.Fallbacks.Inc()
 	s.failed.Do(func() {
 		s.log.Warn("the search index has failed: records are looked at instead", slog.Any("cause", err))
@@ -137,7 +145,7 @@ func Narrow(v *table.View, a *Asked, h Scope, m *Matches) error {
 		return nil
 	}
 	if !h.within(a.Want.All, a.Want.Homes) {
-		return ErrAskAgain
+		return errAskAgain
 	}
 	ids, err := candidates(v, a)
 	if err != nil {
@@ -154,7 +162,7 @@ func candidates(v *table.View, a *Asked) ([]record.ID, error) {
 		return nil, err
 	}
 	if a.found.Upto > seq {
-		return nil, ErrIndexAhead
+		return nil, errIndexAhead
 	}
 	tail, err := changed(v, a.Want.Kind, min(a.found.Upto, a.Since))
 	if err != nil {
@@ -217,7 +225,7 @@ func (h Hit) Compare(other Hit) int {
 
 // rank keeps the best matches of a ranked search, the best first.
 func rank(v *table.View, q Query, m *Matches, a *Asked) error {
-	hits, err := hits(v, q.Kind, m.Everything(), q.Ranked, a)
+	hits, err := m.Hits(v, q.Ranked, a, func(st *table.Stored) (Hit, bool) { return Hit{ID: st.ID}, true })
 	if err != nil {
 		return err
 	}
@@ -229,31 +237,36 @@ func rank(v *table.View, q Query, m *Matches, a *Asked) error {
 	return nil
 }
 
-// hits are those of some records that a ranked search finds, or at least the maxRanked best of them. ErrAskAgain where others
-// than what a Finder has named may be better.
-func hits(v *table.View, k *record.Kind, ids []record.ID, r *search.Ranked, a *Asked) (hits []Hit, err error) {
+// Hits are those matches that a ranked search finds, or at least the maxRanked best of them. of makes a Hit of a match, or passes over it.
+// The search has to be asked again (Searching) where others than what a Finder has named may be better.
+func (m *Matches) Hits(v *table.View, r *search.Ranked, a *Asked, of func(*table.Stored) (Hit, bool)) (hits []Hit, err error) {
 	if r.Empty() {
 		return nil, nil
 	}
-	err = v.Each(k, ids, func(st *table.Stored) error {
-		cost, ok := r.Cost(k, st.Body)
+	err = v.Each(m.Kind, m.Everything(), func(st *table.Stored) error {
+		cost, found := r.Cost(m.Kind, st.Body)
+		if !found {
+			return nil
+		}
+		h, ok := of(st)
 		if !ok {
 			return nil
 		}
-		a.Count(st.ID)
-		if hits = append(hits, Hit{Cost: cost, ID: st.ID}); len(hits) == 2*maxRanked {
+		h.Cost = cost
+		a.count(st.ID)
+		if hits = append(hits, h); len(hits) == 2*maxRanked {
 			hits = best(hits)
 		}
 		return nil
 	})
-	if err == nil && a.Lacks() {
-		err = ErrAskAgain
+	if err == nil && a.lacks() {
+		err = errAskAgain
 	}
 	return hits, err
 }
 
-// Count notes a match.
-func (a *Asked) Count(id record.ID) {
+// count notes a match.
+func (a *Asked) count(id record.ID) {
 	if a == nil || a.found == nil {
 		return
 	}
@@ -262,9 +275,9 @@ func (a *Asked) Count(id record.ID) {
 	}
 }
 
-// Lacks tells whether a Finder may have left out better matches than it has named: it has named as many as it was asked for, and
+// lacks tells whether a Finder may have left out better matches than it has named: it has named as many as it was asked for, and
 // more than the spare ones among them have changed since, or were none.
-func (a *Asked) Lacks() bool {
+func (a *Asked) lacks() bool {
 	return a != nil && a.found != nil && len(a.found.IDs) >= a.Want.Limit && len(a.found.IDs)-a.right > spareBest
 }
 

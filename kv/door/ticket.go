@@ -2,7 +2,6 @@ package door
 
 import (
 	"cmp"
-	"errors"
 	"math"
 	"slices"
 	"time"
@@ -134,10 +133,7 @@ func (dk *Desk) FindTickets(p auth.Principal, event int64, r *search.Ranked, f d
 			hits, err = findTickets(v, p, event, parts)
 			return err
 		})
-		if errors.Is(err, desk.ErrIndexAhead) {
-			dk.search.Doubt(err)
-		}
-		if !errors.Is(err, desk.ErrAskAgain) {
+		if !dk.search.Again(err) {
 			dk.tables.Reads.Note(p, record.Ticket, len(hits))
 			return hits, err
 		}
@@ -182,7 +178,7 @@ func findTickets(v *table.View, p auth.Principal, event int64, parts []*desk.Ask
 }
 
 // ticketHits are the best tickets by one part of their present holdings. Of equal ones the lower ids are better.
-func ticketHits(v *table.View, event int64, a *desk.Asked) (hits []desk.Hit, err error) {
+func ticketHits(v *table.View, event int64, a *desk.Asked) ([]desk.Hit, error) {
 	k := a.Want.Kind
 	m := &desk.Matches{Kind: k, Lists: []*table.IdList{v.Lists.Kind(k).Home.Of(event)}}
 	if err := desk.Narrow(v, a, desk.Scope{Homes: a.Want.Homes}, m); err != nil {
@@ -191,25 +187,10 @@ func ticketHits(v *table.View, event int64, a *desk.Asked) (hits []desk.Hit, err
 	if a.TooMany(m.Count()) {
 		return nil, desk.ErrIndexing
 	}
-	if a.Want.Ranked.Empty() {
-		return nil, nil
-	}
-	err = v.Each(k, m.Everything(), func(st *table.Stored) error {
-		if st.Scopes[0].Sort == scopes.EventHolders {
-			return nil // the holding has ended
-		}
-		cost, ok := a.Want.Ranked.Cost(k, st.Body)
-		if !ok {
-			return nil
-		}
-		a.Count(st.ID)
-		hits = append(hits, desk.Hit{Cost: cost, ID: entry.TicketOfPart(k, st.ID, st.Body), Holding: st.ID})
-		return nil
+	return m.Hits(v, a.Want.Ranked, a, func(st *table.Stored) (desk.Hit, bool) {
+		ended := st.Scopes[0].Sort == scopes.EventHolders
+		return desk.Hit{ID: entry.TicketOfPart(k, st.ID, st.Body), Holding: st.ID}, !ended
 	})
-	if err == nil && a.Lacks() {
-		err = desk.ErrAskAgain
-	}
-	return hits, err
 }
 
 // ticketHit describes a ticket to a door. It returns nil if the holding that was found is not the present one of a ticket of the event.
