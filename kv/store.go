@@ -10,7 +10,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"doorward/kv/admission"
 	"doorward/kv/auth"
 	"doorward/kv/backup"
 	"doorward/kv/desk"
@@ -120,7 +119,6 @@ func storeRules() table.Rules {
 		Leaves:  docs.MayLeave,
 		Deleted: laptop.ForgetPulled,
 		Ended:   merge.ListLost,
-		Settled: admission.SettleTicket,
 	}
 }
 

@@ -47,7 +47,6 @@ type Rules struct {
 	Leaves  func(o *Tx, k *record.Kind, before *Stored, next [2]scopes.Scope) error // may the record leave its databases? *Forbidden: no
 	Deleted func(o *Tx, k *record.Kind, id record.ID)                               // after a tombstone is written in a record's row
 	Ended   func(o *Tx, c Edit, t *rev.Tree) error                                  // before a deletion ends all leaves of a tree
-	Settled func(o *Tx, ticket record.ID) error                                     // after a ticket's state changed, or it was deleted
 	Limits  Limits                                                                  // Open sets them
 }
 

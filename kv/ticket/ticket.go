@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/oklog/ulid/v2"
 
+	"doorward/kv/admission"
 	"doorward/kv/auth"
 	"doorward/kv/entry"
 	"doorward/kv/record"
@@ -66,7 +67,7 @@ func UpdateTicket(o *table.Tx, p auth.Principal, ticket *table.Stored, in *entry
 		return nil, err
 	}
 	if !bytes.Equal(ticket.Body.Member("state"), next.Body.Member("state")) {
-		err = o.Store.Rules.Settled(o, ticket.ID)
+		err = admission.SettleTicket(o, ticket.ID)
 	}
 	return next, err
 }
@@ -141,7 +142,7 @@ func DeleteTicket(o *table.Tx, p auth.Principal, ticket *table.Stored) error {
 	if err := DeleteParts(o, ticket.ID, d, p.Key()); err != nil {
 		return err
 	}
-	return o.Store.Rules.Settled(o, ticket.ID) // tickets that were merged with it may have been used
+	return admission.SettleTicket(o, ticket.ID) // tickets that were merged with it may have been used
 }
 
 // partsHere loads the records of a ticket that this store has: its code, nil = it is not here, and its present holding.
