@@ -38,7 +38,7 @@ var mayImport = map[string][]string{
 	"index":                {"kv", "kv/auth", "kv/crash", "kv/desk", "kv/disk", "kv/feed", "kv/names", "kv/record", "kv/search", "kv/table", "kv/value"},
 	"kv/kvtest":            {"kv", "kv/auth", "kv/desk", "kv/entry", "kv/keys", "kv/record", "kv/table"},
 	"sync/replicate":       {"kv", "kv/access", "kv/auth", "kv/disk", "kv/docs", "kv/engine", "kv/entry", "kv/merge", "kv/record", "kv/rev", "kv/table", "sync/dial", "sync/input", "sync/line", "sync/mango", "sync/transit"},
-	"cmd/folder":           {"cmd/console", "kv/backup", "kv/disk", "kv/office", "kv/table"},
+	"cmd/folder":           {"cmd/console", "kv/backup", "kv/disk", "kv/table"},
 	"kv":                   {"kv/auth", "kv/backup", "kv/desk", "kv/docs", "kv/door", "kv/engine", "kv/erase", "kv/feed", "kv/inbox", "kv/keys", "kv/laptop", "kv/merge", "kv/office", "kv/record", "kv/table", "kv/upkeep"},
 	"sync/line":            {"kv/merge", "kv/rev", "sync/input", "sync/transit"},
 	"kv/backup":            {"kv/admission", "kv/auth", "kv/crash", "kv/disk", "kv/docs", "kv/engine", "kv/entry", "kv/laptop", "kv/merge", "kv/record", "kv/rev", "kv/table"},

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -180,6 +181,18 @@ func keepBeside(path string, now time.Time) (name string, err error) {
 		err = os.Rename(path, name)
 	}
 	return name, err
+}
+
+// replacedName is the name of a store that was replaced (keepBeside), and of a log that was set aside.
+var replacedName = regexp.MustCompile(`^doorward-[0-9]{8}T[0-9]{6}Z(-[0-9]+)?\.(db|log)$`)
+
+// IsReplaced tells whether a store that was replaced, or a log that was set aside, has this name.
+func IsReplaced(name string) bool { return replacedName.MatchString(name) }
+
+// IsOwnName tells whether only a store gives this name to a file in its folder. No other file may have it there.
+func IsOwnName(name string) bool {
+	return name == filepath.Base(table.Path("")) || engine.IsOwnName(name) || name == table.VerifyName || slices.Contains(table.Beside[:], name) ||
+		IsReplaced(name) || strings.HasPrefix(name, disk.OwnPrefix)
 }
 
 // Compacted tells how large a store's file was, and is.

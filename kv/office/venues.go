@@ -4,16 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"doorward/kv/access"
 	"doorward/kv/auth"
-	"doorward/kv/disk"
 	"doorward/kv/engine"
 	"doorward/kv/entry"
 	"doorward/kv/keys"
@@ -407,18 +403,6 @@ func wasOf(v *table.View, l auth.Level, event int64) (bool, error) {
 		}
 	}
 	return false, nil
-}
-
-// replacedName is the name of a store that was replaced (Replace), and of a log that was set aside.
-var replacedName = regexp.MustCompile(`^doorward-[0-9]{8}T[0-9]{6}Z(-[0-9]+)?\.(db|log)$`)
-
-// IsReplaced tells whether a store that was replaced, or a log that was set aside, has this name.
-func IsReplaced(name string) bool { return replacedName.MatchString(name) }
-
-// IsOwnName tells whether only a store gives this name to a file in its folder. No other file may have it there.
-func IsOwnName(name string) bool {
-	return name == filepath.Base(table.Path("")) || engine.IsOwnName(name) || name == table.VerifyName || slices.Contains(table.Beside[:], name) ||
-		replacedName.MatchString(name) || strings.HasPrefix(name, disk.OwnPrefix)
 }
 
 // anyEnrolment calls fn with the enrolment of a laptop's key and with its earlier enrolments, until fn returns true. The laptop

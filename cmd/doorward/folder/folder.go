@@ -16,7 +16,6 @@ import (
 	"doorward/cmd/doorward/console"
 	"doorward/kv/backup"
 	"doorward/kv/disk"
-	"doorward/kv/office"
 	"doorward/kv/table"
 )
 
@@ -172,14 +171,14 @@ const indexName = "index"
 
 // isOwn reports whether the program gives a name to what it keeps in its folder.
 func isOwn(name string) bool {
-	return office.IsOwnName(name) || name == Socket || name == Authority || name == indexName
+	return backup.IsOwnName(name) || name == Socket || name == Authority || name == indexName
 }
 
 // Replaced are the names of the stores in a folder that were replaced, and of the logs that were set aside.
 func (f *Folder) Replaced() (names []string, err error) {
 	entries, err := os.ReadDir(f.Dir)
 	for _, e := range entries {
-		if office.IsReplaced(e.Name()) {
+		if backup.IsReplaced(e.Name()) {
 			names = append(names, e.Name())
 		}
 	}
