@@ -98,18 +98,12 @@ func history(v *table.View, k *record.Kind, st *table.Stored, bodies bool) (all 
 
 // bodyThen shows a record as it was.
 func bodyThen(v *table.View, k *record.Kind, st *table.Stored, n rev.Node) ([]byte, error) {
-	then := *st
-	if n.Revision != st.Revision {
-		kept, err := table.KeptBody(v, k, st.ID, n.Revision)
-		if err != nil || kept == nil {
-			return nil, table.OrCorrupt(err)
-		}
-		d, err := kept.Decode(k)
-		if err != nil {
-			return nil, err
-		}
-		then.Body = d.Encode()
+	d, err := table.DocOf(v, k, st, n.Revision)
+	if err != nil || d == nil {
+		return nil, table.OrCorrupt(err)
 	}
+	then := *st
+	then.Body = d.Encode()
 	then.UpdatedAt, then.UpdatedBy = n.At, n.Key
 	return entry.ShowAs(v, nil, record.Admin, k, &then), nil
 }

@@ -295,17 +295,12 @@ func sameLaptop(o *table.Tx, p auth.Principal, key int64) error {
 
 // baseOf returns the record that a revision was made of: its parent or, if that body is not held, the winner.
 func baseOf(o *table.Tx, a *merge.Arrival) (*record.Doc, error) {
-	st := a.Before
-	if len(a.Path) > 1 && a.Path[1] != st.Revision {
-		kept, err := table.KeptBody(o.View, a.Kind, a.ID, a.Path[1])
-		if err != nil {
-			return nil, err
-		}
-		if kept != nil {
-			st = kept
+	if len(a.Path) > 1 {
+		if parent, err := table.DocOf(o.View, a.Kind, a.Before, a.Path[1]); err != nil || parent != nil {
+			return parent, err
 		}
 	}
-	return st.Decode(a.Kind)
+	return a.Before.Decode(a.Kind)
 }
 
 // patchOf returns the change of a revision as a patch of /v1. It returns *Forbidden if /v1 would refuse it.

@@ -128,10 +128,7 @@ func pathBefore(doc record.Body) (path []rev.ID) {
 // It returns nil if there is none.
 func baseOfRefused(o *table.Tx, k *record.Kind, st *table.Stored, doc record.Body) (*record.Doc, error) {
 	for _, rev := range pathBefore(doc) {
-		if rev == st.Revision {
-			return st.Decode(k)
-		}
-		if d, err := table.KeptDoc(o.View, k, st.ID, rev); err != nil || d != nil {
+		if d, err := table.DocOf(o.View, k, st, rev); err != nil || d != nil {
 			return d, err
 		}
 	}
