@@ -55,11 +55,8 @@ func (rg *Register) Preview(p auth.Principal, person record.ID) (t Target, err e
 	}
 	err = rg.tables.View(func(v *table.View) error {
 		st, err := v.LoadAny(record.Person, person)
-		if err != nil {
-			return err
-		}
-		if st == nil {
-			return table.ErrNotFound
+		if err != nil || st == nil {
+			return table.OrNotFound(err)
 		}
 		row, err := table.FindErased(v, record.Person, person)
 		if err != nil {

@@ -210,12 +210,8 @@ func Rehome(o *Tx, person record.ID) error {
 	if err != nil {
 		return err
 	}
-	for _, id := range ids {
-		before, err := o.Load(record.Membership, id)
-		if err != nil || before == nil {
-			return err
-		}
-		d, err := record.Membership.Decode(before.Body)
+	return o.EachLive(record.Membership, ids, func(before *Stored) error {
+		d, err := before.Decode(record.Membership)
 		if err != nil {
 			return err
 		}
@@ -225,13 +221,13 @@ func Rehome(o *Tx, person record.ID) error {
 		}
 		next := *before
 		next.Scopes = [2]scopes.Scope{}
-		copy(next.Scopes[:], record.Membership.Scopes(id, home))
+		copy(next.Scopes[:], record.Membership.Scopes(next.ID, home))
 		if err := Welcome(o, record.Membership, before, &next); err != nil {
 			return err
 		}
 		Place(o, record.Membership, before, &next)
-	}
-	return nil
+		return nil
+	})
 }
 
 // Issued tells whether a record is a ticket that counts as issued.
