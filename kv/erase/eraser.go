@@ -310,25 +310,11 @@ func (e *eraser) eachKey(b engine.Bucket, fn func(key []byte)) error {
 // extend finds the holdings and memberships of the erased persons, and adds them to the erasure. more tells that there were new ones.
 func (e *eraser) extend() (more bool, err error) {
 	before := len(e.all[record.Holder]) + len(e.all[record.Membership]) + len(e.listed)
-	var holdings, memberships []record.ID
-	err = e.register.tables.View(func(v *table.View) error {
-		for _, person := range e.all[record.Person] {
-			held, err := v.Lookup(record.Holder, "persons", person.Int())
-			if err != nil {
-				return err
-			}
-			in, err := v.Lookup(record.Membership, "person", person.Int())
-			if err != nil {
-				return err
-			}
-			holdings, memberships = append(holdings, held...), append(memberships, in...)
+	for k, field := range map[*record.Kind]string{record.Holder: "persons", record.Membership: "person"} {
+		found, err := naming(e.register.tables, k, field, e.all[record.Person])
+		if err != nil {
+			return false, err
 		}
-		return nil
-	})
-	if err != nil {
-		return false, err
-	}
-	for k, found := range map[*record.Kind][]record.ID{record.Holder: holdings, record.Membership: memberships} {
 		kept, err := e.withBodyNaming(k)
 		if err == nil {
 			err = e.add(k, append(found, kept...))
@@ -341,6 +327,21 @@ func (e *eraser) extend() (more bool, err error) {
 		return false, err
 	}
 	return len(e.all[record.Holder])+len(e.all[record.Membership])+len(e.listed) > before, nil
+}
+
+// naming are the records of a kind of which a field names one of some persons.
+func naming(s *table.Set, k *record.Kind, field string, persons []record.ID) (all []record.ID, err error) {
+	err = s.View(func(v *table.View) error {
+		for _, person := range persons {
+			ids, err := v.Lookup(k, field, person.Int())
+			if err != nil {
+				return err
+			}
+			all = append(all, ids...)
+		}
+		return nil
+	})
+	return all, err
 }
 
 // findListed finds the holdings with a conflict or refusal that names an erased person. Other items about such a holding may have

@@ -329,18 +329,8 @@ func (rg *Register) redact(e *eraser) {
 		return
 	}
 	c := &table.Concealed{Persons: setOf(persons)}
-	err := rg.tables.View(func(v *table.View) error {
-		for _, id := range persons {
-			held, err := v.Lookup(record.Holder, "persons", id.Int())
-			if err != nil {
-				return err
-			}
-			holdings = append(holdings, held...)
-		}
-		return nil
-	})
-	if err == nil { // an error is counted by the read that has found it
-		c.Holdings = setOf(holdings)
+	if held, err := naming(rg.tables, record.Holder, "persons", persons); err == nil { // an error is counted by the read that has found it
+		c.Holdings = setOf(append(holdings, held...))
 	}
 	rg.tables.Recalls.Concealed.Store(c)
 }
