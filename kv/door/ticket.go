@@ -9,7 +9,6 @@ import (
 	"doorward/kv/admission"
 	"doorward/kv/auth"
 	"doorward/kv/desk"
-	"doorward/kv/engine"
 	"doorward/kv/entry"
 	"doorward/kv/record"
 	"doorward/kv/scopes"
@@ -84,14 +83,11 @@ func orderMates(v *table.View, event *table.Stored, of record.ID) (hits []Ticket
 // orderTickets are the first tickets of an order, by id.
 func orderTickets(v *table.View, order string) (ids []record.ID, err error) {
 	prefix := table.AppendValue(table.LookupPrefix(nil, record.Ticket, "order"), order)
-	err = v.Scan(table.LookupBucket, prefix, nil, func(key, _ []byte) (bool, error) {
-		id, ok := record.Ticket.KeyID(key[len(key)-record.Ticket.IDSize():])
-		if !ok {
-			return false, engine.ErrCorrupt
-		}
+	keys, err := table.FirstKeys(v.View, table.LookupBucket, prefix, maxFamilyRows)
+	for _, key := range keys {
+		id, _ := record.Ticket.KeyID(key[len(prefix):]) // nothing else follows the value
 		ids = append(ids, id)
-		return len(ids) < maxFamilyRows, nil
-	})
+	}
 	return ids, err
 }
 
