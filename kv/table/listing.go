@@ -40,49 +40,43 @@ type listing struct {
 func newListing(k *record.Kind) *listing { return &listing{kind: k, marks: map[scopeMark]int{}} }
 
 // buildLists reads every kind's records into lists, as the View shows them, and tells what of them is damaged. The lists of a kind
-// with a damaged row are made of all that is sound, from the start: what was read of it before the damage is in the counts.
+// with a damaged row are made of all that is sound, from the start: what was read of it before the damage is not counted.
 func buildLists(r *engine.View, found *damages) (*lists, error) {
-	damaged := map[*record.Kind]bool{}
-	for {
-		l, these, k, err := listAll(r, damaged)
-		if err == nil {
-			l.Tx = r.Version()
-			found.join(these)
-			l.countOpaque(r, found)
-			return l, nil
-		}
-		if damaged[k] || !errors.Is(err, engine.ErrCorrupt) {
-			return nil, err
-		}
-		damaged[k] = true
-	}
-}
-
-// listAll reads every kind, and names the one that it fails to read.
-func listAll(r *engine.View, damaged map[*record.Kind]bool) (*lists, damages, *record.Kind, error) {
-	l := &lists{refs: newRefCache()}
-	var found damages
-	var parts, all []*listing
+	l := &lists{Tx: r.Version(), refs: newRefCache()}
+	var parts []*listing
 	for _, k := range record.Kinds() {
 		l.kinds[k.Number] = &KindLists{}
-		if !damaged[k] {
-			parts = append(parts, partsOf(r, k)...)
-			continue
-		}
-		again, p := relist(r, k), newListing(k)
-		again.each(p.add)
-		found.join(again.damages)
-		p.Doubtful, l.Doubtful = again.doubtful, l.Doubtful || again.counts
-		all = append(all, p)
+		parts = append(parts, partsOf(r, k)...)
 	}
 	readParts(r, parts)
-	for _, p := range append(all, parts...) {
-		if p.err != nil {
-			return nil, found, p.kind, p.err
+	damaged := map[*record.Kind]bool{}
+	for _, p := range parts {
+		if p.err != nil && !errors.Is(p.err, engine.ErrCorrupt) {
+			return nil, p.err
 		}
-		l.take(p)
+		damaged[p.kind] = damaged[p.kind] || p.err != nil
 	}
-	return l, found, nil, nil
+	for _, p := range parts {
+		if !damaged[p.kind] {
+			l.take(p)
+		}
+	}
+	for _, k := range record.Kinds() {
+		if damaged[k] {
+			l.takeSound(r, k, found)
+		}
+	}
+	l.countOpaque(r, found)
+	return l, nil
+}
+
+// takeSound adds what is sound of a kind with a damaged row.
+func (l *lists) takeSound(r *engine.View, k *record.Kind, found *damages) {
+	again, p := relist(r, k), newListing(k)
+	again.each(p.add)
+	found.join(again.damages)
+	p.Doubtful, l.Doubtful = again.doubtful, l.Doubtful || again.counts
+	l.take(p)
 }
 
 // partsOf are the parts that a kind is read in. Where its first or last row cannot be read, it is one.
