@@ -244,10 +244,14 @@ func TestATicketMadeTwiceHasTheStricterState(t *testing.T) {
 			var listed []string
 			for _, line := range conflicts(t, c.centre) {
 				if member(line, "field") == `"state"` {
-					listed = append(listed, member(line, "winner")+" over "+member(line, "other"))
+					listed = append(listed, member(line, "winner")+" over "+member(line, "other")+" of "+member(line, "node"))
 				}
 			}
-			if want := []string{fmt.Sprintf("%q over %q", strict, loose)}; !slices.Equal(listed, want) {
+			writer := c.centre
+			if loose == states[1] {
+				writer = c.venue
+			}
+			if want := []string{fmt.Sprintf("%q over %q of %q", strict, loose, writer.Tables.Identity.Node())}; !slices.Equal(listed, want) {
 				t.Errorf("listed are %v, want %v", listed, want)
 			}
 		})

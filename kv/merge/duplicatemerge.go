@@ -48,11 +48,11 @@ func mergeInto(o *table.Tx, k *record.Kind, id, into int64) error {
 	if err != nil {
 		return err
 	}
-	t, err := table.LoadTree(o.View, k, st)
+	by, err := writerOf(o, k, st)
 	if err != nil {
 		return err
 	}
-	if err := tighten(o, record.Int(stays), d, t.Winner().Node); err != nil {
+	if err := tighten(o, record.Int(stays), d, by); err != nil {
 		return err
 	}
 	for _, h := range entry.HoldingsOf(d) {
@@ -65,12 +65,21 @@ func mergeInto(o *table.Tx, k *record.Kind, id, into int64) error {
 
 // listDuplicate lists for staff a record that was merged: its whole body, and the record that stays.
 func listDuplicate(o *table.Tx, k *record.Kind, st *table.Stored, d *record.Doc, into int64) error {
-	t, err := table.LoadTree(o.View, k, st)
+	by, err := writerOf(o, k, st)
 	if err != nil {
 		return err
 	}
-	c := record.Clash{Winner: value.Quote(k.DocID(record.Int(into))), Other: d.Canonical()}
-	return listConflict(o, k, st.ID, c, t.Winner().Node)
+	return listConflict(o, k, st.ID, record.Clash{Winner: value.Quote(k.DocID(record.Int(into))), Other: d.Canonical()}, by)
+}
+
+// writerOf is the node that has written the last body of a record, which may be deleted by now. The zero node is this one.
+func writerOf(o *table.Tx, k *record.Kind, st *table.Stored) (ulid.ULID, error) {
+	t, err := table.LoadTree(o.View, k, st)
+	n := t.Winner()
+	for n.Deleted {
+		n = t.Find(n.Parent)
+	}
+	return n.Node, err
 }
 
 // listDifferences lists for staff the values of a merged record that the record which stays does not have.
@@ -79,11 +88,10 @@ func listDifferences(o *table.Tx, k *record.Kind, kept, merged *table.Stored, d 
 	if err != nil {
 		return err
 	}
-	t, err := table.LoadTree(o.View, k, merged)
+	by, err := writerOf(o, k, merged)
 	if err != nil {
 		return err
 	}
-	by := t.Winner().Node
 	for _, name := range d.Differs(stays) {
 		f, known := k.Field(name)
 		if d.IsNull(name) || known && f.Rule() != rev.Pick { // tighten lists the strict one
@@ -111,11 +119,10 @@ func tighten(o *table.Tx, stays record.ID, merged *record.Doc, by ulid.ULID) err
 	if value.Equal(strict, was.Value(state)) {
 		return listConflict(o, record.Ticket, stays, record.Clash{Field: state, Winner: strict, Other: merged.Value(state)}, by)
 	}
-	t, err := table.LoadTree(o.View, record.Ticket, st)
-	if err != nil {
+	if by, err = writerOf(o, record.Ticket, st); err != nil {
 		return err
 	}
-	if err := listConflict(o, record.Ticket, stays, record.Clash{Field: state, Winner: strict, Other: was.Value(state)}, t.Winner().Node); err != nil {
+	if err := listConflict(o, record.Ticket, stays, record.Clash{Field: state, Winner: strict, Other: was.Value(state)}, by); err != nil {
 		return err
 	}
 	if _, err := entry.Amend(o, auth.Principal{}, record.Ticket, st, func(d *record.Doc) { d.Set(state, strict) }); err != nil {
