@@ -25,13 +25,14 @@ import (
 // KeySpec is a key to make: nothing is read of its ID, Key and Revoked. No permissions are every action but admin and sync.
 type KeySpec = auth.Key
 
-// EachKey calls fn with every key, in order of the ids. It skips a damaged key, and a key that this version cannot read: that
+// EachKey calls fn with every key, in order of the ids, also after fn has returned an error. It skips a damaged key, and a key that this version cannot read: that
 // key lets no client in, no laptop gets it, and no list shows it. The others still work.
-func EachKey(v *table.View, fn func(k auth.Key, hash [sha256.Size]byte)) error {
-	return eachKey(v, fn, func(record.ID, error) {})
+func EachKey(v *table.View, fn func(k auth.Key) error) (err error) {
+	failed := eachKey(v, func(k auth.Key, _ [sha256.Size]byte) { err = errors.Join(err, fn(k)) }, func(record.ID, error) {})
+	return errors.Join(failed, err)
 }
 
-// eachKey is EachKey, and calls unread with the id of each key that this version cannot read, and with the reason.
+// eachKey is EachKey with the hashes, and calls unread with the id of each key that this version cannot read, and with the reason.
 func eachKey(v *table.View, fn func(k auth.Key, hash [sha256.Size]byte), unread func(id record.ID, err error)) error {
 	for _, id := range table.IDsOf(v, record.APIKey) {
 		st, err := v.Load(record.APIKey, id)
@@ -184,15 +185,13 @@ func (kr *Ring) Keys(p auth.Principal) (keys []auth.Key, err error) {
 		return nil, err
 	}
 	err = kr.tables.View(func(v *table.View) error {
-		var levels error
-		err := EachKey(v, func(k auth.Key, _ [sha256.Size]byte) {
+		return EachKey(v, func(k auth.Key) error {
 			ok, err := entry.LevelWithin(v, p, k.Level)
-			levels = errors.Join(levels, err)
 			if ok {
 				keys = append(keys, k)
 			}
+			return err
 		})
-		return errors.Join(err, levels)
 	})
 	return keys, err
 }

@@ -255,15 +255,13 @@ func (of *Desk) KeysFor(p auth.Principal) (ids []int64, err error) {
 		if err != nil {
 			return err
 		}
-		var levels error
-		err = keys.EachKey(v, func(k auth.Key, _ [32]byte) {
+		return keys.EachKey(v, func(k auth.Key) error {
 			ok, err := GoesTo(v, p, e.Contact.Events, &k)
-			levels = errors.Join(levels, err)
 			if ok {
 				ids = append(ids, k.ID)
 			}
+			return err
 		})
-		return errors.Join(err, levels)
 	})
 	return ids, err
 }
