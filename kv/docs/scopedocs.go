@@ -538,5 +538,5 @@ func isOursToChange(o *table.Tx, k *record.Kind, st *table.Stored) error {
 // isTheirs tells whether another store has made a revision of which this store knows more than the name.
 func isTheirs(o *table.Tx, n rev.Node) bool {
 	own := n.Node == (ulid.ULID{}) || n.Node.String() == o.Store.Identity.Node()
-	return !own && (n.Held || n.Deleted || n.At != 0)
+	return !own && table.IsTold(n)
 }

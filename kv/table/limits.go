@@ -1,7 +1,6 @@
 package table
 
 import (
-	"bytes"
 	"encoding/binary"
 	"maps"
 	"slices"
@@ -105,9 +104,9 @@ func textsOf(t *rev.Tree, path []rev.ID) (size int) {
 // Fewer returns a *Forbidden if a bucket has limit or more rows under a prefix.
 func Fewer(v *View, b engine.Bucket, prefix []byte, limit int, reason string) error {
 	n := 0
-	err := v.Scan(b, prefix, nil, func(key, _ []byte) (bool, error) {
+	err := v.Scan(b, prefix, nil, func(_, _ []byte) (bool, error) {
 		n++
-		return n < limit && bytes.HasPrefix(key, prefix), nil
+		return n < limit, nil
 	})
 	if err == nil && n >= limit {
 		err = Refused(reason)

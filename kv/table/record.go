@@ -432,17 +432,17 @@ func ForgetMerged(o *Tx, k *record.Kind, st *Stored) error {
 
 // IsOnlyOf tells whether one node has made all known revisions of a tree.
 func IsOnlyOf(t *rev.Tree, own ulid.ULID) bool {
-	return !slices.ContainsFunc(t.Nodes(), func(n rev.Node) bool { return n.Node != own && isTold(n) })
+	return !slices.ContainsFunc(t.Nodes(), func(n rev.Node) bool { return n.Node != own && IsTold(n) })
 }
 
 // IsBegunBy tells whether a node has made the first known revision of a tree.
 func IsBegunBy(t *rev.Tree, own ulid.ULID) bool {
-	i := slices.IndexFunc(t.Nodes(), isTold)
+	i := slices.IndexFunc(t.Nodes(), IsTold)
 	return i >= 0 && t.Nodes()[i].Node == own
 }
 
-// isTold tells whether more than its id is known of a revision. Of earlier revisions that came with a later one, the id alone is.
-func isTold(n rev.Node) bool { return n.Held || n.Deleted || n.At != 0 }
+// IsTold tells whether more than its id is known of a revision. Of earlier revisions that came with a later one, the id alone is.
+func IsTold(n rev.Node) bool { return n.Held || n.Deleted || n.At != 0 }
 
 // FirstKindBucket is 32. A kind's bucket has this number plus the kind's own.
 const FirstKindBucket = engine.Bucket(32)
