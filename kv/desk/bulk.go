@@ -76,11 +76,11 @@ func EachAlone(s *table.Set, rows []entry.Row, dryRun bool, prepare func(entry.R
 		return nil, err
 	}
 	results := make([]RowResult, len(rows))
-	steps := make([]table.Step, len(rows))
+	runs := make([]func(*table.Tx) error, len(rows))
 	for i := range rows {
 		s.Yield()
 		write := prepare(rows[i])
-		steps[i].Run = func(o *table.Tx) (err error) {
+		runs[i] = func(o *table.Tx) (err error) {
 			results[i], err = write(o)
 			if err == nil && dryRun {
 				err = errDryRun
@@ -88,11 +88,12 @@ func EachAlone(s *table.Set, rows []entry.Row, dryRun bool, prepare func(entry.R
 			return err
 		}
 	}
-	if err := s.DoAll(steps); err != nil {
+	errs, err := s.DoAll(runs)
+	if err != nil {
 		return nil, err
 	}
-	for i := range steps {
-		if err := steps[i].Err; err != nil && !errors.Is(err, errDryRun) {
+	for i, err := range errs {
+		if err != nil && !errors.Is(err, errDryRun) {
 			results[i] = RowResult{Fate: Rejected, ID: rows[i].ID, Err: err}
 		}
 	}

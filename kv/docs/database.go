@@ -264,14 +264,14 @@ func (db *Database) Write(writes []merge.DocWrite) ([]DocResult, error) {
 		return nil, err // the whole write fails: a client never sends a document again that was refused alone
 	}
 	results := make([]DocResult, len(writes))
-	steps := make([]table.Step, len(writes))
+	runs := make([]func(*table.Tx) error, len(writes))
 	for i := range writes {
 		db.store.tables.Yield()
 		in, err := prepareDoc(writes[i])
 		if err == nil && table.OfRecords(db.name) {
 			err = in.OpenRecord()
 		}
-		steps[i].Run = db.store.standing.By(p, func(o *table.Tx) error {
+		runs[i] = db.store.standing.By(p, func(o *table.Tx) error {
 			if err != nil {
 				return err
 			}
@@ -283,15 +283,16 @@ func (db *Database) Write(writes []merge.DocWrite) ([]DocResult, error) {
 			return err
 		})
 	}
-	if err := db.store.tables.DoAll(steps); err != nil {
+	errs, err := db.store.tables.DoAll(runs)
+	if err != nil {
 		return nil, err
 	}
-	for i := range steps {
-		if errors.Is(steps[i].Err, table.ErrBadLogin) {
-			return nil, steps[i].Err // as above
+	for i, err := range errs {
+		if errors.Is(err, table.ErrBadLogin) {
+			return nil, err // as above
 		}
-		if steps[i].Err != nil {
-			results[i] = DocResult{Err: steps[i].Err}
+		if err != nil {
+			results[i] = DocResult{Err: err}
 		}
 	}
 	return results, keepRefused(db, p, writes, results)

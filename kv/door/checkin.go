@@ -352,24 +352,25 @@ func (dk *Desk) CheckInAll(p auth.Principal, attempts []Attempt) ([]Judged, erro
 
 // checkInSome decides the attempts of one transaction.
 func (dk *Desk) checkInSome(p auth.Principal, attempts []Attempt, judged []Judged) error {
-	steps := make([]table.Step, len(attempts))
+	runs := make([]func(*table.Tx) error, len(attempts))
 	for i := range attempts {
 		dk.tables.Yield()
 		at := dk.Ready(p, attempts[i])
-		steps[i].Run = dk.standing.By(p, func(o *table.Tx) (err error) {
+		runs[i] = dk.standing.By(p, func(o *table.Tx) (err error) {
 			judged[i].Decision, err = checkIn(o, at)
 			return err
 		})
 	}
-	if err := dk.tables.DoAll(steps); err != nil {
+	errs, err := dk.tables.DoAll(runs)
+	if err != nil {
 		return err
 	}
 	var ended error
-	for i := range steps {
-		if judged[i].Err = steps[i].Err; judged[i].Err != nil {
+	for i, err := range errs {
+		if judged[i].Err = err; err != nil {
 			judged[i].Decision = Decision{}
-			if errors.Is(judged[i].Err, table.ErrBadLogin) && !p.IsRevoked() {
-				ended = judged[i].Err // the key has ended in between: the phone hands all of them in once more, for review
+			if errors.Is(err, table.ErrBadLogin) && !p.IsRevoked() {
+				ended = err // the key has ended in between: the phone hands all of them in once more, for review
 			}
 			continue
 		}

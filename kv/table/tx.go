@@ -2,6 +2,7 @@ package table
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
@@ -242,12 +243,6 @@ func Issued(k *record.Kind, b record.Body) bool {
 	return false
 }
 
-// Step is one operation of a bulk, and its error.
-type Step struct {
-	Run func(*Tx) error
-	Err error
-}
-
 // Do hands one operation to the writer and waits for its commit.
 func (s *Set) Do(run func(*Tx) error) error {
 	return opError(s.Engine.Do(false, func(tx *engine.Tx) error { return s.Commits.run(tx, run) }))
@@ -258,17 +253,20 @@ func (s *Set) DoAtDoor(run func(*Tx) error) error {
 	return opError(s.Engine.Do(true, func(tx *engine.Tx) error { return s.Commits.run(tx, run) }))
 }
 
-// DoAll hands a bulk of operations to the writer; each step keeps its own error.
-func (s *Set) DoAll(steps []Step) error {
-	ops := make([]engine.Op, len(steps))
+// DoAll hands a bulk of operations to the writer. It returns the error of each operation, or the one for which none was done.
+func (s *Set) DoAll(runs []func(*Tx) error) (errs []error, err error) {
+	ops := make([]engine.Op, len(runs))
 	for i := range ops {
-		ops[i].Run = func(tx *engine.Tx) error { return s.Commits.run(tx, steps[i].Run) }
+		ops[i].Run = func(tx *engine.Tx) error { return s.Commits.run(tx, runs[i]) }
 	}
-	err := s.Engine.DoAll(ops)
+	if err := s.Engine.DoAll(ops); err != nil {
+		return nil, err
+	}
+	errs = make([]error, len(ops))
 	for i := range ops {
-		steps[i].Err = opError(ops[i].Err)
+		errs[i] = opError(ops[i].Err)
 	}
-	return err
+	return errs, nil
 }
 
 // opError is the error of an operation for its caller.
@@ -283,17 +281,13 @@ func opError(err error) error {
 // other steps of the same bulk are done all the same.
 func DoEach[T any](s *Set, all []T, run func(*Tx, T) error) error {
 	for part := range slices.Chunk(all, MaxRows) {
-		steps := make([]Step, len(part))
+		runs := make([]func(*Tx) error, len(part))
 		for i, one := range part {
-			steps[i].Run = func(o *Tx) error { return run(o, one) }
+			runs[i] = func(o *Tx) error { return run(o, one) }
 		}
-		if err := s.DoAll(steps); err != nil {
+		errs, err := s.DoAll(runs)
+		if err := cmp.Or(append(errs, err)...); err != nil {
 			return err
-		}
-		for i := range steps {
-			if steps[i].Err != nil {
-				return steps[i].Err
-			}
 		}
 	}
 	return nil
