@@ -11,7 +11,7 @@ import (
 	"doorward/kv/value"
 )
 
-// This file asks the rules of the desk (package auth) which records a principal sees and which it may change. Everything else asks here.
+// This file asks the rules of the desk (package access) which records a principal sees and which it may change. Everything else asks here.
 
 // Sees tells whether p sees a stored record. A membership is seen where its person is there and its group is seen too.
 func Sees(v *table.View, p auth.Principal, k *record.Kind, st *table.Stored) (bool, error) {
@@ -92,8 +92,6 @@ func MayChange(v *table.View, p auth.Principal, k *record.Kind, st *table.Stored
 
 // Member reads a reference out of a body; the zero id for null.
 func Member(b record.Body, name string) record.ID { return record.Int(value.Int(b.Member(name))) }
-
-// This file tells the rules (package auth) how a principal stands to a church or an event.
 
 // tieTo tells how p's level stands to the church or the event that a record belongs to.
 func tieTo(v *table.View, p auth.Principal, k *record.Kind, st *table.Stored) (access.Tie, error) {

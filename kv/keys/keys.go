@@ -25,8 +25,8 @@ import (
 // KeySpec is a key to make: nothing is read of its ID, Key and Revoked. No permissions are every action but admin and sync.
 type KeySpec = auth.Key
 
-// EachKey calls fn with every key, in order of the ids, also after fn has returned an error. It skips a damaged key, and a key that this version cannot read: that
-// key lets no client in, no laptop gets it, and no list shows it. The others still work.
+// EachKey calls fn with every key, in order of the ids, also after fn has returned an error. It skips a damaged key, and a key that
+// this version cannot read: that key lets no client in, no laptop gets it, and no list shows it. The others still work.
 func EachKey(v *table.View, fn func(k auth.Key) error) (err error) {
 	failed := eachKey(v, func(k auth.Key, _ [sha256.Size]byte) { err = errors.Join(err, fn(k)) }, func(record.ID, error) {})
 	return errors.Join(failed, err)

@@ -256,10 +256,6 @@ type Backup struct {
 // the meta row.
 const newestName = "doorward.backup"
 
-func (b Backup) append(dst []byte) []byte {
-	return fmt.Appendf(dst, "%d %q\n", b.At.UnixMicro(), b.Path)
-}
-
 // parseBackup reads a line.
 func parseBackup(line string) (b Backup, ok bool) {
 	at, quoted, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
@@ -278,7 +274,7 @@ func (b Backup) isThere() bool {
 func (b Backup) with(all []Backup) (row []byte) {
 	all = slices.DeleteFunc(all, func(a Backup) bool { return a.Path == b.Path })
 	for _, a := range append(all[max(0, len(all)+1-keptBackups):], b) {
-		row = a.append(row)
+		row = fmt.Appendf(row, "%d %q\n", a.At.UnixMicro(), a.Path)
 	}
 	return row
 }

@@ -162,7 +162,7 @@ func (b *bells) ringScopes(changes []ListChange) {
 	b.Mu.Lock()
 	quiet := len(b.Ropes) == 0
 	b.Mu.Unlock()
-	if quiet {
+	if quiet || len(changes) == 0 {
 		return
 	}
 	names := []FeedName{{}}
@@ -175,9 +175,7 @@ func (b *bells) ringScopes(changes []ListChange) {
 			}
 		}
 	}
-	if len(changes) > 0 {
-		b.ring(names)
-	}
+	b.ring(names)
 }
 
 // Sequence is the sequence of the latest change that a View shows.
