@@ -59,7 +59,7 @@ import (
 // Those with progress answer application/x-ndjson: lines {"progress":{"done":n,"total":n}}, total 0 where it is unknown, then
 // one {"result":…} or {"error":{"code","message"}}. What is wrong with the request itself is answered as /admin/v1 does.
 func (s *Server) Control() http.Handler {
-	mux := http.NewServeMux()
+	mux, admin := http.NewServeMux(), newRouter("", adminRoutes())
 	for pattern, do := range map[string]func(*exchange, *http.Request) error{
 		"GET /control/status":             controlStatus,
 		"POST /control/import":            controlImport,
@@ -80,13 +80,16 @@ func (s *Server) Control() http.Handler {
 		"POST /control/venue/enrol":       controlEnrol,
 		"POST /control/venue/{id}/revoke": controlEnd((*office.Desk).RevokeVenue),
 		"POST /control/venue/{id}/wipe":   controlEnd((*office.Desk).WipeVenue),
+		"/": func(x *exchange, r *http.Request) error {
+			admin.ServeHTTP(x, r)
+			return nil
+		},
 	} {
 		mux.Handle(pattern, s.answer(func(x *exchange, r *http.Request) error {
 			x.identity = operator()
 			return do(x, r)
 		}))
 	}
-	mux.Handle("/", s.operator())
 	return mux
 }
 

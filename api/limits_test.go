@@ -52,7 +52,7 @@ func TestImportMovesItsDeadlines(t *testing.T) {
 	}
 	w := &deadlines{ResponseWriter: httptest.NewRecorder()}
 	r := httptest.NewRequest("POST", "/admin/v1/import/?kind=role", strings.NewReader("name\nUsher\n"))
-	s.operator().ServeHTTP(w, r)
+	s.Control().ServeHTTP(w, r)
 	if len(w.read) == 0 || len(w.write) == 0 || time.Until(w.read[0]) > importPause || time.Until(w.read[0]) < importPause/2 {
 		t.Errorf("deadlines = %v, %v", w.read, w.write)
 	}
@@ -67,12 +67,12 @@ func TestAnImportThatBreaksOffIsTheClientsFault(t *testing.T) {
 	}
 	rec := httptest.NewRecorder()
 	cut := io.MultiReader(strings.NewReader("name\nUsher\n"), iotest.ErrReader(io.ErrUnexpectedEOF))
-	s.operator().ServeHTTP(rec, httptest.NewRequest("POST", "/admin/v1/import/?kind=role", cut))
+	s.Control().ServeHTTP(rec, httptest.NewRequest("POST", "/admin/v1/import/?kind=role", cut))
 	if rec.Code != http.StatusBadRequest || !strings.Contains(rec.Body.String(), "could not be read") || strings.Contains(log.String(), "level=ERROR") {
 		t.Errorf("the import = %d %s\n%s", rec.Code, rec.Body, log.String())
 	}
 	rec = httptest.NewRecorder()
-	s.operator().ServeHTTP(rec, httptest.NewRequest("GET", "/admin/v1/role/", nil))
+	s.Control().ServeHTTP(rec, httptest.NewRequest("GET", "/admin/v1/role/", nil))
 	if !strings.Contains(rec.Body.String(), `"count":0`) {
 		t.Errorf("the roles = %s", rec.Body)
 	}
@@ -83,7 +83,7 @@ func TestOperatorNeedsNoKeyAndNoHost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := s.operator()
+	h := s.Control()
 	for i, c := range []struct {
 		method, path, body string
 		status             int

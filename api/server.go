@@ -194,17 +194,6 @@ func (s *Server) Metrics() http.Handler {
 	return mux
 }
 
-// operator answers the /admin/v1 routes to the owner of the machine: no key, no throttle, any Host. It must only ever be
-// reachable by the folder's owner.
-func (s *Server) operator() http.Handler {
-	rt := newRouter("", adminRoutes())
-	return s.answer(func(x *exchange, r *http.Request) error {
-		x.identity = operator()
-		rt.ServeHTTP(x, r)
-		return nil
-	})
-}
-
 // HTTPServer is an http.Server with the limits of every listener: 5 s for a request's headers, 15 s for all of a request, 30 s
 // for its answer, 60 s between requests, 64 KiB of headers, and nothing after a body in chunks. A route that takes longer moves its own
 // deadlines.
