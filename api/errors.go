@@ -156,8 +156,8 @@ func forbiddenText(f *auth.Forbidden) string {
 
 // fullText returns the sentence of a full disk. It keeps ErrErasureNoted of the errors around it, and no other.
 func fullText(err error) string {
-	var full *disk.Full
-	if !errors.As(err, &full) {
+	full, ok := errors.AsType[*disk.Full](err)
+	if !ok {
 		return sentence(err.Error())
 	}
 	text := full.Error()
@@ -387,8 +387,7 @@ func errorResponse(status int, docs []errorDoc) map[string]any {
 			continue
 		}
 		name := strings.ToLower(p.code)
-		var refused *notAdmitted
-		if errors.As(d.err, &refused) {
+		if refused, ok := errors.AsType[*notAdmitted](d.err); ok {
 			name = string(refused.Outcome)
 		}
 		if d.when != "" {

@@ -159,8 +159,8 @@ func (r *route) idSchema(name string) map[string]any {
 	if name == groupParameter {
 		return map[string]any{"type": "string"}
 	}
-	if strings.HasPrefix(r.path, "/admin/v1/") {
-		name := strings.Split(strings.TrimPrefix(r.path, "/admin/v1/"), "/")[0]
+	if rest, ok := strings.CutPrefix(r.path, "/admin/v1/"); ok {
+		name, _, _ := strings.Cut(rest, "/")
 		if k, ok := record.ByName(strings.TrimSuffix(name, "s")); ok && k.ULID {
 			return map[string]any{"type": "string"}
 		}

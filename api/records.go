@@ -138,8 +138,7 @@ func bothFaults(ours fault.ByField, err error) error {
 	if len(ours) == 0 {
 		return err
 	}
-	var theirs fault.ByField
-	if errors.As(err, &theirs) {
+	if theirs, ok := errors.AsType[fault.ByField](err); ok {
 		merged := maps.Clone(theirs)
 		for field, texts := range ours {
 			merged[field] = append(merged[field][:len(merged[field]):len(merged[field])], texts...)
@@ -189,8 +188,7 @@ func createMembership(x *exchange) error {
 	patch.Set("group_id", value.Number(id.Int()))
 	delete(patch.Faults, "group_id")
 	err = memberships.store(x, patch, body)
-	var faults fault.ByField
-	if errors.As(err, &faults) && len(faults["group_id"]) > 0 { // gone since it was looked for
+	if faults, ok := errors.AsType[fault.ByField](err); ok && len(faults["group_id"]) > 0 { // gone since it was looked for
 		return table.ErrNotFound
 	}
 	return err

@@ -93,8 +93,7 @@ func structSchema(t reflect.Type) map[string]any {
 }
 
 func addFields(t reflect.Type, properties map[string]any, required *[]string) {
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.Anonymous {
 			addFields(f.Type, properties, required)

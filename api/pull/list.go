@@ -201,8 +201,7 @@ func (rd *reader) wholeItem(ctx context.Context, r resource, listed item) (item,
 	}
 	var one item
 	err := rd.source.get(ctx, r.path+strconv.FormatInt(listed.id(), 10)+"/", nil, &one)
-	var refusal *refused
-	if errors.As(err, &refusal) && refusal.status < http.StatusInternalServerError && refusal.status != http.StatusTooManyRequests {
+	if refusal, ok := errors.AsType[*refused](err); ok && refusal.status < http.StatusInternalServerError && refusal.status != http.StatusTooManyRequests {
 		return nil, nil
 	}
 	if err != nil || one.id() != listed.id() {

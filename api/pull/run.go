@@ -190,11 +190,10 @@ func (p *puller) pull(ctx context.Context, r resource) error {
 	line := p.report.of(r.kind)
 	err := p.readResource(ctx, r)
 	var refusal *refused
-	var unmet *unreached
 	switch {
 	case err == nil:
 		return p.keep(r)
-	case ctx.Err() != nil, errors.As(err, new(storeError)), errors.Is(err, errLogin), errors.As(err, &unmet):
+	case ctx.Err() != nil, errors.As(err, new(storeError)), errors.Is(err, errLogin), errors.As(err, new(*unreached)):
 		return err
 	case errors.As(err, &refusal) && (refusal.status == http.StatusForbidden || refusal.status == http.StatusNotFound):
 		line.NotReadable = refusal.Error()
@@ -324,8 +323,7 @@ func (p *puller) readMemberships(ctx context.Context, r resource) error {
 	var missing error
 	for _, group := range p.groups {
 		steady, err := p.reader.passes(ctx, list{path: fmt.Sprintf(r.path, group)}, seen, func(items []item) error { return p.take(ctx, r, items, group) })
-		var refusal *refused
-		if errors.As(err, &refusal) && refusal.status == http.StatusNotFound {
+		if refusal, ok := errors.AsType[*refused](err); ok && refusal.status == http.StatusNotFound {
 			missing, all = err, false // a group that is gone since, or the source has no such lists
 			continue
 		}

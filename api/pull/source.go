@@ -122,7 +122,6 @@ func (s *source) get(ctx context.Context, path string, q url.Values, out any) er
 // pause tells whether to repeat a failed request, and how long to wait before.
 func (s *source) pause(err error, obeyed, failed *int) (time.Duration, bool) {
 	var r *refused
-	var u *unreached
 	switch {
 	case errors.As(err, &r) && r.after >= 0 && (r.status == http.StatusTooManyRequests || r.status == http.StatusServiceUnavailable):
 		*obeyed++
@@ -131,7 +130,7 @@ func (s *source) pause(err error, obeyed, failed *int) (time.Duration, bool) {
 		return 0, false
 	case errors.Is(err, errElsewhere), errors.Is(err, errTooLarge), errors.Is(err, errLogin):
 		return 0, false
-	case errors.As(err, &u), errors.As(err, &r), errors.Is(err, errBroken):
+	case errors.As(err, new(*unreached)), errors.As(err, &r), errors.Is(err, errBroken):
 		*failed++
 		tries := maxTries
 		if !s.met {
@@ -145,8 +144,7 @@ func (s *source) pause(err error, obeyed, failed *int) (time.Duration, bool) {
 // once makes one request. Where the path is not found it tries the other spelling of its end.
 func (s *source) once(ctx context.Context, path string, q url.Values, out any) error {
 	body, err := s.ask(ctx, s.spelt(path), q)
-	var r *refused
-	if errors.As(err, &r) && r.status == http.StatusNotFound && !s.met {
+	if r, ok := errors.AsType[*refused](err); ok && r.status == http.StatusNotFound && !s.met {
 		s.bare = !s.bare
 		if body, err = s.ask(ctx, s.spelt(path), q); err != nil {
 			s.bare = !s.bare
@@ -209,8 +207,7 @@ func plain(err error) error {
 }
 
 func plainCause(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
 	}
 	if t, ok := err.(interface{ Timeout() bool }); ok && t.Timeout() {
