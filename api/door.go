@@ -87,7 +87,7 @@ func readScan(x *exchange) (a door.Attempt, err error) {
 	if a.Nonce == "" {
 		a.Nonce = idempotencyKey(x, &form.Faults)
 	}
-	return a, sound(form)
+	return a, form.Faults.Err()
 }
 
 // judgeTicket adds a fault unless a scan names its ticket in exactly one way.
@@ -126,7 +126,7 @@ func readUndo(x *exchange) (u door.Undoing, err error) {
 	u = door.Undoing{CheckinID: form.Text("checkin_id"), Reason: form.Text("reason")}
 	u.Door = storedHeader(x, "X-Door", maxDoor, &form.Faults)
 	u.Once = once(x, body, &form.Faults)
-	return u, sound(form)
+	return u, form.Faults.Err()
 }
 
 // answerDecision answers with a decision.
@@ -231,7 +231,7 @@ func readCheckIn(x *exchange) (a door.Attempt, err error) {
 	a.Code = form.Text("code")
 	a.Door = storedHeader(x, "X-Door", maxDoor, &form.Faults)
 	a.Nonce = idempotencyKey(x, &form.Faults)
-	return a, sound(form)
+	return a, form.Faults.Err()
 }
 
 // duplicateDetails say where and when a ticket was admitted before.
@@ -343,7 +343,7 @@ func readScans(x *exchange, event int64) ([]offlineScan, error) {
 	}
 	door := storedHeader(x, "X-Door", maxDoor, &form.Faults)
 	key := idempotencyKey(x, &form.Faults)
-	if err := sound(form); err != nil {
+	if err := form.Faults.Err(); err != nil {
 		return nil, err
 	}
 	given, _ := form.Value("scans")
@@ -372,7 +372,7 @@ func readScanItem(item jsontext.Value, zone *time.Location) (o offlineScan) {
 	letIn, _ := form.Value("let_in")
 	o.Attempt = door.Attempt{Code: form.Text("code"), Door: form.Text("door"), Nonce: form.Text("nonce"), LetIn: string(letIn) == "true", Way: door.Way(form.Text("direction"))}
 	o.At, _ = value.ParseDateTime(form.Text("at"), zone) // its faults are the form's
-	o.nonce, o.err = o.Nonce, sound(form)
+	o.nonce, o.err = o.Nonce, form.Faults.Err()
 	return o
 }
 

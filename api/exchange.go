@@ -296,14 +296,6 @@ func readForm(x *exchange, k *record.Kind) (*record.Patch, []byte, error) {
 	return readPatch(x, k, record.ParseOptions{Surface: record.Admin, Create: true})
 }
 
-// sound returns the faults of a form as an error; nil if there are none.
-func sound(form *record.Patch) error {
-	if len(form.Faults) > 0 {
-		return form.Faults
-	}
-	return nil
-}
-
 // fileMedia is the media type that any file may be sent as, and the one that the OpenAPI document names first.
 const fileMedia = "application/octet-stream"
 

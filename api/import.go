@@ -62,10 +62,7 @@ func importSource(x *exchange) (src load.Source, err error) {
 	if idempotencyKey(x, &faults) != "" {
 		faults.Add("Idempotency-Key", textImportOnce)
 	}
-	if len(faults) > 0 {
-		return src, faults
-	}
-	return src, nil
+	return src, faults.Err()
 }
 
 // sourceOf reads the options of an import from a query.

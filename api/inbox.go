@@ -104,7 +104,7 @@ func (b *pile) decide(x *exchange, id record.ID) error {
 	}
 	c := b.choice(form)
 	c.Once = once(x, body, &form.Faults)
-	if err := sound(form); err != nil {
+	if err := form.Faults.Err(); err != nil {
 		return cmp.Or(missing, err)
 	}
 	replayed, err := x.store().Inbox.Resolve(x.caller, item, c)

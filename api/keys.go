@@ -74,7 +74,7 @@ func createKey(x *exchange) error {
 	for _, id := range missing {
 		form.Faults.Add("level", fmt.Sprintf("There is no %s %d.", spec.Level.Name, id))
 	}
-	if err := sound(form); err != nil {
+	if err := form.Faults.Err(); err != nil {
 		return err
 	}
 	k, secret, err := x.store().Keys.AddKey(x.caller, spec)

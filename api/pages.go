@@ -149,7 +149,7 @@ func invite(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	if err := sound(form); err != nil {
+	if err := form.Faults.Err(); err != nil {
 		return err
 	}
 	id, _ := form.Value("event")

@@ -121,7 +121,7 @@ func beginSession(x *exchange) error {
 	case ticket == "" && key == "" && len(form.Faults["ticket"])+len(form.Faults["key"]) == 0:
 		form.Faults.Add("ticket", fault.Required)
 	}
-	if err := sound(form); err != nil {
+	if err := form.Faults.Err(); err != nil {
 		return err
 	}
 	var until time.Time

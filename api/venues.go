@@ -90,10 +90,7 @@ func (f *EnrolForm) enrolment() (e office.Enrolment, err error) {
 	if f.DoorData != "" && f.DoorData != "names" && f.DoorData != "labels" {
 		faults.Add("door_data", fault.InvalidChoice(f.DoorData))
 	}
-	if len(faults) > 0 {
-		return e, faults
-	}
-	return e, nil
+	return e, faults.Err()
 }
 
 // site returns the address by which others reach this server; "" if the server does not know it.

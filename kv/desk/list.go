@@ -258,10 +258,7 @@ func CheckChoices(v *table.View, p auth.Principal, q Query) error {
 			}
 		}
 	}
-	if len(faults) > 0 {
-		return faults
-	}
-	return nil
+	return faults.Err()
 }
 
 // choosable tells whether a filter may name a record: it is there, and of churches only p's own.

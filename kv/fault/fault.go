@@ -43,6 +43,14 @@ func (f *ByField) Add(field, text string) {
 	(*f)[field] = append((*f)[field], text)
 }
 
+// Err returns the faults as an error, nil if there are none.
+func (f ByField) Err() error {
+	if len(f) == 0 {
+		return nil
+	}
+	return f
+}
+
 // Cut are the faults with at most MaxListed texts for each field, and how many more there are.
 func (f ByField) Cut() ByField {
 	short := make(ByField, len(f))
