@@ -62,7 +62,7 @@ type reader struct {
 	expect func(records int64) // gets the number of records in a list
 }
 
-// page asks for one page of a list.
+// page asks for one page of a list. An answer without a count or without results is no answer of /v1.
 func (rd *reader) page(ctx context.Context, l list, offset, limit int64) (page, error) {
 	q := maps.Clone(l.query)
 	if q == nil {
@@ -71,22 +71,10 @@ func (rd *reader) page(ctx context.Context, l list, offset, limit int64) (page, 
 	q.Set("limit", strconv.FormatInt(limit, 10))
 	q.Set("offset", strconv.FormatInt(offset, 10))
 	var at page
-	err := rd.source.get(ctx, l.path, q, &wanted{&at})
+	err := rd.source.get(ctx, l.path, q, func(answer []byte) bool {
+		return json.Unmarshal(answer, &at) == nil && at.Count != nil && *at.Count >= 0 && at.Results != nil
+	})
 	return at, err
-}
-
-// wanted reads a page. An answer without a count or without results is no answer of /v1.
-type wanted struct{ page *page }
-
-// UnmarshalJSON reads the envelope.
-func (w *wanted) UnmarshalJSON(b []byte) error {
-	if err := json.Unmarshal(b, w.page); err != nil {
-		return err
-	}
-	if w.page.Count == nil || *w.page.Count < 0 || w.page.Results == nil {
-		return errBroken
-	}
-	return nil
 }
 
 // pass reads a list once, page by page. Each page begins with the last record of the one before, which shows whether the list has shifted
@@ -200,7 +188,7 @@ func (rd *reader) wholeItem(ctx context.Context, r resource, listed item) (item,
 		return listed, nil
 	}
 	var one item
-	err := rd.source.get(ctx, r.path+strconv.FormatInt(listed.id(), 10)+"/", nil, &one)
+	err := rd.source.get(ctx, r.path+strconv.FormatInt(listed.id(), 10)+"/", nil, func(answer []byte) bool { return json.Unmarshal(answer, &one) == nil })
 	if refusal, ok := errors.AsType[*refused](err); ok && refusal.status < http.StatusInternalServerError && refusal.status != http.StatusTooManyRequests {
 		return nil, nil
 	}

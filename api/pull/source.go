@@ -97,11 +97,11 @@ func newSource(c *Config, base string) *source {
 	return &source{client: &client, base: base, key: c.Key, secret: c.Secret, wait: c.Wait}
 }
 
-// get asks for one object. It repeats the request while pause says so.
-func (s *source) get(ctx context.Context, path string, q url.Values, out any) error {
+// get asks for one object, which read takes; false = the answer is broken off or another. It repeats the request while pause says so.
+func (s *source) get(ctx context.Context, path string, q url.Values, read func(answer []byte) bool) error {
 	obeyed, failed := 0, 0
 	for {
-		err := s.once(ctx, path, q, out)
+		err := s.once(ctx, path, q, read)
 		if err == nil {
 			s.met = true
 			return nil
@@ -142,7 +142,7 @@ func (s *source) pause(err error, obeyed, failed *int) (time.Duration, bool) {
 }
 
 // once makes one request. Where the path is not found it tries the other spelling of its end.
-func (s *source) once(ctx context.Context, path string, q url.Values, out any) error {
+func (s *source) once(ctx context.Context, path string, q url.Values, read func(answer []byte) bool) error {
 	body, err := s.ask(ctx, s.spelt(path), q)
 	if r, ok := errors.AsType[*refused](err); ok && r.status == http.StatusNotFound && !s.met {
 		s.bare = !s.bare
@@ -153,7 +153,7 @@ func (s *source) once(ctx context.Context, path string, q url.Values, out any) e
 	if err != nil {
 		return err
 	}
-	if json.Unmarshal(body, out) != nil {
+	if !read(body) {
 		return errBroken
 	}
 	return nil
