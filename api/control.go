@@ -249,24 +249,16 @@ type Indexer interface {
 // errNotIndexed says that the index could not be built. The operator reads the cause.
 var errNotIndexed = errors.New("the search index could not be built")
 
-// indexed is the result of a rebuild.
-type indexed struct {
-	Documents int `json:"documents"`
-}
-
-// step is the progress of a rebuild.
-type step struct{ done, total int }
-
 func controlReindex(x *exchange, r *http.Request) error {
 	by := x.server.config.Indexer
 	if by == nil {
 		return &table.Conflict{Reason: "nothing keeps a search index here"}
 	}
-	var made indexed
-	steps, end := make(chan step, 1), make(chan error, 1)
+	type step struct{ done, total int }
+	documents, steps, end := 0, make(chan step, 1), make(chan error, 1)
 	go func() { // only this handler's own goroutine writes the answer
 		var err error
-		made.Documents, err = by.Rebuild(r.Context(), func(done, total int) {
+		documents, err = by.Rebuild(r.Context(), func(done, total int) {
 			select {
 			case steps <- step{done, total}:
 			default: // the next one says more
@@ -283,7 +275,7 @@ func controlReindex(x *exchange, r *http.Request) error {
 		case s := <-steps:
 			st.progress(int64(s.done), int64(s.total))
 		case err := <-end:
-			return st.end(made, err)
+			return st.end(map[string]int{"documents": documents}, err)
 		}
 	}
 }

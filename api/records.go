@@ -337,7 +337,7 @@ func (c *collection) history(x *exchange, t desk.Target) error {
 		view := viewPast(&all[i])
 		views[i] = view
 		if bodies {
-			views[i] = pastBody{view, nullable.JSON(all[i].Body)}
+			views[i] = pastBody{view, all[i].Body}
 		}
 	}
 	return x.answer(http.StatusOK, views)

@@ -31,11 +31,3 @@ func ID(n int64) *int64 {
 	}
 	return &n
 }
-
-// JSON shows nothing as null.
-func JSON(v []byte) jsontext.Value {
-	if v == nil {
-		return jsontext.Value("null")
-	}
-	return v
-}
