@@ -189,8 +189,8 @@ func verify(x *exchange, progress func(done, total int)) (rep backup.Report, err
 // progressPause is the shortest time between two lines of progress.
 const progressPause = 100 * time.Millisecond
 
-// pullForm names the server to pull from, and how. The store does not keep the secret.
-type pullForm struct {
+// PullForm is the body of POST /control/pull: the server to pull from, and how. The store does not keep the secret.
+type PullForm struct {
 	URL      string `json:"url"`
 	Key      string `json:"key"`
 	Secret   string `json:"secret"`
@@ -205,7 +205,7 @@ var errNoOutbound = errors.New("api: no client for other servers")
 
 // controlPull makes the store the mirror of another server.
 func controlPull(x *exchange, r *http.Request) error {
-	var form pullForm
+	var form PullForm
 	if err := json.UnmarshalRead(http.MaxBytesReader(x, r.Body, maxHeaders), &form); err != nil {
 		return errUnreadable
 	}
@@ -225,7 +225,7 @@ func controlPull(x *exchange, r *http.Request) error {
 }
 
 // reach returns whether to dial this machine alone, as for http. It returns an error if the secret would cross a network in the clear.
-func (f *pullForm) reach() (loopback bool, err error) {
+func (f *PullForm) reach() (loopback bool, err error) {
 	u, err := url.Parse(f.URL)
 	if err != nil || u.Scheme != "http" || f.Insecure {
 		return false, nil // pull.Run refuses an address that cannot be read
@@ -341,8 +341,8 @@ func (s *stream) write(b []byte) error {
 	return http.NewResponseController(s.x).Flush()
 }
 
-// erasedView counts what an erasure has removed, and names the older files that still hold it.
-type erasedView struct {
+// Erased is the answer of POST /control/erase: it counts what an erasure has removed, and names the older files that still hold it.
+type Erased struct {
 	ID          int64    `json:"id"`
 	Tickets     int      `json:"tickets"`
 	Memberships int      `json:"memberships"`
@@ -358,7 +358,14 @@ type olderFiles struct {
 	Files []string `json:"older_files"`
 }
 
-// controlToErase names the person to erase, and the day of an earlier erasure.
+// Erasable is the answer of GET /control/erase: the person that an erasure means, and the day of an earlier one.
+type Erasable struct {
+	ID       int64   `json:"id"`
+	Name     string  `json:"full_name"` // "" = the person was deleted
+	ErasedAt *string `json:"erased_at"`
+}
+
+// controlToErase names the person to erase.
 func controlToErase(x *exchange, r *http.Request) error {
 	id, err := parseID(record.Person, r.URL.Query().Get("id"))
 	if err != nil {
@@ -368,11 +375,7 @@ func controlToErase(x *exchange, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	view := struct {
-		ID       int64   `json:"id"`
-		Name     string  `json:"full_name"`
-		ErasedAt *string `json:"erased_at"`
-	}{ID: id.Int(), Name: who.Name}
+	view := Erasable{ID: id.Int(), Name: who.Name}
 	if !who.ErasedAt.IsZero() {
 		day := who.ErasedAt.In(x.store().Tables.Clock.Zone()).Format(time.DateOnly)
 		view.ErasedAt = &day
@@ -399,7 +402,7 @@ func controlErase(x *exchange, r *http.Request) error {
 		return err
 	}
 	free, more := fault.First(free)
-	return x.answer(http.StatusOK, erasedView{id.Int(), e.Tickets, e.Memberships, e.Conflicts, e.Refusals, e.Answers, more, free, older})
+	return x.answer(http.StatusOK, Erased{id.Int(), e.Tickets, e.Memberships, e.Conflicts, e.Refusals, e.Answers, more, free, older})
 }
 
 // freeDatabases are the names of the databases that hold documents of other programs.

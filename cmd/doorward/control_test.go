@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"doorward/api"
 	"doorward/cmd/doorward/console"
 	"doorward/cmd/doorward/control"
 )
@@ -20,7 +21,7 @@ func TestACommandThatIsStoppedSaysWhatMayHaveBeenDone(t *testing.T) {
 	for want, ask := range map[string]func(context.Context, *control.Line) error{
 		"the key may have been made": func(ctx context.Context, l *control.Line) error { return addKey(ctx, tl, l, newKey{}) },
 		"the person may be erased nevertheless": func(ctx context.Context, l *control.Line) error {
-			return erase(ctx, tl, l, erasable{ID: 3})
+			return erase(ctx, tl, l, api.Erasable{ID: 3})
 		},
 	} {
 		ctx, stop := context.WithCancel(t.Context())

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 
+	"doorward/api"
 	"doorward/cmd/doorward/console"
 	"doorward/cmd/doorward/control"
 	"doorward/kv/fault"
@@ -15,23 +16,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// erased counts what an erasure has removed, as the handler answers it.
-type erased struct {
-	Tickets     int64
-	Memberships int64
-	Free        []string `json:"free_databases"`
-	MoreFree    int      `json:"free_databases_more"`
-	Older       []string `json:"older_files"`
-}
-
-// erasable is the person that an erasure means, as the handler answers it.
-type erasable struct {
-	ID       int64
-	Name     string  `json:"full_name"` // "" = the person was deleted
-	ErasedAt *string `json:"erased_at"`
-}
-
-func (e erasable) question() string {
+// question asks whether to erase a person.
+func question(e api.Erasable) string {
 	if e.Name == "" {
 		return fmt.Sprintf("Person %d was deleted. Erase what is left for good? Type yes: ", e.ID)
 	}
@@ -62,7 +48,7 @@ func erasePersonCommand(t *tool) *cobra.Command {
 				return err
 			}
 			if !*yes && who.ErasedAt == nil {
-				if err := confirm(cmd.Context(), t, who.question()); err != nil {
+				if err := confirm(cmd.Context(), t, question(who)); err != nil {
 					return err
 				}
 			}
@@ -87,8 +73,8 @@ func confirm(ctx context.Context, t *tool, question string) error {
 }
 
 // findErasable finds the person that an erasure means.
-func findErasable(ctx context.Context, l *control.Line, id int64) (who erasable, err error) {
-	who, err = control.Ask[erasable](ctx, l, control.Get("/control/erase", url.Values{"id": {strconv.FormatInt(id, 10)}}))
+func findErasable(ctx context.Context, l *control.Line, id int64) (who api.Erasable, err error) {
+	who, err = control.Ask[api.Erasable](ctx, l, control.Get("/control/erase", url.Values{"id": {strconv.FormatInt(id, 10)}}))
 	if err != nil {
 		err = fmt.Errorf("person %d: %w", id, err)
 	}
@@ -96,7 +82,7 @@ func findErasable(ctx context.Context, l *control.Line, id int64) (who erasable,
 }
 
 // erase erases a person. A person may be erased twice, because records may have come since.
-func erase(ctx context.Context, t *tool, l *control.Line, who erasable) error {
+func erase(ctx context.Context, t *tool, l *control.Line, who api.Erasable) error {
 	id := who.ID
 	q := url.Values{"id": {strconv.FormatInt(id, 10)}}
 	answer, err := l.Call(ctx, control.Post("/control/erase", q))
@@ -109,7 +95,7 @@ func erase(ctx context.Context, t *tool, l *control.Line, who erasable) error {
 	if t.asJSON {
 		return t.JSON(answer)
 	}
-	var e erased
+	var e api.Erased
 	if err := control.Read(answer, &e); err != nil {
 		return err
 	}
@@ -126,6 +112,6 @@ func erase(ctx context.Context, t *tool, l *control.Line, who erasable) error {
 	if len(e.Free) > 0 {
 		fmt.Fprintln(t.Out, "free databases hold no records; whether a document there tells of the person is yours to look:", fault.ListedOf(e.Free, e.MoreFree))
 	}
-	printOlder(t.Out, e.Older)
+	printOlder(t.Out, e.Files)
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"doorward/api"
 	"doorward/api/pull"
 	"doorward/cmd/doorward/console"
 	"doorward/cmd/doorward/control"
@@ -19,13 +20,8 @@ import (
 
 // pulling has the flags of pull.
 type pulling struct {
-	from       string
-	key        string
+	api.PullForm
 	secretFile string
-	insecure   bool
-	dryRun     bool
-	full       bool
-	moved      bool
 }
 
 const pullLong = `Make the folder a mirror of another server that speaks this /v1: its groups, people, memberships, events and financial entries, and the
@@ -46,13 +42,13 @@ func pullCommand(t *tool) *cobra.Command {
 	}
 	t.jsonFlag(cmd)
 	f := cmd.Flags()
-	f.StringVar(&p.from, "from", "", "the address of the server, as https://centre.example.org")
-	f.StringVar(&p.key, "key", "", "the key to log in with")
+	f.StringVar(&p.URL, "from", "", "the address of the server, as https://centre.example.org")
+	f.StringVar(&p.Key, "key", "", "the key to log in with")
 	f.StringVar(&p.secretFile, "secret-file", "", "a file that holds the key's secret")
-	f.BoolVar(&p.insecure, "insecure", false, "allow http:// to another machine, where everybody on the way can read all")
-	f.BoolVar(&p.dryRun, "dry-run", false, "decide everything and write nothing")
-	f.BoolVar(&p.full, "full", false, "read and compare all people and events, not only those that have changed")
-	f.BoolVar(&p.moved, "moved", false, "the server of the last pull answers at another address now")
+	f.BoolVar(&p.Insecure, "insecure", false, "allow http:// to another machine, where everybody on the way can read all")
+	f.BoolVar(&p.DryRun, "dry-run", false, "decide everything and write nothing")
+	f.BoolVar(&p.Full, "full", false, "read and compare all people and events, not only those that have changed")
+	f.BoolVar(&p.Moved, "moved", false, "the server of the last pull answers at another address now")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return pullFrom(cmd.Context(), t, p) }
 	return cmd
 }
@@ -63,7 +59,7 @@ func pullFrom(ctx context.Context, t *tool, p *pulling) error {
 		return console.Usage(err)
 	}
 	o := t.open(control.Need{Creates: true})
-	if p.dryRun {
+	if p.DryRun {
 		tidy, err := o.Spare()
 		if err != nil {
 			return err
@@ -86,7 +82,7 @@ func pullFrom(ctx context.Context, t *tool, p *pulling) error {
 
 // request is the request, with the secret in its body.
 func (p *pulling) request() (r control.Request, err error) {
-	for _, flag := range []struct{ name, value string }{{"from", p.from}, {"key", p.key}, {"secret-file", p.secretFile}} {
+	for _, flag := range []struct{ name, value string }{{"from", p.URL}, {"key", p.Key}, {"secret-file", p.secretFile}} {
 		if flag.value == "" {
 			return r, fmt.Errorf("--%s is missing", flag.name)
 		}
@@ -95,13 +91,10 @@ func (p *pulling) request() (r control.Request, err error) {
 	if err != nil {
 		return r, backup.Named(p.secretFile, err)
 	}
-	text := strings.TrimSpace(string(secret))
-	if text == "" {
+	if p.Secret = strings.TrimSpace(string(secret)); p.Secret == "" {
 		return r, fmt.Errorf("%s holds no secret", p.secretFile)
 	}
-	return control.PostJSON("/control/pull", map[string]any{
-		"url": p.from, "key": p.key, "secret": text, "insecure": p.insecure, "dry_run": p.dryRun, "full": p.full, "moved": p.moved,
-	}), nil
+	return control.PostJSON("/control/pull", p.PullForm), nil
 }
 
 // reportPull prints the result. A list that was not read to its end, or a refused record, makes the command fail.
