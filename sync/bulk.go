@@ -377,13 +377,7 @@ func readOffer(dec *jsontext.Decoder, id string) (o offered, err error) {
 		return o, err
 	}
 	o.ID = id
-	for _, text := range list {
-		if rev, ok := rev.ParseFree(text); ok && text != "" {
-			o.Revisions = append(o.Revisions, rev)
-		} else {
-			o.others = append(o.others, text)
-		}
-	}
+	o.Revisions, o.others = transit.SortRevs(list)
 	return o, nil
 }
 

@@ -71,16 +71,12 @@ type Batch struct {
 
 // offer adds a document's revisions of a feed. Texts that are no revisions are denied.
 func (b *Batch) offer(id string, revs []string) {
-	o := merge.Revs{ID: id}
-	for _, text := range revs {
-		if rev, ok := rev.ParseFree(text); ok && text != "" {
-			o.Revisions = append(o.Revisions, rev)
-		} else {
-			b.Denied = append(b.Denied, Denial{ID: id, Rev: text, Error: "forbidden", Reason: "not a revision"})
-		}
+	known, others := transit.SortRevs(revs)
+	for _, text := range others {
+		b.Denied = append(b.Denied, Denial{ID: id, Rev: text, Error: "forbidden", Reason: "not a revision"})
 	}
-	if len(o.Revisions) > 0 {
-		b.Offers = append(b.Offers, o)
+	if len(known) > 0 {
+		b.Offers = append(b.Offers, merge.Revs{ID: id, Revisions: known})
 	}
 }
 

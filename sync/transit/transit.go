@@ -26,7 +26,6 @@ import (
 var (
 	ErrRevision   = errors.New("not a revision")
 	ErrStub       = errors.New("a stub of an attachment that is not there")
-	errMember     = errors.New("a member that begins with an underscore")
 	ErrNoRevision = errors.New("new_edits is false and no revision is given")
 )
 
@@ -52,10 +51,7 @@ type Parsed struct {
 type BadMember string
 
 // Error does not say the name, which may be any text.
-func (BadMember) Error() string { return errMember.Error() }
-
-// Is tells that it is an errMember.
-func (BadMember) Is(target error) bool { return target == errMember }
+func (BadMember) Error() string { return "a member that begins with an underscore" }
 
 // Shown returns the name as an answer says it, cut to 100 bytes.
 func (m BadMember) Shown() string { return strings.ToValidUTF8(string(m[:min(len(m), 100)]), "") }
@@ -155,7 +151,7 @@ func (d *Parsed) Malformed(replicated bool) error {
 
 // isMalformed tells errors of a document's form from errors of its size and attachments.
 func isMalformed(err error) bool {
-	return slices.ContainsFunc([]error{input.ErrShape, errMember, docs.ErrDocumentID}, func(known error) bool { return errors.Is(err, known) })
+	return errors.As(err, new(BadMember)) || errors.Is(err, input.ErrShape) || errors.Is(err, docs.ErrDocumentID)
 }
 
 // IsLocal tells whether the document is a local one.
@@ -462,13 +458,21 @@ func RevTexts(revs []rev.ID) []string {
 
 // ParseRevs reads revisions. It leaves out texts that are none.
 func ParseRevs(texts []string) []rev.ID {
-	revs := make([]rev.ID, 0, len(texts))
+	revs, _ := SortRevs(texts)
+	return revs
+}
+
+// SortRevs tells the revisions among some texts from the others.
+func SortRevs(texts []string) (revs []rev.ID, others []string) {
+	revs = make([]rev.ID, 0, len(texts))
 	for _, text := range texts {
 		if rev, ok := rev.ParseFree(text); ok && text != "" {
 			revs = append(revs, rev)
+		} else {
+			others = append(others, text)
 		}
 	}
-	return revs
+	return revs, others
 }
 
 // AppendRev appends a revision as a JSON text.
