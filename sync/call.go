@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"doorward/kv"
 	"doorward/kv/auth"
 	"doorward/kv/docs"
 	"doorward/kv/table"
@@ -32,6 +33,9 @@ type call struct {
 	values  *input.Values // of the body; nil = not read yet
 	began   bool          // the answer has begun: an error can only break it off
 }
+
+// store returns the store of the server.
+func (c *call) store() *kv.Store { return c.server.config.Store }
 
 // idleLimit is how long a read or a write of a request may take.
 const idleLimit = 30 * time.Second
@@ -105,7 +109,7 @@ func (c *call) openDatabase() error {
 	if err != nil {
 		return err
 	}
-	if c.db, err = c.server.config.Store.Docs.Database(c.caller, name); errors.Is(err, table.ErrNotFound) {
+	if c.db, err = c.store().Docs.Database(c.caller, name); errors.Is(err, table.ErrNotFound) {
 		err = errNoDatabase
 	}
 	return err
@@ -216,13 +220,13 @@ func (c *call) authenticate() (err error) {
 	if key, secret, given := c.request.BasicAuth(); given {
 		c.caller, err = c.server.config.Gate.Login(c.request, key, secret)
 		if errors.Is(err, table.ErrRevoked) && bringsFacts(c) {
-			c.caller, err = c.server.config.Store.Keys.RevokedNode(key)
+			c.caller, err = c.store().Keys.RevokedNode(key)
 		}
 	} else if c.request.Header.Get("Authorization") != "" {
 		return errAnonymous // a header that cannot be read hides the session
 	} else if key, err = c.server.sessionKey(c.request); err == nil {
 		c.session = key
-		c.caller, err = c.server.config.Store.Keys.StandingKey(key)
+		c.caller, err = c.store().Keys.StandingKey(key)
 	}
 	if err != nil {
 		return err

@@ -316,7 +316,7 @@ func readFeed(c *call) (*feed, error) {
 }
 
 // readEpoch reads the epoch of the sequences that follow.
-func (f *feed) readEpoch() { f.epoch = "-" + f.server.config.Store.Tables.Epochs.Present() }
+func (f *feed) readEpoch() { f.epoch = "-" + f.store().Tables.Epochs.Present() }
 
 // waits reads how long a feed waits for a change.
 func (f *feed) waits(q *query) {
@@ -343,7 +343,7 @@ func (f *feed) start(q *query) error {
 	since := uint64(math.MaxUint64)
 	if text != "now" {
 		var err error
-		if since, err = f.server.config.Store.Tables.Epochs.Since(strings.Trim(text, `"`)); err != nil {
+		if since, err = f.store().Tables.Epochs.Since(strings.Trim(text, `"`)); err != nil {
 			return err
 		}
 	}

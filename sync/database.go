@@ -20,11 +20,10 @@ func createDatabase(c *call) error {
 	if err != nil {
 		return err
 	}
-	store := c.server.config.Store
-	if _, err := store.Docs.Database(c.caller, name); err == nil {
+	if _, err := c.store().Docs.Database(c.caller, name); err == nil {
 		return errExists
 	}
-	switch err := store.Docs.CreateDatabase(c.caller, name); {
+	switch err := c.store().Docs.CreateDatabase(c.caller, name); {
 	case errors.Is(err, table.ErrConflict):
 		return errExists
 	case err != nil:
@@ -43,7 +42,7 @@ func deleteDatabase(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := c.server.config.Store.Docs.DeleteDatabase(c.caller, name); err != nil {
+	if err := c.store().Docs.DeleteDatabase(c.caller, name); err != nil {
 		if errors.Is(err, table.ErrNotFound) {
 			return errNoDatabase
 		}
@@ -61,11 +60,11 @@ func showDatabase(c *call) error {
 		return err
 	}
 	if c.request.Header.Get(dial.HeaderFeed) != "" {
-		h, store := c.Header(), c.server.config.Store
+		h := c.Header()
 		h.Set(dial.HeaderFeed, dial.FeedVersion)
-		h.Set(dial.HeaderRealm, store.Tables.Identity.Realm())
-		h.Set(dial.HeaderEpoch, store.Tables.Epochs.Present())
-		if codes, err := store.Laptop.CodeKey(c.caller); err == nil && info.Name == "records" {
+		h.Set(dial.HeaderRealm, c.store().Tables.Identity.Realm())
+		h.Set(dial.HeaderEpoch, c.store().Tables.Epochs.Present())
+		if codes, err := c.store().Laptop.CodeKey(c.caller); err == nil && info.Name == "records" {
 			h.Set(dial.HeaderCodeKey, hex.EncodeToString(codes))
 		}
 	}
@@ -77,7 +76,7 @@ func showDatabase(c *call) error {
 		Born    string `json:"instance_start_time"`
 		Purged  int    `json:"purge_seq"`
 		Running bool   `json:"compact_running"`
-	}{info.Name, c.server.config.Store.Tables.Epochs.SeqText(info.Seq), info.Docs, info.Deleted, startTime(info.Created), 0, false})
+	}{info.Name, c.store().Tables.Epochs.SeqText(info.Seq), info.Docs, info.Deleted, startTime(info.Created), 0, false})
 }
 
 // ensureCommit has nothing to do: all that was answered is on disk.
@@ -143,7 +142,7 @@ func allDocs(c *call) error {
 	s := c.begin(compressed)
 	s.number(`{"total_rows":`, int64(info.Docs))
 	if l.seq {
-		s.text(`,"update_seq":"` + c.server.config.Store.Tables.Epochs.SeqText(info.Seq) + `"`)
+		s.text(`,"update_seq":"` + c.store().Tables.Epochs.SeqText(info.Seq) + `"`)
 	}
 	s.text(`,"offset":`)
 	if l.keys != nil || l.start != "" {

@@ -39,11 +39,10 @@ func enrol(c *call) error {
 	if !good {
 		return input.ErrShape
 	}
-	store := c.server.config.Store
-	if in.Realm != store.Tables.Identity.Realm() && !in.Vacant {
+	if in.Realm != c.store().Tables.Identity.Realm() && !in.Vacant {
 		return laptop.ErrOtherRealm
 	}
-	cred, err := store.Venues.Exchange(in.Code, office.Joiner{Node: in.Node, Secret: hash, Proof: in.Proof, Holds: in.Holds})
+	cred, err := c.store().Venues.Exchange(in.Code, office.Joiner{Node: in.Node, Secret: hash, Proof: in.Proof, Holds: in.Holds})
 	if errors.Is(err, office.ErrCode) {
 		var slow interface{ RetryAfter() time.Duration }
 		if _, e := c.server.config.Gate.Login(c.request, "enrolment", ""); errors.As(e, &slow) {
@@ -66,26 +65,25 @@ func answerHello(c *call) error {
 	if err := c.readSmall(&in); err != nil {
 		return err
 	}
-	store := c.server.config.Store
 	switch {
 	case c.caller.Node() == "" || in.Node != c.caller.Node():
 		return errNode
-	case in.Realm != store.Tables.Identity.Realm():
+	case in.Realm != c.store().Tables.Identity.Realm():
 		return replicate.ErrRealm
 	}
-	g := handshake.Greeting{Version: c.server.config.Version, Node: store.Tables.Identity.Node(), Epoch: store.Tables.Epochs.Present(), Feed: dial.FeedVersion, Zone: store.Tables.Clock.Zone().String()}
+	g := handshake.Greeting{Version: c.server.config.Version, Node: c.store().Tables.Identity.Node(), Epoch: c.store().Tables.Epochs.Present(), Feed: dial.FeedVersion, Zone: c.store().Tables.Clock.Zone().String()}
 	var err error
-	if g.Clone, err = store.Keys.SeenSession(in.Node, in.Session, append([]string{in.Predecessor}, in.Before...)); err != nil {
+	if g.Clone, err = c.store().Keys.SeenSession(in.Node, in.Session, append([]string{in.Predecessor}, in.Before...)); err != nil {
 		return err
 	}
-	contact := office.Contact{At: store.Tables.Clock.Now(), Backlog: max(0, in.Backlog), Oldest: in.Oldest, Offset: in.Offset, Version: shortVersion(in.Version), Wiped: in.Wiped, Events: in.Events}
-	if err := store.Venues.NoteContact(c.caller, contact); err != nil {
+	contact := office.Contact{At: c.store().Tables.Clock.Now(), Backlog: max(0, in.Backlog), Oldest: in.Oldest, Offset: in.Offset, Version: shortVersion(in.Version), Wiped: in.Wiped, Events: in.Events}
+	if err := c.store().Venues.NoteContact(c.caller, contact); err != nil {
 		return err
 	}
 	if err := fillGreeting(c, &in, &g); err != nil {
 		return err
 	}
-	g.Now = store.Tables.Clock.Now()
+	g.Now = c.store().Tables.Clock.Now()
 	return c.reply(http.StatusOK, g)
 }
 
@@ -94,21 +92,20 @@ func shortVersion(version string) string { return version[:min(len(version), 64)
 
 // fillGreeting says what the laptop may exchange, and gives it ids and keys.
 func fillGreeting(c *call, in *handshake.Hello, g *handshake.Greeting) error {
-	store := c.server.config.Store
-	e, err := store.Venues.Venue(c.caller)
+	e, err := c.store().Venues.Venue(c.caller)
 	if err != nil {
 		return err
 	}
 	g.Revoked, g.Wipe, g.Chosen = !e.Revoked.IsZero(), !e.Wipe.IsZero(), !e.TakesAll()
-	all, err := store.Venues.Exchanged(c.caller, c.server.config.OverAfter)
+	all, err := c.store().Venues.Exchanged(c.caller, c.server.config.OverAfter)
 	if err != nil {
 		return err
 	}
-	left, err := store.Venues.LeftEvents(c.caller, in.Events)
+	left, err := c.store().Venues.LeftEvents(c.caller, in.Events)
 	if err != nil {
 		return err
 	}
-	terms := handshake.Terms{Now: store.Tables.Clock.Now(), After: c.server.config.OverAfter, Held: in.Events}
+	terms := handshake.Terms{Now: c.store().Tables.Clock.Now(), After: c.server.config.OverAfter, Held: in.Events}
 	for _, x := range append(all, left...) {
 		g.Tell(x, terms)
 	}
@@ -124,7 +121,7 @@ func fillGreeting(c *call, in *handshake.Hello, g *handshake.Greeting) error {
 	if err := giveLeases(c, in, g); err != nil {
 		return err
 	}
-	if g.KeyMark, err = store.Keys.KeyMark(c.caller); err != nil { // before the keys: what changes in between is told again
+	if g.KeyMark, err = c.store().Keys.KeyMark(c.caller); err != nil { // before the keys: what changes in between is told again
 		return err
 	}
 	g.Keys, err = keyLines(c)
@@ -150,12 +147,11 @@ func (c *call) readSmall(v any) error {
 
 // tellErasures tells the erasures after a place, also to a revoked laptop, which must erase too.
 func tellErasures(c *call, g *handshake.Greeting, after string) error {
-	store := c.server.config.Store
-	since, err := store.Tables.Epochs.Since(cmp.Or(after, "0"))
+	since, err := c.store().Tables.Epochs.Since(cmp.Or(after, "0"))
 	if err != nil {
 		return err
 	}
-	all, upto, err := store.Erasures.Recall.List(c.caller, since)
+	all, upto, err := c.store().Erasures.Recall.List(c.caller, since)
 	if err != nil {
 		return err
 	}
@@ -163,7 +159,7 @@ func tellErasures(c *call, g *handshake.Greeting, after string) error {
 		g.Erasures = append(g.Erasures, handshake.NewErasure(e))
 	}
 	if g.Erased = after; upto != since {
-		g.Erased = store.Tables.Epochs.SeqText(upto)
+		g.Erased = c.store().Tables.Epochs.SeqText(upto)
 	}
 	return nil
 }
@@ -185,7 +181,7 @@ func recallErasures(c *call) error {
 		}
 		all = append(all, e)
 	}
-	if err := c.server.config.Store.Erasures.Recall.Restore(c.caller, all, in.Brought); err != nil {
+	if err := c.store().Erasures.Recall.Restore(c.caller, all, in.Brought); err != nil {
 		return err
 	}
 	return c.reply(http.StatusOK, ok)
@@ -208,12 +204,11 @@ func countBehind(c *call, since map[string]string) (n int, err error) {
 
 // countPending counts changes of a database after a place.
 func countPending(c *call, name, text string) (int, error) {
-	store := c.server.config.Store
-	db, err := store.Docs.Database(c.caller, name)
+	db, err := c.store().Docs.Database(c.caller, name)
 	if err != nil {
 		return 0, err
 	}
-	from, err := store.Tables.Epochs.Since(text)
+	from, err := c.store().Tables.Epochs.Since(text)
 	if err != nil {
 		return 0, nil // an unreadable place counts as none
 	}
@@ -222,13 +217,12 @@ func countPending(c *call, name, text string) (int, error) {
 
 // giveLeases gives ids of the kinds that the laptop wants. It leaves out kinds that the laptop does not make: it draws its own ids.
 func giveLeases(c *call, in *handshake.Hello, g *handshake.Greeting) error {
-	store := c.server.config.Store
 	for _, name := range in.Wants[:min(len(in.Wants), len(record.Kinds()))] {
 		k, ok := record.ByName(name)
 		if !ok || table.LeaseSize(k) == 0 {
 			continue
 		}
-		l, err := store.Venues.Lease(c.caller, k, table.LeaseSize(k), in.Epoch)
+		l, err := c.store().Venues.Lease(c.caller, k, table.LeaseSize(k), in.Epoch)
 		if errors.Is(err, auth.ErrForbidden) || errors.Is(err, table.ErrConflict) {
 			continue
 		}
@@ -242,12 +236,11 @@ func giveLeases(c *call, in *handshake.Hello, g *handshake.Greeting) error {
 
 // keyLines returns the keys that are valid at the laptop too, as lines.
 func keyLines(c *call) (lines []json.RawMessage, err error) {
-	store := c.server.config.Store
-	ids, err := store.Venues.KeysFor(c.caller)
+	ids, err := c.store().Venues.KeysFor(c.caller)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	own, err := replicate.OpenLocal(store, auth.Operator(), "records")
+	own, err := replicate.OpenLocal(c.store(), auth.Operator(), "records")
 	if err != nil {
 		return nil, err
 	}
@@ -275,7 +268,7 @@ func awaitKeys(c *call) error {
 	ctx, stop := context.WithTimeout(c.request.Context(), keysHeld)
 	defer stop()
 	defer context.AfterFunc(c.server.ended, stop)()
-	mark, err := c.server.config.Store.Keys.AwaitKeys(ctx, c.caller, c.query.Get("keys"))
+	mark, err := c.store().Keys.AwaitKeys(ctx, c.caller, c.query.Get("keys"))
 	if err != nil {
 		return err
 	}
@@ -295,7 +288,7 @@ func lease(c *call) error {
 	if !ok || in.Count < 1 || in.Count > table.LeaseSize(k) {
 		return input.ErrShape
 	}
-	l, err := c.server.config.Store.Venues.Lease(c.caller, k, in.Count, "")
+	l, err := c.store().Venues.Lease(c.caller, k, in.Count, "")
 	if err != nil {
 		return err
 	}

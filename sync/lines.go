@@ -17,23 +17,22 @@ func sendLines(c *call) error {
 	if q.err != nil {
 		return q.err
 	}
-	store := c.server.config.Store
 	var since transit.Sequence
 	if text != "" && text != "0" {
 		since = transit.SequenceOf(text)
 	}
-	if _, err := replicate.SinceOf(store, since); err != nil {
+	if _, err := replicate.SinceOf(c.store(), since); err != nil {
 		return err
 	}
 	s := beginLines(c)
 	out, upto := line.NewWriter(s), since
 	if upto == nil {
-		upto = transit.SequenceOf(store.Tables.Epochs.SeqText(0))
+		upto = transit.SequenceOf(c.store().Tables.Epochs.SeqText(0))
 	}
-	if err := out.Head(line.Head{Realm: store.Tables.Identity.Realm(), Node: store.Tables.Identity.Node(), Epoch: store.Tables.Epochs.Present(), DB: c.db.Name(), Since: since}); err != nil {
+	if err := out.Head(line.Head{Realm: c.store().Tables.Identity.Realm(), Node: c.store().Tables.Identity.Node(), Epoch: c.store().Tables.Epochs.Present(), DB: c.db.Name(), Since: since}); err != nil {
 		return err
 	}
-	own, wish := replicate.NewLocal(store, c.db), replicate.Wish{Since: since, Carry: true}
+	own, wish := replicate.NewLocal(c.store(), c.db), replicate.Wish{Since: since, Carry: true}
 	err := own.Feed(c.request.Context(), wish, func(page *replicate.Batch) error {
 		for _, x := range page.Revisions {
 			out.Add(x)
@@ -75,7 +74,7 @@ func takeLines(c *call) error {
 	raw := input.Limit(c.request.Body)
 	z := line.Decompress(raw)
 	defer z.Close()
-	w := &upload{call: c, own: replicate.NewLocal(c.server.config.Store, c.db), denied: []replicate.Denial{}}
+	w := &upload{call: c, own: replicate.NewLocal(c.store(), c.db), denied: []replicate.Denial{}}
 	err := replicate.ReadBatches(raw.Inflated(z), w.store)
 	if failed := w.wait(); err == nil {
 		err = failed

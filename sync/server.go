@@ -253,14 +253,14 @@ func welcome(c *call) error {
 }
 
 func up(c *call) error {
-	if err := c.server.config.Store.Tables.Engine.Writable(); err != nil {
+	if err := c.store().Tables.Engine.Writable(); err != nil {
 		return err
 	}
 	return c.reply(http.StatusOK, map[string]string{"status": "ok"})
 }
 
 func allDatabases(c *call) error {
-	all, err := c.server.config.Store.Docs.Databases(c.caller)
+	all, err := c.store().Docs.Databases(c.caller)
 	if err != nil {
 		return err
 	}

@@ -248,7 +248,7 @@ func (s *stream) document(doc *docs.Doc, r *docs.DocRevision, w show) {
 		s.revisionList(`,"_deleted_conflicts":`, doc.Tree.DeletedConflicts())
 	}
 	if w.seq {
-		s.text(`,"_local_seq":"` + s.call.server.config.Store.Tables.Epochs.SeqText(doc.Seq) + `"`)
+		s.text(`,"_local_seq":"` + s.call.store().Tables.Epochs.SeqText(doc.Seq) + `"`)
 	}
 	s.attachments(doc, r, w)
 	if len(r.Body) > len("{}") {
