@@ -103,18 +103,6 @@ func (b *idleBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// openDatabase opens the database that the path names.
-func (c *call) openDatabase() error {
-	name, err := c.parameter("db")
-	if err != nil {
-		return err
-	}
-	if c.db, err = c.store().Docs.Database(c.caller, name); errors.Is(err, table.ErrNotFound) {
-		err = errNoDatabase
-	}
-	return err
-}
-
 // parameter returns a part of the path, unescaped.
 func (c *call) parameter(name string) (string, error) {
 	text, err := url.PathUnescape(chi.URLParam(c.request, name))

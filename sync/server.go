@@ -15,6 +15,7 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/auth"
+	"doorward/kv/table"
 	"doorward/sync/dial"
 
 	"github.com/go-chi/chi/v5"
@@ -213,7 +214,13 @@ func newMux(s *Server, mount string) *chi.Mux {
 // withDatabase opens the database of the path before the handler.
 func withDatabase(do handler) handler {
 	return func(c *call) error {
-		if err := c.openDatabase(); err != nil {
+		name, err := c.parameter("db")
+		if err != nil {
+			return err
+		}
+		if c.db, err = c.store().Docs.Database(c.caller, name); errors.Is(err, table.ErrNotFound) {
+			return errNoDatabase
+		} else if err != nil {
 			return err
 		}
 		return do(c)
