@@ -73,11 +73,9 @@ func openEngine(dir string, readOnly bool) (*engine, error) {
 const closePatience = 10 * time.Second
 
 func (e *engine) close() error {
-	closed := make(chan error, 1)
-	go func() { closed <- guarded(e.scorch.Close) }()
 	defer e.queue.Close()
 	select {
-	case err := <-closed:
+	case err := <-started(e.scorch.Close):
 		return err
 	case <-time.After(closePatience):
 		return fmt.Errorf("close %s: %w", filepath.Base(e.dir), errBroken)
@@ -92,9 +90,7 @@ const failurePoll = 250 * time.Millisecond
 
 // write applies a batch. A batch that fails, or that bleve does not take, means that the index is broken.
 func (e *engine) write(b *bleve.Batch) error {
-	applied := make(chan error, 1)
-	go func() { applied <- guarded(func() error { return e.scorch.Batch(b) }) }()
-	return broken(e.await(context.Background(), applied))
+	return broken(e.await(context.Background(), started(func() error { return e.scorch.Batch(b) })))
 }
 
 // snapshot returns the index as it is now. The caller closes it.
@@ -153,9 +149,12 @@ func (f folder) open() (e *engine, err error) {
 	return e, errors.Join(err, os.Remove(f.marker()))
 }
 
-// guarded runs fn on a goroutine of its own, where a fault of memory or a panic of a library is an error: a file that was cut
+// guarded runs fn as started does, and waits for its end.
+func guarded(fn func() error) error { return <-started(fn) }
+
+// started runs fn on a goroutine of its own, where a fault of memory or a panic of a library is an error: a file that was cut
 // short is read beyond its end.
-func guarded(fn func() error) error {
+func started(fn func() error) <-chan error {
 	done := make(chan error, 1)
 	go func() {
 		debug.SetPanicOnFault(true)
@@ -166,7 +165,7 @@ func guarded(fn func() error) error {
 		}()
 		done <- fn()
 	}()
-	return <-done
+	return done
 }
 
 // inspect looks at an index before it is used: that its file of segments can be read, that each segment has the checksum that

@@ -182,9 +182,7 @@ func (e *engine) forget(ctx context.Context, old []string) error {
 func (e *engine) merge(ctx context.Context) error {
 	options := mergeplan.SingleSegmentMergePlanOptions
 	options.SegmentsPerMergeTask = 1000 // at once
-	merged := make(chan error, 1)
-	go func() { merged <- guarded(func() error { return e.scorch.ForceMerge(ctx, &options) }) }()
-	return e.await(ctx, merged)
+	return e.await(ctx, started(func() error { return e.scorch.ForceMerge(ctx, &options) }))
 }
 
 // persist applies a batch and waits until it is on disk.
