@@ -34,10 +34,9 @@ func backupCommand(t *tool) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if t.asJSON {
-			return t.JSON(made)
-		}
-		return t.Printf("%s: %s bytes, as of %s\n", args[0], console.Number(made.Bytes), made.At.In(t.folder.Zone).Format(time.DateTime))
+		return t.tell(made, func() {
+			fmt.Fprintf(t.Out, "%s: %s bytes, as of %s\n", args[0], console.Number(made.Bytes), made.At.In(t.folder.Zone).Format(time.DateTime))
+		})
 	}
 	return cmd
 }
@@ -60,15 +59,13 @@ func restoreCommand(t *tool) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if t.asJSON {
-			return t.JSON(done)
-		}
-		fmt.Fprintf(t.Out, "%s holds what %s held; a new epoch begins: %s\n", t.folder.Dir, args[0], done.Epoch)
-		if done.Kept != "" {
-			fmt.Fprintf(t.Out, "the store before is kept as %s\n", done.Kept)
-			printUnsent(t, &done)
-		}
-		return nil
+		return t.tell(done, func() {
+			fmt.Fprintf(t.Out, "%s holds what %s held; a new epoch begins: %s\n", t.folder.Dir, args[0], done.Epoch)
+			if done.Kept != "" {
+				fmt.Fprintf(t.Out, "the store before is kept as %s\n", done.Kept)
+				printUnsent(t, &done)
+			}
+		})
 	}
 	return cmd
 }
@@ -194,15 +191,13 @@ func compactCommand(t *tool) *cobra.Command {
 			done, err = compact(cmd.Context(), l, t.folder.Dir)
 			return err
 		})
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case t.asJSON:
-			return t.JSON(done)
 		}
-		fmt.Fprintf(t.Out, "%s bytes instead of %s\n", console.Number(done.Bytes), console.Number(done.Before))
-		printOlder(t.Out, done.Older)
-		return nil
+		return t.tell(done, func() {
+			fmt.Fprintf(t.Out, "%s bytes instead of %s\n", console.Number(done.Bytes), console.Number(done.Before))
+			printOlder(t.Out, done.Older)
+		})
 	}
 	return cmd
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -177,17 +176,13 @@ func sendImport(ctx context.Context, o control.Opening, q url.Values, f *importe
 	body := f.Reader()
 	defer func() { _ = body.Close() }() // it was only read
 	err = control.With(ctx, o, func(l *control.Line) error {
-		answer, err = l.Follow(ctx, importRequest(q, body, f.Size))
+		answer, err = l.Follow(ctx, control.Request{Method: http.MethodPost, Path: "/control/import", Query: q, Body: body, Size: f.Size})
 		return err
 	})
 	if errors.Is(err, console.ErrStopped) {
 		err = errors.New("stopped; what was sent so far is kept or still being written, and the same command goes on from there")
 	}
 	return answer, err
-}
-
-func importRequest(q url.Values, body io.Reader, size int64) control.Request {
-	return control.Request{Method: http.MethodPost, Path: "/control/import", Query: q, Body: body, Size: size}
 }
 
 // reportImport prints the result of a file's rows, without notes that stand above it. Refused rows make the command fail.

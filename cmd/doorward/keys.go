@@ -117,7 +117,7 @@ func expiry(text string, now time.Time, zone *time.Location) (time.Time, error) 
 // addKey makes a key and prints its secret. A key with an unprinted secret is revoked.
 func addKey(ctx context.Context, t *tool, l *control.Line, k newKey) error {
 	signal.Ignore(syscall.SIGPIPE) // the write fails instead
-	made, err := makeKey(ctx, l, k)
+	made, err := control.Ask[key](ctx, l, control.PostJSON(keysPath, k))
 	if errors.Is(err, console.ErrStopped) {
 		return fmt.Errorf("%w; the key may have been made, and nobody has seen its secret: keys list shows it, keys revoke ends it", err)
 	}
@@ -128,10 +128,6 @@ func addKey(ctx context.Context, t *tool, l *control.Line, k newKey) error {
 		return revokeUnseen(context.WithoutCancel(ctx), l, made.ID, err)
 	}
 	return nil
-}
-
-func makeKey(ctx context.Context, l *control.Line, k newKey) (key, error) {
-	return control.Ask[key](ctx, l, control.PostJSON(keysPath, k))
 }
 
 func printKey(t *tool, k key) error {
@@ -171,19 +167,16 @@ func keysListCommand(t *tool) *cobra.Command {
 }
 
 // listCommand lists what the handler has under a path. shape is what --json prints.
-func listCommand[T any](t *tool, short, path string, shape func([]T) any, print func(*tool, []T) error) *cobra.Command {
+func listCommand[T any](t *tool, short, path string, shape func([]T) any, print func(*tool, []T)) *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: short, Args: words(0)}
 	t.jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return t.with(cmd.Context(), control.Need{}, func(l *control.Line) error {
 			all, err := control.List[T](cmd.Context(), l, path, nil)
-			switch {
-			case err != nil:
+			if err != nil {
 				return err
-			case t.asJSON:
-				return t.JSON(shape(all))
 			}
-			return print(t, all)
+			return t.tell(shape(all), func() { print(t, all) })
 		})
 	}
 	return cmd
@@ -201,7 +194,7 @@ func (t *tool) moment(text *string) string {
 	return at.In(t.folder.Zone).Format(time.DateTime)
 }
 
-func printKeys(t *tool, keys []key) error {
+func printKeys(t *tool, keys []key) {
 	w := tabwriter.NewWriter(t.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tKEY\tNAME\tLEVEL\tMAY\tEXPIRES\tREVOKED")
 	for _, k := range keys {
@@ -211,7 +204,7 @@ func printKeys(t *tool, keys []key) error {
 		}
 		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Key, console.Printable(k.Name), k.Level, may, t.moment(k.ExpiresAt), t.moment(k.RevokedAt))
 	}
-	return w.Flush()
+	_ = w.Flush() // standard output keeps the error
 }
 
 func keysRevokeCommand(t *tool) *cobra.Command {
@@ -233,11 +226,7 @@ func keysRevokeCommand(t *tool) *cobra.Command {
 				}
 				said = "key %d is revoked already\n"
 			}
-			if t.asJSON {
-				return t.JSON(map[string]any{"id": id, "revoked": true})
-			}
-			_, err := fmt.Fprintf(t.Out, said, id)
-			return err
+			return t.tell(map[string]any{"id": id, "revoked": true}, func() { fmt.Fprintf(t.Out, said, id) })
 		})
 	}
 	return cmd

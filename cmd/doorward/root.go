@@ -51,17 +51,21 @@ func (t *tool) show(answer json.RawMessage, v any, print func() error) error {
 	return print()
 }
 
-// report prints a result: v for --json, else by print. A result that is not well makes the command fail.
+// tell prints a result: v for --json, else by print. The console remembers an error of print.
+func (t *tool) tell(v any, print func()) error {
+	if t.asJSON {
+		return t.JSON(v)
+	}
+	print()
+	return nil
+}
+
+// report is tell for a result that makes the command fail where it is not well.
 func (t *tool) report(v any, print func(), well bool) error {
-	if !t.asJSON {
-		print()
-	} else if err := t.JSON(v); err != nil {
+	if err := t.tell(v, print); err != nil || well {
 		return err
 	}
-	if !well {
-		return console.ErrSaid
-	}
-	return nil
+	return console.ErrSaid
 }
 
 // root builds the command tree. began tells, after it ran, whether a command got as far as its own work. An error before that is one of usage.

@@ -110,11 +110,8 @@ func doorCommand(t *tool) *cobra.Command {
 				return fmt.Errorf("event %d: %w", event, err)
 			case err != nil:
 				return err
-			case t.asJSON:
-				return t.JSON(door)
 			}
-			door.Print(t.Out)
-			return nil
+			return t.tell(door, func() { door.Print(t.Out) })
 		})
 	}
 	return cmd

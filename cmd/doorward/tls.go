@@ -42,11 +42,10 @@ func tlsInitCommand(t *tool) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if t.asJSON {
-			return t.JSON(trustedOf(a, nil))
-		}
-		return t.Printf("%s is made, until %s. Its SHA-256 fingerprint:\n  %s\nStart serve again, so that it answers https too. Then this shows how phones trust it:\n  doorward tls show --data %s\n",
-			a.Host(), a.Ends().In(t.folder.Zone).Format(time.DateOnly), a.Fingerprint(), t.folder.Dir)
+		return t.tell(trustedOf(a, nil), func() {
+			fmt.Fprintf(t.Out, "%s is made, until %s. Its SHA-256 fingerprint:\n  %s\nStart serve again, so that it answers https too. Then this shows how phones trust it:\n  doorward tls show --data %s\n",
+				a.Host(), a.Ends().In(t.folder.Zone).Format(time.DateOnly), a.Fingerprint(), t.folder.Dir)
+		})
 	}
 	return cmd
 }
@@ -55,7 +54,7 @@ func tlsInitCommand(t *tool) *cobra.Command {
 func (t *tool) makeAuthority(name string, replace bool) (*authority.Authority, error) {
 	if name == "" {
 		name, _ = os.Hostname() // a machine without a name is asked for one
-		name = firstLabel(name)
+		name, _, _ = strings.Cut(name, ".")
 	}
 	host, err := authority.Name(name)
 	if err != nil {
@@ -103,11 +102,7 @@ func tlsShowCommand(t *tool) *cobra.Command {
 				urls = site.URLs("/door/trust")
 			}
 		}
-		if t.asJSON {
-			return t.JSON(trustedOf(a, urls))
-		}
-		t.printTrusted(a, urls)
-		return nil
+		return t.tell(trustedOf(a, urls), func() { t.printTrusted(a, urls) })
 	}
 	return cmd
 }
@@ -128,10 +123,4 @@ func (t *tool) printTrusted(a *authority.Authority, urls []string) {
 	for _, address := range urls {
 		fmt.Fprintln(t.Out, address)
 	}
-}
-
-// firstLabel is a machine's name without its domain.
-func firstLabel(host string) string {
-	label, _, _ := strings.Cut(host, ".")
-	return label
 }

@@ -57,25 +57,20 @@ func venueEnrolCommand(t *tool) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if t.asJSON {
-				return t.JSON(in)
-			}
-			return printCode(t, in)
+			return t.tell(in, func() { printCode(t, in) })
 		})
 	}
 	return cmd
 }
 
 // printCode prints the code and the command to run at the laptop.
-func printCode(t *tool, in invited) error {
+func printCode(t *tool, in invited) {
 	about, join := in.instruct()
 	fmt.Fprintf(t.Out, "code  %s\n\nIt works once, until %s.%s At the laptop%s:\n  doorward venue join --data DIR %s\n",
 		in.Code, in.Expires.In(t.folder.Zone).Format("Monday, 2 January 2006, 15:04 MST"), about.before, about.after, join)
-	if in.plain() != nil || !console.IsTerminal(t.Out) {
-		return nil
+	if in.plain() == nil && console.IsTerminal(t.Out) {
+		invite.Draw(t.Out, in.URL)
 	}
-	invite.Draw(t.Out, in.URL)
-	return nil
 }
 
 // plain returns why a laptop would not join at the address as it is; nil = it would.
@@ -149,7 +144,7 @@ func venueListCommand(t *tool) *cobra.Command {
 	return cmd
 }
 
-func printVenues(t *tool, all []overview.Laptop) error {
+func printVenues(t *tool, all []overview.Laptop) {
 	w := tabwriter.NewWriter(t.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tNAME\tTAKES\tLAST MET\tBACKLOG\tREVOKED")
 	for _, v := range all {
@@ -165,7 +160,7 @@ func printVenues(t *tool, all []overview.Laptop) error {
 		}
 		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", v.ID, console.Printable(v.Name), fault.ListedOf(v.Scopes, v.MoreScopes), met, console.OrDash(v.Backlog), revoked)
 	}
-	return w.Flush()
+	_ = w.Flush() // standard output keeps the error
 }
 
 func venueRevokeCommand(t *tool) *cobra.Command {
@@ -204,10 +199,7 @@ func venueEndCommand(t *tool, cmd *cobra.Command, done string) *cobra.Command {
 			if _, err := l.Call(cmd.Context(), control.Post(path, nil)); err != nil {
 				return fmt.Errorf("laptop %d: %w", id, err)
 			}
-			if t.asJSON {
-				return t.JSON(map[string]any{"id": id, verb: true})
-			}
-			return t.Printf("laptop %d %s\n", id, done)
+			return t.tell(map[string]any{"id": id, verb: true}, func() { fmt.Fprintf(t.Out, "laptop %d %s\n", id, done) })
 		})
 	}
 	return cmd
