@@ -88,9 +88,10 @@ func verifyCommand(t *tool) *cobra.Command {
 	}
 	t.jsonFlag(cmd)
 	here := cmd.Flags().Bool("here", false, "check in this process and print the handler's answer as it comes")
-	_ = cmd.Flags().MarkHidden("here") // the flag was made above
+	keeps := cmd.Flags().Bool("keep", false, "open the file for reading alone, so that it stays as it is")
+	_, _ = cmd.Flags().MarkHidden("here"), cmd.Flags().MarkHidden("keep") // the flags were made above
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		ctx, o := cmd.Context(), t.open(control.Need{Aside: true, Reads: true})
+		ctx, o := cmd.Context(), t.open(control.Need{Aside: true, Reads: true, Keeps: *keeps})
 		if *here {
 			return verifyHere(t, control.With(ctx, o, func(l *control.Line) error { return relayVerify(ctx, t.Out, l) }))
 		}

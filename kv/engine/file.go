@@ -193,7 +193,7 @@ func (db *DB) look(f *file, c Config) (tail wal.Tail, err error) {
 		return tail, err
 	}
 	if c.ReadOnly {
-		return tail, fmt.Errorf("%w, and an older version has written the store: copy the folder to a disk that can be written", ErrReadOnly)
+		return tail, fmt.Errorf("%w, and an older version has written the store: let this version serve it once, on a disk that can be written", ErrReadOnly)
 	}
 	if err := f.wait(); err != nil {
 		return tail, err

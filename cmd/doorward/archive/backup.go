@@ -53,7 +53,7 @@ func Backup(ctx context.Context, o control.Opening, file string) (made backup.Ma
 // checkAndSum checks a copy of the store and computes its SHA-256, both at the same time.
 func checkAndSum(ctx context.Context, o control.Opening, dir string) (sum string, err error) {
 	checked := make(chan error, 1)
-	go func() { checked <- checkCopy(ctx, o, startBeside, dir) }()
+	go func() { checked <- checkCopy(ctx, o, startBeside, dir, "--keep") }()
 	sum, err = backup.Copy(ctx, io.Discard, table.Path(dir))
 	err = cmp.Or(<-checked, err)
 	switch {

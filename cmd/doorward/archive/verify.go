@@ -80,8 +80,8 @@ func nameBackup(o control.Opening, err error) error {
 }
 
 // checkCopy checks a copy of a store, which no process has open. The error says what is wrong with it.
-func checkCopy(ctx context.Context, o control.Opening, start starting, dir string) error {
-	found, err := inChild(ctx, o, start, "verify", "--data", dir)
+func checkCopy(ctx context.Context, o control.Opening, start starting, dir string, flags ...string) error {
+	found, err := inChild(ctx, o, start, append([]string{"verify", "--data", dir}, flags...)...)
 	if err != nil || found.Damaged == 0 {
 		return err
 	}

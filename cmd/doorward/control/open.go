@@ -37,6 +37,7 @@ type Need struct {
 	Indexed bool // its search index is opened too
 	Aside   bool // it may be a copy that is only looked at
 	Reads   bool // nothing is written, so the disk may be read-only
+	Keeps   bool // its file stays as it is, to the byte: Windows makes a file longer as soon as it is opened to be written
 }
 
 // Tries is how often a process looks for a store that another process has just opened or closed. Each try waits a while for the lock.
@@ -116,7 +117,7 @@ func InProcess(o Opening) (*Line, error) {
 	}
 	log := o.Console.Logger(slog.LevelError)
 	conf := o.StoreConfig()
-	conf.Logger, conf.Aside, conf.ReadOnly = log, o.Need.Aside, o.Need.Reads && disk.ReadOnly(o.Dir)
+	conf.Logger, conf.Aside, conf.ReadOnly = log, o.Need.Aside, o.Need.Keeps || o.Need.Reads && disk.ReadOnly(o.Dir)
 	store, err := kv.Open(conf)
 	if err != nil {
 		if made != nil {
