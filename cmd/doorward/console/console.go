@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -243,13 +244,32 @@ func Plural[N int | int64](n N, one, many string) string {
 	return many
 }
 
-// Shell writes arguments as a shell reads them.
+// Shell writes arguments as a shell of this system reads them.
 func Shell(args ...string) string {
+	if runtime.GOOS == "windows" {
+		return windows.write(args)
+	}
+	return posix.write(args)
+}
+
+// shell says how arguments are quoted.
+type shell struct {
+	special     string // characters that need quotes
+	quote, held string // quote is written as held within quotes
+}
+
+var (
+	posix = shell{" \t\n'\"\\$&|;<>()*?[]#~!`{}", "'", `'\''`}
+	// cmd.exe knows no other quotes, and PowerShell knows them too. Without blanks in it the path of a program stays bare: PowerShell runs no quoted one.
+	windows = shell{" \t\n'\"$&|;<>()*?[]#~!`{}^%,@", `"`, `\"`}
+)
+
+func (s *shell) write(args []string) string {
 	quoted := make([]string, len(args))
 	for i, a := range args {
 		quoted[i] = a
-		if a == "" || strings.ContainsAny(a, " \t\n'\"\\$&|;<>()*?[]#~!`{}") {
-			quoted[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		if a == "" || strings.ContainsAny(a, s.special) {
+			quoted[i] = s.quote + strings.ReplaceAll(a, s.quote, s.held) + s.quote
 		}
 	}
 	return strings.Join(quoted, " ")

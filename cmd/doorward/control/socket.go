@@ -35,6 +35,9 @@ func socketPath(dir string) (path string, release func(), err error) {
 		}
 		release()
 	}
+	if err != nil {
+		err = fmt.Errorf("the path of the folder %s is too long for a socket; move the folder to a shorter path (%w)", abs, err)
+	}
 	return path, release, err
 }
 
