@@ -46,7 +46,7 @@ var mayImport = map[string][]string{
 	"sync/mango":           {"kv/docs"},
 	"sync/transit":         {"kv/docs", "kv/entry", "kv/merge", "kv/rev", "sync/input"},
 	"kv/docs":              {"kv/access", "kv/admission", "kv/auth", "kv/crash", "kv/disk", "kv/engine", "kv/entry", "kv/fault", "kv/inbox", "kv/keys", "kv/merge", "kv/office", "kv/record", "kv/rev", "kv/scopes", "kv/table", "kv/value"},
-	"kv/erase":             {"kv/auth", "kv/engine", "kv/entry", "kv/idempotency", "kv/inbox", "kv/ledger", "kv/merge", "kv/office", "kv/record", "kv/scopes", "kv/table"},
+	"kv/erase":             {"kv/auth", "kv/engine", "kv/entry", "kv/idempotency", "kv/ledger", "kv/merge", "kv/office", "kv/record", "kv/scopes", "kv/table"},
 	"kv/laptop":            {"kv/auth", "kv/desk", "kv/engine", "kv/entry", "kv/idempotency", "kv/inbox", "kv/merge", "kv/office", "kv/record", "kv/rev", "kv/scopes", "kv/table"},
 	"sync/dial":            {"sync/input"},
 	"kv/inbox":             {"kv/admission", "kv/auth", "kv/desk", "kv/disk", "kv/engine", "kv/entry", "kv/fault", "kv/idempotency", "kv/merge", "kv/record", "kv/rev", "kv/scopes", "kv/table", "kv/ticket", "kv/value"},

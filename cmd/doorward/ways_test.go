@@ -43,7 +43,7 @@ func (l limit) String() string {
 var ways = []way{
 	{"a check-in over HTTP", limit{38, 25}, limit{10, 8}, (*waysWorld).checkIn},
 	{"a person pushed by a CouchDB client", limit{52, 40}, limit{13, 0}, (*waysWorld).push},
-	{"erasing a person with two tickets", limit{46, 35}, limit{10, 0}, (*waysWorld).erase},
+	{"erasing a person with two tickets", limit{45, 35}, limit{10, 0}, (*waysWorld).erase},
 }
 
 // waysRequest is a request with the status that it is answered with.

@@ -12,7 +12,6 @@ import (
 	"doorward/kv/engine"
 	"doorward/kv/entry"
 	"doorward/kv/idempotency"
-	"doorward/kv/inbox"
 	"doorward/kv/ledger"
 	"doorward/kv/merge"
 	"doorward/kv/record"
@@ -254,7 +253,7 @@ func (e *eraser) eraseMentions() error {
 // eraseItems erases the conflicts or the refusals about the erased records.
 func (e *eraser) eraseItems(k *record.Kind, n *int) error {
 	var ids []record.ID
-	err := inbox.EachListed(e.register.tables, k, func(_ *table.View, st *table.Stored, d *record.Doc) error {
+	err := table.EachListed(e.register.tables, k, func(_ *table.View, st *table.Stored, d *record.Doc) error {
 		if e.showsItem(k, d) {
 			ids = append(ids, st.ID)
 		}
@@ -348,7 +347,7 @@ func naming(s *table.Set, k *record.Kind, field string, persons []record.ID) (al
 // the name too.
 func (e *eraser) findListed() (err error) {
 	for _, listed := range []*record.Kind{record.Conflict, record.Refusal} {
-		failed := inbox.EachListed(e.register.tables, listed, func(_ *table.View, _ *table.Stored, d *record.Doc) error {
+		failed := table.EachListed(e.register.tables, listed, func(_ *table.View, _ *table.Stored, d *record.Doc) error {
 			k, id, about := table.ListedRecord(listed, d)
 			if about != nil && k.OfHolding() && e.isNamedIn(about) && !slices.Contains(e.listed, id) {
 				e.listed = append(e.listed, id)

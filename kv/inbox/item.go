@@ -170,22 +170,6 @@ func seesRefusal(v *table.View, p auth.Principal, d *record.Doc) (bool, error) {
 	return false, nil
 }
 
-// EachListed calls fn with all conflicts or all refusals.
-func EachListed(s *table.Set, listed *record.Kind, fn func(*table.View, *table.Stored, *record.Doc) error) error {
-	return s.EachRow(table.KindBucket(listed), nil, func(v *table.View, key, row []byte) error {
-		id, _ := listed.KeyID(key) // its length is right
-		st, err := table.ListedRow(v, listed, id, row)
-		if err != nil || st == nil {
-			return err
-		}
-		d, err := st.Decode(listed)
-		if err != nil {
-			return err
-		}
-		return fn(v, st, d)
-	})
-}
-
 // gauge counts conflicts by kind and refusals by reason. It counts again when one has been added or removed.
 type gauge struct {
 	store               *table.Set
@@ -249,7 +233,7 @@ func (g *gauge) Collect(ch chan<- prometheus.Metric) {
 const unknownKind = "unknown"
 
 func (g *gauge) count(k *record.Kind, classOf func(*record.Doc) string) (map[string]int, error) {
-	var now *table.KindLists // of a View: the lists of a commit that is not durable are ahead of what EachListed reads
+	var now *table.KindLists // of a View: the lists of a commit that is not durable are ahead of what table.EachListed reads
 	err := g.store.View(func(v *table.View) error {
 		now = v.Lists.Kind(k)
 		return nil
@@ -261,7 +245,7 @@ func (g *gauge) count(k *record.Kind, classOf func(*record.Doc) string) (map[str
 		return last.n, nil
 	}
 	c := &itemCount{of: now, n: map[string]int{}}
-	err = EachListed(g.store, k, func(_ *table.View, _ *table.Stored, d *record.Doc) error {
+	err = table.EachListed(g.store, k, func(_ *table.View, _ *table.Stored, d *record.Doc) error {
 		c.n[classOf(d)]++
 		return nil
 	})

@@ -162,7 +162,7 @@ func (lp *Laptop) ReleaseRefusals(p auth.Principal, name string, kept ...string)
 		return err
 	}
 	var ids []record.ID
-	err = inbox.EachListed(lp.tables, record.Refusal, func(v *table.View, st *table.Stored, d *record.Doc) error {
+	err = table.EachListed(lp.tables, record.Refusal, func(v *table.View, st *table.Stored, d *record.Doc) error {
 		goes, err := goesWith(v, h, d)
 		if goes {
 			ids = append(ids, st.ID)

@@ -105,8 +105,24 @@ func ParseErased(key, row []byte) (e *Erased, err error) {
 // DoorsQuiet is how long no door has written before heavy upkeep begins.
 const DoorsQuiet = time.Hour
 
-// ListedRow reads a conflict or a refusal. Of a settled one it reads the body before, which the file still has; nil where it has not.
-func ListedRow(v *View, listed *record.Kind, id record.ID, row []byte) (*Stored, error) {
+// EachListed calls fn with all conflicts or all refusals.
+func EachListed(s *Set, listed *record.Kind, fn func(*View, *Stored, *record.Doc) error) error {
+	return s.EachRow(KindBucket(listed), nil, func(v *View, key, row []byte) error {
+		id, _ := listed.KeyID(key) // its length is right
+		st, err := listedRow(v, listed, id, row)
+		if err != nil || st == nil {
+			return err
+		}
+		d, err := st.Decode(listed)
+		if err != nil {
+			return err
+		}
+		return fn(v, st, d)
+	})
+}
+
+// listedRow reads a conflict or a refusal. Of a settled one it reads the body before, which the file still has; nil where it has not.
+func listedRow(v *View, listed *record.Kind, id record.ID, row []byte) (*Stored, error) {
 	st := &Stored{ID: id}
 	if err := st.read(listed, row); err != nil || !st.Deleted {
 		return st, err
