@@ -1,6 +1,8 @@
 package entry
 
 import (
+	"time"
+
 	"slices"
 
 	"doorward/kv/access"
@@ -180,4 +182,15 @@ func homeWithin(v *table.View, p auth.Principal, name auth.LevelName, id int64) 
 		return false, err
 	}
 	return HoldsChurch(v, p, event.Home(record.Event))
+}
+
+// SpanOf returns when an event begins and ends; zero for a time that it does not have. An event that was put off may still have the end of
+// its first day. It ends no earlier than it begins.
+func SpanOf(event *table.Stored) (begins, ends time.Time) {
+	begins, _ = table.TimeOf(event.Body.Member("start_datetime"))
+	ends, _ = table.TimeOf(event.Body.Member("end_datetime"))
+	if ends.Before(begins) {
+		ends = begins
+	}
+	return begins, ends
 }

@@ -6,7 +6,7 @@
 //	ReadyEvents, InProgress which doors it can serve, and which it serves now          events.go
 //	Held, Release           a database that the centre keeps leaves the file           release.go
 //	Leave                   so do documents that have left the laptop's databases      leave.go
-//	TakeBack                a refused revision is replaced by what the centre has      takeback.go
+//	TakeBack                a refused revision is replaced by what the centre has      leave.go
 //	Mirror                  records pulled from another server; only at a centre       mirror.go
 //
 // What leaves the file gets no tombstone, and leaves after the centre has all changes of it.
