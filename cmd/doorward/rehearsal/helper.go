@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -174,7 +175,7 @@ func (h *helper) scan(ctx context.Context, t ticket, nonce string) error {
 	err := h.ask(ctx, h.path("scan"), t.scan(h.door, nonce), &r)
 	switch {
 	case err == nil:
-		h.seen.took(time.Since(begun))
+		h.seen.times = append(h.seen.times, time.Since(begun))
 		h.seen.note(t, r)
 		return nil
 	case errors.Is(err, errRefused) || h.cable.state.Load() != cut:
@@ -204,9 +205,7 @@ func (h *helper) mend(ctx context.Context) error {
 		}
 	}
 	h.kept = nil
-	for len(in) > 0 {
-		part := in[:min(atOnce, len(in))]
-		in = in[len(part):]
+	for part := range slices.Chunk(in, atOnce) {
 		if err := h.handIn(ctx, part); err != nil {
 			return err
 		}

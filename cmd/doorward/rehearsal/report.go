@@ -167,8 +167,6 @@ func newTally() tally {
 	return tally{outcomes: map[string]int{}, admissions: map[string]int64{}, first: map[int64]map[string]bool{}}
 }
 
-func (t *tally) took(d time.Duration) { t.times = append(t.times, d) }
-
 // note counts a ruling.
 func (t *tally) note(of ticket, r ruling) {
 	if r.Outcome == "" {
