@@ -196,7 +196,7 @@ func (c admission) askForTypes() {
 
 // decides judges one column by its title and its values.
 func (c admission) decides(column int) (d Decider, sure, ask bool) {
-	title := c.spelled(column)
+	title := c.plains[column]
 	d = deciderOf(column, title)
 	own := d.State != "" || slices.Contains(words.Titles(kinds.State), title)
 	if c.profiles == nil {
@@ -264,22 +264,10 @@ func (c admission) asksByValues(column int) bool {
 	return false
 }
 
-// spelled is a column's title in plain form. Of one that no field knows, the words of hasPaid are apart.
-func (c admission) spelled(column int) string {
-	title := c.plains[column]
-	if column >= len(c.ly.Titles) || c.isKnown(title) || slices.Contains(words.Titles(kinds.State), title) {
-		return title
-	}
-	if parted := words.Parted(c.ly.Titles[column]); parted != c.ly.Titles[column] {
-		return words.Plain(parted)
-	}
-	return title
-}
-
 // decidesByValues judges a column with an unknown title that speaks of admission.
 func (c admission) decidesByValues(d Decider, p *profile.Column) (_ Decider, sure, ask bool) {
 	known := p.Share(func(v string) bool { return words.StateOf(v, c.said.States) != "" })
-	title := c.spelled(d.Column)
+	title := c.plains[d.Column]
 	dated := p.Dates != cells.Evidence{} || p.Has[profile.Days] > 0
 	pays := words.IsPaid(title)
 	_, undoes := words.IsUndoing(title)

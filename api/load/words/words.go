@@ -298,12 +298,26 @@ func Titles(field string) []string { return slices.Concat(Ranks(field)...) }
 // IsCode tells a title in plain form of a column of tickets' codes.
 func IsCode(title string) bool { return slices.Contains(Titles("code"), title) }
 
-// PlainTitle is a title's plain form; a # at its end means a number.
+// PlainTitle is a title's plain form; a # at its end means a number. The words of phoneNumber are apart, but for titles that are known as one word.
 func PlainTitle(title string) string {
 	if t, ok := strings.CutSuffix(strings.TrimSpace(title), "#"); ok {
-		return Plain(t + " number")
+		title = t + " number"
 	}
-	return Plain(title)
+	plain := Plain(title)
+	if parted := Parted(title); parted != title && !isTitle(plain) {
+		return Plain(parted)
+	}
+	return plain
+}
+
+// isTitle tells a title in plain form by which some field, or a part of a name, is known.
+func isTitle(plain string) bool {
+	for _, t := range titles {
+		if slices.Contains(Titles(t.field), plain) {
+			return true
+		}
+	}
+	return slices.Contains(slices.Concat(FirstNames, MiddleNames, LastNames), plain)
 }
 
 // Parted is a title with the words of hasPaid and orderStatus apart.

@@ -26,3 +26,15 @@ func TestHeading(t *testing.T) {
 		}
 	}
 }
+
+// TestPlainTitle: programs write the words of a title as one.
+func TestPlainTitle(t *testing.T) {
+	for title, want := range map[string]string{
+		"phoneNumber": "phone number", "isActive": "is active", "TicketID": "ticket id", "orderStatus": "order status", "checkedIn": "checked in",
+		"WhatsApp": "whatsapp", "FirstName": "firstname", "HomePhone": "homephone", "Order #": "order number", "Nº do Pedido": "n do pedido", "CPF": "cpf",
+	} {
+		if got := PlainTitle(title); got != want {
+			t.Errorf("PlainTitle(%s) = %q, want %q", title, got, want)
+		}
+	}
+}
