@@ -2,12 +2,14 @@ package load_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"doorward/api/load"
+	"doorward/kv/auth"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/xuri/excelize/v2"
@@ -425,6 +427,22 @@ func TestCodesThatLostTheirZerosAreSaid(t *testing.T) {
 		rep := mustImport(t, congregation(t), load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader("Código\n" + strings.Join(append(nine[:9:9], c.last), "\n") + "\n")})
 		if got := strings.Contains(strings.Join(rep.Warnings, "\n"), "1 code of digits is shorter than the others"); got != c.want || rep.Created != 10 {
 			t.Errorf("%s: %+v, want a note: %t", name, rep, c.want)
+		}
+	}
+}
+
+// TestImportNamesTheColumnsThatMayHoldTheCodes: an export without a column called a code was answered with one that has a word for all rows, or that counts
+// them, or with its first five columns.
+func TestImportNamesTheColumnsThatMayHoldTheCodes(t *testing.T) {
+	for text, want := range map[string]string{
+		"Number,Ticket,Ticket Full Name,Ticket Reference,Unique URL,Price\n1,VIP,Ana Reis,KXAB-1,https://example.org/t/k1,50\n2,VIP,Bia Luz,KXAB-2,https://example.org/t/k2,50\n": "not recognised are “Ticket Reference”, “Unique URL”; say --map 'code=…'",
+		"ID,First Name,Last Name,Email,Ticket ID,Product ID,Public ID\n1,Ana,Reis,a@example.org,5,5,A-1K2J\n2,Bia,Luz,b@example.org,5,5,A-1K2K\n":                                 "not recognised are “Public ID”; say --map 'code=…'",
+		"TicketID,TicketID Number,Attendee Name,OrderID\n111111111,1,Ana Reis,301\n111111112,2,Bia Luz,302\n":                                                                     "nearest is “TicketID” for code; say --map 'code=TicketID'",
+	} {
+		src := load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(text)}
+		_, err := load.Import(context.Background(), congregation(t), auth.Operator(), src, nil)
+		if err == nil || !strings.Contains(err.Error(), want) || !errors.Is(err, load.ErrSource) {
+			t.Errorf("%s: error %v, want %q", text, err, want)
 		}
 	}
 }

@@ -96,7 +96,8 @@ func (ly *Layout) Check(said *Answers) error {
 		e.Hint, e.Unfit = ly.Origin.noCode, unfit(ly)
 	}
 	if ly.Understood() > 1 {
-		e.Unread = ly.Ignored[:min(len(ly.Ignored), maxUnread)]
+		e.Unread = ly.mayBe(missing[len(missing)-1])
+		e.Unread = e.Unread[:min(len(e.Unread), maxUnread)]
 	}
 	for _, field := range missing {
 		if field == kinds.Event {
@@ -119,7 +120,9 @@ func (ly *Layout) mayBe(field string) (titles []string) {
 		return ly.Ignored
 	}
 	for i, t := range ly.Titles {
-		if p := &ly.Profiles[i]; slices.Contains(ly.Ignored, ly.Name(i)) && p.Filled > 0 && 2*p.Filled >= p.Rows && p.Mostly(profile.Codes) && !words.HasWord(words.PlainTitle(t), words.PlaceTitles) {
+		title := words.PlainTitle(t)
+		isOther := words.HasWord(title, words.PlaceTitles) || words.HasWord(title, words.WholeNames)
+		if slices.Contains(ly.Ignored, ly.Name(i)) && ly.Profiles[i].Names() && !isOther {
 			titles = append(titles, ly.Name(i))
 		}
 	}

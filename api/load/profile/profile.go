@@ -281,6 +281,13 @@ func (p *Column) IsWhole() bool { return p.All(Whole) }
 // Says is how many cells say something: they are filled, and not with a dash or n/a.
 func (p *Column) Says() int { return p.Filled - p.Has[Blanks] }
 
+// Names tells a column in which almost every row may have a code of its own: no days, and no numbers that count the rows from 1.
+func (p *Column) Names() bool {
+	differs := p.Counts == nil || 10*len(p.Counts) >= 9*p.Filled
+	counts := p.IsWhole() && len(p.Samples) > 0 && p.Samples[0] == "1"
+	return p.Filled > 0 && 2*p.Filled >= p.Rows && p.Mostly(Codes) && p.Has[Days] == 0 && differs && !counts
+}
+
 // IsSums tells a column of amounts that some rows lack in words, as free or n/a.
 func (p *Column) IsSums() bool {
 	return p.Has[Numbers] > 0 && p.Has[Numbers]+p.Has[Nothings]+p.Has[Oks] == p.Filled
