@@ -431,6 +431,40 @@ func TestCodesThatLostTheirZerosAreSaid(t *testing.T) {
 	}
 }
 
+// TestImportReadsTheGuestOfEachTicket: lists of shops name the guest's e-mail, phone and type of ticket under titles of their own. These were left out,
+// and so were titles whose words are written as one.
+func TestImportReadsTheGuestOfEachTicket(t *testing.T) {
+	want := []m{{"code": "KX-7A1", "holder_name": "Ana Reis", "email": "ana@example.org", "phone": "555101", "type": "VIP"}}
+	for name, c := range map[string]told{
+		"of the ticket": {text: "Ticket,Ticket Full Name,Ticket Email,Ticket Phone Number,Barcode\nVIP,Ana Reis,ana@example.org,555101,KX-7A1\n", want: want},
+		"of the holder": {text: "Ticket Name,Ticket Holder Name,Ticket Holder Email Address,Mobile Number,Barcode,Purchaser Email Address\n" +
+			"VIP,Ana Reis,ana@example.org,555101,KX-7A1,b@example.org\n", want: want, ignore: []string{"Purchaser Email Address"}},
+		"of the attendee": {text: "TicketCode,Attendee First Name,Attendee Last Name,Attendee Email,Attendee Telephone,Ticket Type\nKX-7A1,Ana,Reis,ana@example.org,555101,VIP\n", want: want},
+		"a product": {text: "Public ID,First Name,Last Name,Email,Cell Phone,Ticket Name,Product Name\nKX-7A1,Ana,Reis,ana@example.org,555101,VIP,VIP\n",
+			set: map[string]string{"code": "Public ID"}, want: want, ignore: []string{"Product Name"}},
+		"words as one":      {text: "ticketCode,fullName,email,phoneNumber,ticketType,paymentStatus\nKX-7A1,Ana Reis,ana@example.org,555101,VIP,paid\n", want: want},
+		"first and last":    {text: "Code,First,Last,Email,Cell,Ticket\nKX-7A1,Ana,Reis,ana@example.org,555101,VIP\n", want: want},
+		"a code in a QR":    {text: "name,email,phone_number,ticket_name,qr_code_url\nAna Reis,ana@example.org,555101,VIP,KX-7A1\n", want: want},
+		"a last name alone": {text: "Code;Vorname;Name;State\nKX-7A1;Ana;Reis;paid\n", want: []m{{"code": "KX-7A1", "holder_name": "Ana Reis"}}},
+		"a whole name":      {text: "Code;First;Last;Name;State\nKX-7A1;Ana;Reis;Ana M. Reis;paid\n", want: []m{{"code": "KX-7A1", "holder_name": "Ana M. Reis"}}, ignore: []string{"First", "Last"}},
+	} {
+		c.check(t, name)
+	}
+}
+
+// TestImportUnderstandsTheStatesOfShops: a shop says of a guest who is still to come that the ticket is not checked in, and has a column for what is void.
+func TestImportUnderstandsTheStatesOfShops(t *testing.T) {
+	importsStates(t, map[string]stateCase{
+		"not checked in":      {"Code,Ticket Status,Order Status\nKX-7A1,Not Checked In,Completed\nKX-7A2,Checked In,Completed\nKX-7A3,Canceled,Completed\n", states(2, 0, 0, 1), 0},
+		"void":                {"Ticket,Void Status,Barcode\nVIP,,KX-7A1\nVIP,true,KX-7A2\nVIP,,KX-7A3\n", states(2, 0, 0, 1), 0},
+		"withdrawn":           {"Code,Registration state\nKX-7A1,Completed\nKX-7A2,Withdrawn\nKX-7A3,Pending\n", states(1, 1, 0, 1), 0},
+		"words as one":        {"ticketCode,isPaid,isCancelled\nKX-7A1,true,false\nKX-7A2,false,false\nKX-7A3,true,true\n", states(1, 1, 0, 1), 0},
+		"who has arrived":     {"Code,Has Arrived\nKX-7A1,No\nKX-7A2,Yes\n", states(2, 0, 0, 0), 0},
+		"a code in French":    {"Code barre;Status\n1234567890123;paid\n1234567890124;pending\n", states(1, 1, 0, 0), 0},
+		"what is not decided": {"Code,approval_status\nKX-7A1,approved\nKX-7A2,waitlist\nKX-7A3,invited\nKX-7A4,declined\n", states(1, 1, 0, 0), 2},
+	})
+}
+
 // TestImportNamesTheColumnsThatMayHoldTheCodes: an export without a column called a code was answered with one that has a word for all rows, or that counts
 // them, or with its first five columns.
 func TestImportNamesTheColumnsThatMayHoldTheCodes(t *testing.T) {

@@ -126,8 +126,12 @@ func (c *chooser) match(field string) {
 	if c.mapped(field) || c.ly.Has(field) || field == kinds.State && c.ly.Form.Kind == record.Ticket || field == kinds.Event && c.said.Event != 0 {
 		return // --event beats any column
 	}
+	ranks := words.Ranks(field)
+	if field == "phone" && !c.ly.Form.Has("mobile_phone") {
+		ranks = append(ranks, words.Ranks("mobile_phone")...)
+	}
 	for _, blank := range []bool{false, true} {
-		for _, titles := range words.Ranks(field) {
+		for _, titles := range ranks {
 			if columns := c.best(field, titles, blank); len(columns) > 0 {
 				why := "its title"
 				if c.plains[columns[0]] == words.Plain(field) {
@@ -279,13 +283,19 @@ func (c *chooser) understands(field string, f *record.Field, p *profile.Column) 
 	return 2*known >= p.Filled
 }
 
-// familyNames are the columns called Name or Nom beside a first name in that language: there it means the last name alone.
-func (c *chooser) familyNames() (columns []int) {
-	for first, family := range map[string]string{"vorname": "name", "prenom": "nom"} {
-		if i := slices.Index(c.plains, family); slices.Contains(c.plains, first) && i >= 0 && c.ly.Form.Kind == record.Person && !c.mapped(kinds.FullName) {
-			c.ly.Feeds = slices.DeleteFunc(c.ly.Feeds, func(f Feed) bool { return f.Name == kinds.FullName })
-			return []int{i}
+// familyNames are the columns called Name, Nom or Last beside a first name in that language: there it means the last name alone.
+func (c *chooser) familyNames(field string) []int {
+	for first, family := range map[string]string{"vorname": "name", "prenom": "nom", "first": "last"} {
+		i := slices.Index(c.plains, family)
+		if i < 0 || !slices.Contains(c.plains, first) || c.mapped(field) {
+			continue
 		}
+		whole := func(f Feed) bool { return f.Name == field && slices.Contains(f.Columns(), i) }
+		if c.ly.Has(field) && !slices.ContainsFunc(c.ly.Feeds, whole) {
+			continue // another column has the whole name
+		}
+		c.ly.Feeds = slices.DeleteFunc(c.ly.Feeds, whole)
+		return []int{i}
 	}
 	return nil
 }
@@ -325,7 +335,7 @@ func (c *chooser) joinNames() {
 	any := func(int) bool { return true }
 	last := c.longest(words.LastNames, any)
 	if len(last) == 0 {
-		last = c.familyNames()
+		last = c.familyNames(field)
 	}
 	if c.ly.Form.Field(field) == nil || c.mapped(field) || len(last) == 0 {
 		return

@@ -13,9 +13,9 @@ var Severity = []string{"valid", "unpaid", "blocked", "refunded", "cancelled"}
 var StateWords = alias(
 	"valid", "valido|valida|ativo|ativa|active|activo|activa|pago|paga|paid|pagado|pagada|quitado|quitada|confirmado|confirmada|confirmed|"+
 		"aprovado|aprovada|approved|aprobado|aprobada|emitido|emitida|issued|ok|complete|completed|completo|concluido|concluida|completado|"+
-		"cortesia|gratuito|gratuita|gratis|free|isento|isenta|attending|checked in|liberado|liberada|pagamento aprovado|pagamento confirmado|pago aprobado",
+		"cortesia|gratuito|gratuita|gratis|free|isento|isenta|attending|checked in|not checked in|liberado|liberada|pagamento aprovado|pagamento confirmado|pago aprobado",
 	"cancelled", "cancelado|cancelada|canceled|cancelled|cancelacion|anulado|anulada|void|voided|not attending|deleted|transferred|transferido|"+
-		"transferida|excluido|excluida|removido|removida|removed|eliminado|eliminada|canceled paid fee|pedido cancelado|inscricao cancelada",
+		"transferida|excluido|excluida|removido|removida|removed|eliminado|eliminada|canceled paid fee|withdrawn|pedido cancelado|inscricao cancelada",
 	"refunded", "reembolsado|reembolsada|reembolso|estornado|estornada|estorno|devolvido|devolvida|devuelto|devuelta|refund|refunded|chargeback|charged back|"+
 		"pagamento devolvido|pagamento estornado|pagamento reembolsado",
 	"unpaid", "pendente|pending|pendiente|aguardando|aguardando pagamento|aguardando aprovacao|nao pago|nao paga|em aberto|awaiting payment|awaiting|"+
@@ -28,10 +28,10 @@ var StateWords = alias(
 
 // FlagTitles are the titles of yes/no columns that say a ticket's state.
 var FlagTitles = []struct{ State, When, Words string }{
-	{"cancelled", "true", "cancelado|cancelada|cancelled|canceled|anulado|anulada|voided|voided at|cancelado em|cancelled at|canceled at|data de cancelamento|data do cancelamento|cancellation date"},
-	{"refunded", "true", "reembolsado|reembolsada|estornado|estornada|refunded|reembolsado em|refunded at|data do reembolso"},
+	{"cancelled", "true", "cancelado|cancelada|cancelled|canceled|anulado|anulada|voided|voided at|cancelado em|cancelled at|canceled at|data de cancelamento|data do cancelamento|cancellation date|void|is void|void status|is cancelled|is canceled"},
+	{"refunded", "true", "reembolsado|reembolsada|estornado|estornada|refunded|reembolsado em|refunded at|data do reembolso|is refunded"},
 	{"blocked", "true", "bloqueado|bloqueada|blocked"},
-	{"unpaid", "false", "pago|paga|paid|pagado|pagada|quitado|quitada"},
+	{"unpaid", "false", "pago|paga|paid|pagado|pagada|quitado|quitada|is paid"},
 }
 
 // StateOf is the state that a word means, "" where it is not known; own are the words that --states explains.

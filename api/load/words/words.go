@@ -20,9 +20,9 @@ var titles = []struct {
 	{"external_id", "external id|id externo|codigo externo;uuid;id do ingresso|ticket id|id da inscricao|registration id"},
 	{"event_id", "event id|id do evento|evento id|id evento|codigo do evento"},
 	{"code", "codigo|ticket code|code|barcode|barcode number|bar code|codigo de barras|codigo do ingresso|codigo ingresso|n do ingresso|" +
-		"n ingresso|n de ingresso|no do ingresso|numero do ingresso|numero ingresso|numero de ingresso|ticket number|ticket no|qr code|qrcode|codigo qr|ticket secret|segredo do ingresso|secret|segredo|" +
+		"n ingresso|n de ingresso|no do ingresso|numero do ingresso|numero ingresso|numero de ingresso|ticket number|ticket no|qr code|qrcode|codigo qr|ticket secret|segredo do ingresso|secret|segredo|qr code url|code barre|code barres|code a barres|numero de billet|numero du billet|ticketnummer|strichcode|codice a barre|" +
 		"codigo de entrada|codigo de la entrada|numero de entrada|localizador|secreto|secreto del ticket|codigo secreto|codigo secreto del ticket"},
-	{"type", "tipo|tipo de ingresso|tipo do ingresso|tipo ingresso|ingresso|ticket type|ticket|tipo de entrada|product|produto|producto;categoria|modalidade;setor;lote"},
+	{"type", "tipo|tipo de ingresso|tipo do ingresso|tipo ingresso|ingresso|ticket type|ticket|tipo de entrada|product|produto|producto;categoria|modalidade;setor;lote;ticket name;product name"},
 	{"state", "ticket status|ticket state|attendee status|status do participante|status do ingresso|situacao do ingresso|" +
 		"estado do ingresso|situacao da inscricao|status da inscricao|estado da inscricao|order status|status do pedido|situacao do pedido|" +
 		"estado do pedido|estado de pagamento|estado del pago|estado del pedido;situacao|status|estado|payment status|status do pagamento|estado do pagamento|situacao do pagamento|pagamento"},
@@ -31,9 +31,9 @@ var titles = []struct {
 		"nome|name|full name|nome completo|nombre|nombre completo;cliente|nome do cliente|comprador|nome do comprador|buyer|buyer name"},
 	{"full_name", "nome|name|nombre|nome completo|full name|nombre completo|nombre y apellidos|nombre y apellido|nom complet|nom et prenom|name vorname|nome do membro|member name;pessoa"},
 	{"name", "nome;titulo|title;descricao"},
-	{"email", "e mail|mail|correio eletronico|correo electronico|correo|email do participante|e mail do participante|attendee email|email address|e mail address|e mail adresse|courriel|adresse e mail|endereco de e mail;" +
+	{"email", "e mail|mail|correio eletronico|correo electronico|correo|email do participante|e mail do participante|attendee email|attendee email address|ticket email|ticket holder email|ticket holder email address|owner email|email address|e mail address|e mail adresse|courriel|adresse e mail|endereco de e mail;" +
 		"home email|primary email|email 1|e mail 1|e mail 1 value;work email|email de trabalho;other email"},
-	{"phone", "telefone|fone|tel|telefono|phone number|numero de telefone|telefone do participante|home phone number|home phone|homephone|fone residencial|telefone residencial|telefono fijo|telefon|telefon privat|telephone|primary phone number|primary phone|phone 1 value;celular|mobile;whatsapp;contato;work phone"},
+	{"phone", "telefone|fone|tel|telefono|phone number|numero de telefone|telefone do participante|attendee phone|attendee phone number|attendee telephone|ticket phone number|home phone number|home phone|homephone|fone residencial|telefone residencial|telefono fijo|telefon|telefon privat|telephone|primary phone number|primary phone|phone 1 value;celular|mobile;whatsapp;contato;work phone"},
 	{"mobile_phone", "celular|telefone celular|mobile|mobile phone|mobile phone number|mobile number|cell|cell phone|cellphone|fone celular|movil|telefono movil|handy|mobil|mobiltelefon|telefon mobil|portable;whatsapp"},
 	{"order", "pedido|order id|order number|order code|numero do pedido|n do pedido|codigo do pedido|codigo del pedido|compra|n da compra;reserva;familia|household"},
 	{"valid_from", "valido de|valido desde|valido a partir de|inicio da validade|not before"},
@@ -337,15 +337,15 @@ func Parted(title string) string {
 // The titles of names in parts.
 var (
 	WholeNames  = []string{"nome", "name", "nombre"} // of the whole name, unless the last name stands beside it
-	FirstNames  = []string{"first name", "firstname", "primeiro nome", "attendee first name", "vorname", "prenom"}
+	FirstNames  = []string{"first name", "firstname", "primeiro nome", "attendee first name", "vorname", "prenom", "first"}
 	GivenNames  = []string{"given name"} // the legal one, where the first name is a nickname
-	MiddleNames = []string{"middle name", "middlename", "nome do meio", "segundo nome", "segundo nombre"}
+	MiddleNames = []string{"middle name", "middlename", "middle", "nome do meio", "segundo nome", "segundo nombre"}
 	LastNames   = []string{"last name", "lastname", "sobrenome", "ultimo nome", "surname", "family name", "attendee last name", "apellido", "apellidos", "nachname", "familienname", "nom de famille"}
 )
 
 // checkinTitles are the titles of columns that say whether, or when, a ticket was used.
 var checkinTitles = strings.Split("check in|checkin|checked in|data check in|data checkin|data do check in|check in em|checked in at|check in date|check in time|"+
-	"fez check in|check in realizado|entrada registrada|hora de entrada|presente|presenca|compareceu|attended|attendance", "|")
+	"fez check in|check in realizado|entrada registrada|hora de entrada|presente|presenca|compareceu|attended|attendance|has arrived|is checked in", "|")
 
 // IsCheckin tells a title in plain form that says whether, or when, a ticket was used.
 func IsCheckin(title string) bool { return slices.Contains(checkinTitles, title) }
