@@ -347,3 +347,42 @@ func TestImportMendsWhatASpreadsheetDoes(t *testing.T) {
 		t.Errorf("people differ (-want +got):\n%s", diff)
 	}
 }
+
+// personCase is a list of people and what it says of them in one field.
+type personCase struct {
+	list, field string
+	want        map[string]any
+}
+
+// TestImportReadsPeopleWhole: programs that keep people write some fields in their own way. Rows were refused for these, or fields were left out.
+func TestImportReadsPeopleWhole(t *testing.T) {
+	for name, c := range map[string]personCase{
+		"several addresses in a cell": {"First Name,Last Name,E-mail 1 - Value\nBia,Luz,b@example.org ::: c@example.org\n", "email", map[string]any{"Bia Luz": "b@example.org"}},
+		"several phones in a cell":    {"First Name,Last Name,Phone 1 - Value\nBia,Luz,+55 11 5555-0101 ::: +55 11 5555-0102\n", "phone", map[string]any{"Bia Luz": "+551155550101"}},
+		"zeros for no date":           {"First Name,Last Name,Birthday\nBia,Luz,0/0/00\nCaio,Luz,13/6/1985\n", "birthday", map[string]any{"Bia Luz": nil, "Caio Luz": "1985-06-13"}},
+		"a death of zeros":            {"Name,Death Date\nBia Luz,0000-00-00\nCaio Luz,2020-05-05\n", "is_active", map[string]any{"Bia Luz": true, "Caio Luz": false}},
+		"nothing of a death":          {"Name,Deceased\nBia Luz,-\nCaio Luz,n/a\nEva Luz,Yes\n", "is_active", map[string]any{"Bia Luz": true, "Caio Luz": true, "Eva Luz": false}},
+		"words as one":                {"firstName,lastName,isActive\nBia,Luz,true\nCaio,Luz,false\n", "is_active", map[string]any{"Bia Luz": true, "Caio Luz": false}},
+		"first, middle and last":      {"First,Middle,Last,Email\nBia,Reis,Luz,b@example.org\n", "email", map[string]any{"Bia Reis Luz": "b@example.org"}},
+		"home and mobile, the home":   {"Breeze ID,First Name,Last Name,Mobile,Home\n1,Bia,Luz,555101,555102\n", "phone", map[string]any{"Bia Luz": "555102"}},
+		"home and mobile, the mobile": {"Breeze ID,First Name,Last Name,Mobile,Home\n1,Bia,Luz,555101,\n", "mobile_phone", map[string]any{"Bia Luz": "555101"}},
+		"telephones":                  {"First Name,Last Name,Mobile Tel,Home Tel\nBia,Luz,555101,555102\n", "mobile_phone", map[string]any{"Bia Luz": "555101"}},
+		"a day of leaving":            {"Vorname,Nachname,Austrittsdatum\nBia,Luz,\nCaio,Luz,31.12.2020\n", "is_active", map[string]any{"Bia Luz": true, "Caio Luz": false}},
+	} {
+		s := congregation(t)
+		rep, err := importPeople(s, c.list, nil)
+		if diff := cmp.Diff(c.want, fieldOf(t, s, c.field)); diff != "" || err != nil || len(rep.Rejected) > 0 {
+			t.Errorf("%s: people differ (-want +got):\n%s%+v, error %v", name, diff, rep.Rejected, err)
+		}
+	}
+}
+
+// TestAStandingOfThoseWhoLeftIsAskedAbout: people whose status was Dropped came in as active ones, without a word.
+func TestAStandingOfThoseWhoLeftIsAskedAbout(t *testing.T) {
+	for _, list := range []string{"Name,Status\nBia Luz,Member\nCaio Luz,Dropped\n", "Name,Mem Status\nBia Luz,Active Member\nCaio Luz,Deceased\n"} {
+		_, err := importPeople(congregation(t), list, nil)
+		if err == nil || !strings.Contains(err.Error(), "may say who is not active and is not understood") {
+			t.Errorf("%s: error %v", list, err)
+		}
+	}
+}

@@ -64,6 +64,9 @@ func (c *Reader) Value(name string, f *record.Field, cell string) (v jsontext.Va
 	}
 	switch t := f.Type.(type) {
 	case record.Date:
+		if IsNoDate(cell) {
+			return nil, ""
+		}
 		if slices.Contains(yearlessDates, name) && yearless(cell) {
 			c.Yearless++
 			return nil, ""
@@ -75,8 +78,10 @@ func (c *Reader) Value(name string, f *record.Field, cell string) (v jsontext.Va
 		cell = c.number(cell)
 	case record.Bool:
 		cell = c.word(name, truth(cell))
+	case record.Email:
+		cell = firstOf(cell)
 	case record.Phone:
-		cell = digitsOf(cell, phoneMarks, "+")
+		cell = digitsOf(firstOf(cell), phoneMarks, "+")
 	case record.Text:
 		cell = c.text(name, cell)
 	case record.Choice:
@@ -249,6 +254,12 @@ func (c *Reader) number(cell string) string {
 		}
 	}
 	return amount(cell)
+}
+
+// firstOf is the first of several addresses or numbers in one cell, as Google Contacts writes them: a@example.org ::: b@example.org.
+func firstOf(cell string) string {
+	first, _, _ := strings.Cut(cell, " ::: ")
+	return first
 }
 
 // text undoes what people write into some texts: words for a value, and the points of a document.

@@ -143,6 +143,12 @@ func IsDated(text string) bool {
 	return ok || isSerial(text)
 }
 
+// IsNoDate tells the zeros that some programs write where they have no date: 0000-00-00, 0/0/00.
+func IsNoDate(text string) bool {
+	_, ok := ThreeNumbers(text)
+	return ok && strings.Trim(text, "0/-.") == ""
+}
+
 // IsDay tells a text that begins with a day of this century, as written or as a workbook stores it. 0000-00-00 and 1970-01-01 stand for none.
 func IsDay(text string) bool { return cmp.Or(DayOf(text, DayFirst), DayOf(text, MonthFirst)) >= "2000" }
 

@@ -38,7 +38,7 @@ var absences = []struct {
 func isLeaving(a Absence) bool { return slices.Contains(words.Titles(leavingDate), a.title) }
 
 // standings are the titles of columns that may say by words which people are active. A field of a person is called status too, and has other words.
-var standings = []string{"status", "situacao", "estado", "member status", "membership status", "person status", "status do membro", "situacao do membro"}
+var standings = []string{"status", "situacao", "estado", "member status", "mem status", "membership status", "person status", "status do membro", "situacao do membro"}
 
 // Means is the yes or no that a cell says: a day says yes, and so does a word of the title. It is "" where the cell says neither.
 func (a Absence) Means(cell string) string {

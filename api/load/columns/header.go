@@ -398,7 +398,8 @@ var origins = []*Origin{
 	{Name: "rock", kind: record.Person, dates: cells.MonthFirst, IDs: "id",
 		columns: map[string][]string{kinds.IsActive: {"record status"}},
 		signs:   []string{"family id", "last name", "nick name|connection status|record status"}},
-	{Name: "breeze", kind: record.Person, IDs: "breeze id", signs: []string{"breeze id", "first name", "last name"}},
+	{Name: "breeze", kind: record.Person, IDs: "breeze id", signs: []string{"breeze id", "first name", "last name"},
+		columns: map[string][]string{"phone": {"home"}}},
 	{Name: "churchcrm", kind: record.Person, IDs: "person id",
 		signs: []string{"family id|familyid", "last name|lastname", "first name|firstname", "envelope number|family role|classification|homephone"}},
 }
