@@ -489,7 +489,7 @@ func (t *tableDrafts) gone(d *draft, row sheet.Row) (fields []string, r *Rejecti
 	for _, a := range t.ly.Gone {
 		cell := cells.At(row.Texts, a.Column)
 		switch means := a.Means(cell); {
-		case cell == "", cells.IsNoDate(cell), cells.IsUnsaid(kinds.IsActive, cell):
+		case cell == "", cells.IsUnsaid(kinds.IsActive, cell):
 		case means == "true":
 			fields, reason = []string{kinds.IsActive}, cmp.Or(reason, a.Reason)
 		case means == "":

@@ -64,9 +64,6 @@ func (c *Reader) Value(name string, f *record.Field, cell string) (v jsontext.Va
 	}
 	switch t := f.Type.(type) {
 	case record.Date:
-		if IsNoDate(cell) {
-			return nil, ""
-		}
 		if slices.Contains(yearlessDates, name) && yearless(cell) {
 			c.Yearless++
 			return nil, ""
@@ -101,7 +98,7 @@ func (c *Reader) Value(name string, f *record.Field, cell string) (v jsontext.Va
 var unsaid = strings.Split("unknown|unspecified|not specified|not set|not known|prefer not to say|no email|no phone|desconhecido|desconhecida|nao informado|nao informada|nao consta|nao sei|nao possui|sem email|"+
 	"sem e mail|sem telefone|sem informacao|no informado|no especificado|no sabe|no tiene|desconocido|unbekannt|keine angabe|inconnu|non renseigne", "|")
 
-// IsUnsaid tells a cell that says nothing of a person: -, n/a, unknown. No is an answer, a question mark asks, and a name may be Nil.
+// IsUnsaid tells a cell that says nothing of a person: -, n/a, unknown, 0000-00-00. No is an answer, a question mark asks, and a name may be Nil.
 func IsUnsaid(name, cell string) bool {
 	text := words.Plain(cell)
 	if strings.Contains(cell, "?") {
@@ -110,7 +107,7 @@ func IsUnsaid(name, cell string) bool {
 	if slices.Contains(PersonNames, name) {
 		return text == "" && words.SaysNothing(cell, text)
 	}
-	return words.TruthOf(cell) == "" && words.SaysNothing(cell, text) || slices.Contains(unsaid, text)
+	return words.TruthOf(cell) == "" && words.SaysNothing(cell, text) || slices.Contains(unsaid, text) || isNoDate(cell)
 }
 
 // WithoutFormat takes out invisible characters, which no scanner reads.

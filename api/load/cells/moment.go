@@ -143,8 +143,8 @@ func IsDated(text string) bool {
 	return ok || isSerial(text)
 }
 
-// IsNoDate tells the zeros that some programs write where they have no date: 0000-00-00, 0/0/00.
-func IsNoDate(text string) bool {
+// isNoDate tells the zeros that some programs write where they have no date: 0000-00-00, 0/0/00.
+func isNoDate(text string) bool {
 	_, ok := ThreeNumbers(text)
 	return ok && strings.Trim(text, "0/-.") == ""
 }
