@@ -594,12 +594,17 @@ func (t *tableDrafts) checkin(texts []string) (entered bool, at time.Time) {
 				at = cells.InZone(m, t.src.zone)
 			}
 		}
-		entered = entered || words.TruthOf(cell) == "true"
+		entered = entered || words.TruthOf(cell) == "true" || isUsed(cell)
 	}
 	for _, by := range t.ly.Deciders {
-		entered = entered || words.Plain(cells.At(texts, by.Column)) == "checked in"
+		entered = entered || isUsed(cells.At(texts, by.Column))
 	}
 	return entered, at
+}
+
+// isUsed tells the words by which programs say that a ticket was used.
+func isUsed(cell string) bool {
+	return slices.Contains([]string{"checked in", "scanned"}, words.Plain(cell))
 }
 
 const (

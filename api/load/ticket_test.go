@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -445,6 +446,8 @@ func TestImportReadsTheGuestOfEachTicket(t *testing.T) {
 		"words as one":      {text: "ticketCode,fullName,email,phoneNumber,ticketType,paymentStatus\nKX-7A1,Ana Reis,ana@example.org,555101,VIP,paid\n", want: want},
 		"first and last":    {text: "Code,First,Last,Email,Cell,Ticket\nKX-7A1,Ana,Reis,ana@example.org,555101,VIP\n", want: want},
 		"a code in a QR":    {text: "name,email,phone_number,ticket_name,qr_code_url\nAna Reis,ana@example.org,555101,VIP,KX-7A1\n", want: want},
+		"ids of mail":       {text: "Code,Name,Email Id,Mobile No,Ticket Name\nKX-7A1,Ana Reis,ana@example.org,555101,VIP\n", want: want},
+		"with a messenger":  {text: "Nº do código de barras;Nome;E-mail;Celular (WhatsApp);Tipo\nKX-7A1;Ana Reis;ana@example.org;555101;VIP\n", want: want},
 		"a last name alone": {text: "Code;Vorname;Name;State\nKX-7A1;Ana;Reis;paid\n", want: []m{{"code": "KX-7A1", "holder_name": "Ana Reis"}}},
 		"a whole name":      {text: "Code;First;Last;Name;State\nKX-7A1;Ana;Reis;Ana M. Reis;paid\n", want: []m{{"code": "KX-7A1", "holder_name": "Ana M. Reis"}}, ignore: []string{"First", "Last"}},
 	} {
@@ -463,6 +466,19 @@ func TestImportUnderstandsTheStatesOfShops(t *testing.T) {
 		"a code in French":    {"Code barre;Status\n1234567890123;paid\n1234567890124;pending\n", states(1, 1, 0, 0), 0},
 		"what is not decided": {"Code,approval_status\nKX-7A1,approved\nKX-7A2,waitlist\nKX-7A3,invited\nKX-7A4,declined\n", states(1, 1, 0, 0), 2},
 	})
+}
+
+// TestAStatusOfTheCheckInIsNoState: it says who has come in, and not who may. The list asked what Not Checked In means, or took it for a state.
+func TestAStatusOfTheCheckInIsNoState(t *testing.T) {
+	for title, values := range map[string][2]string{"Check-in Status": {"Checked In", "Not Checked In"}, "Scan Status": {"Scanned", "Not Scanned"}} {
+		s := congregation(t)
+		rep := mustImport(t, s, load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(
+			"Code," + title + ",Status\nKX-7A1," + values[0] + ",active\nKX-7A2," + values[1] + ",active\nKX-7A3," + values[1] + ",refunded\n")})
+		isState := func(c load.Column) bool { return c.Field == "state" && c.Column == title }
+		if rep.States["valid"] != 2 || rep.States["refunded"] != 1 || slices.ContainsFunc(rep.Columns, isState) || rep.Entered != 1 {
+			t.Errorf("%s: report = %+v, want two valid, one refunded, one that came in", title, rep)
+		}
+	}
 }
 
 // TestImportNamesTheColumnsThatMayHoldTheCodes: an export without a column called a code was answered with one that has a word for all rows, or that counts

@@ -19,7 +19,7 @@ var titles = []struct {
 	{"id", ""},
 	{"external_id", "external id|id externo|codigo externo;uuid;id do ingresso|ticket id|id da inscricao|registration id"},
 	{"event_id", "event id|id do evento|evento id|id evento|codigo do evento"},
-	{"code", "codigo|ticket code|code|barcode|barcode number|bar code|codigo de barras|codigo do ingresso|codigo ingresso|n do ingresso|" +
+	{"code", "codigo|ticket code|code|barcode|barcode number|bar code|codigo de barras|n do codigo de barras|numero do codigo de barras|codigo do ingresso|codigo ingresso|n do ingresso|" +
 		"n ingresso|n de ingresso|no do ingresso|numero do ingresso|numero ingresso|numero de ingresso|ticket number|ticket no|qr code|qrcode|codigo qr|ticket secret|segredo do ingresso|secret|segredo|qr code url|code barre|code barres|code a barres|numero de billet|numero du billet|ticketnummer|strichcode|codice a barre|" +
 		"codigo de entrada|codigo de la entrada|numero de entrada|localizador|secreto|secreto del ticket|codigo secreto|codigo secreto del ticket"},
 	{"type", "tipo|tipo de ingresso|tipo do ingresso|tipo ingresso|ingresso|ticket type|ticket|tipo de entrada|product|produto|producto;categoria|modalidade;setor;lote;ticket name;product name"},
@@ -31,10 +31,10 @@ var titles = []struct {
 		"nome|name|full name|nome completo|nombre|nombre completo;cliente|nome do cliente|comprador|nome do comprador|buyer|buyer name"},
 	{"full_name", "nome|name|nombre|nome completo|full name|nombre completo|nombre y apellidos|nombre y apellido|nom complet|nom et prenom|name vorname|nome do membro|member name;pessoa"},
 	{"name", "nome;titulo|title;descricao"},
-	{"email", "e mail|mail|correio eletronico|correo electronico|correo|email do participante|e mail do participante|attendee email|attendee email address|ticket email|ticket holder email|ticket holder email address|owner email|email address|e mail address|e mail adresse|courriel|adresse e mail|endereco de e mail;" +
+	{"email", "e mail|mail|correio eletronico|correo electronico|correo|email do participante|e mail do participante|attendee email|attendee email address|ticket email|ticket holder email|ticket holder email address|owner email|email address|e mail address|email id|e mail id|mail id|e mail adresse|courriel|adresse e mail|endereco de e mail;" +
 		"preferred email;home email|primary email|email 1|e mail 1|e mail 1 value;work email|email de trabalho;other email"},
-	{"phone", "telefone|fone|tel|telefono|phone number|numero de telefone|telefone do participante|attendee phone|attendee phone number|attendee telephone|ticket phone number|home phone number|home phone|homephone|home tel|fone residencial|telefone residencial|telefono fijo|telefon|telefon privat|telephone|primary phone number|primary phone|phone 1 value;celular|mobile;whatsapp;contato;work phone"},
-	{"mobile_phone", "celular|telefone celular|mobile|mobile phone|mobile phone number|mobile number|mobile tel|cell|cell phone|cellphone|fone celular|movil|telefono movil|handy|mobil|mobiltelefon|telefon mobil|portable;whatsapp"},
+	{"phone", "telefone|fone|tel|telefono|phone number|numero de telefone|telefone do participante|attendee phone|attendee phone number|attendee telephone|ticket phone number|home phone number|home phone|homephone|home tel|fone residencial|telefone residencial|telefono fijo|telefon|telefon privat|telephone|contact number|contact no|phone no|primary phone number|primary phone|phone 1 value;celular|mobile;whatsapp;contato;work phone"},
+	{"mobile_phone", "celular|telefone celular|mobile|mobile phone|mobile phone number|mobile number|mobile tel|mobile no|celular whatsapp|numero de celular|numero de whatsapp|whatsapp number|cell number|cell|cell phone|cellphone|fone celular|movil|telefono movil|handy|mobil|mobiltelefon|telefon mobil|portable;whatsapp"},
 	{"order", "pedido|order id|order number|order code|numero do pedido|n do pedido|codigo do pedido|codigo del pedido|compra|n da compra;reserva;familia|household"},
 	{"valid_from", "valido de|valido desde|valido a partir de|inicio da validade|not before"},
 	{"valid_until", "valido ate|valido hasta;validade|vencimento|expira em|fim da validade|expires|valid to"},
@@ -345,7 +345,7 @@ var (
 
 // checkinTitles are the titles of columns that say whether, or when, a ticket was used.
 var checkinTitles = strings.Split("check in|checkin|checked in|data check in|data checkin|data do check in|check in em|checked in at|check in date|check in time|"+
-	"fez check in|check in realizado|entrada registrada|hora de entrada|presente|presenca|compareceu|attended|attendance|has arrived|is checked in", "|")
+	"fez check in|check in realizado|entrada registrada|hora de entrada|presente|presenca|compareceu|attended|attendance|has arrived|is checked in|check in status|checkin status|status do check in|scan status|scanned|scanned at", "|")
 
 // IsCheckin tells a title in plain form that says whether, or when, a ticket was used.
 func IsCheckin(title string) bool { return slices.Contains(checkinTitles, title) }
