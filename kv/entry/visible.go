@@ -1,9 +1,8 @@
 package entry
 
 import (
-	"time"
-
 	"slices"
+	"time"
 
 	"doorward/kv/access"
 	"doorward/kv/auth"
