@@ -29,4 +29,6 @@
 //	file:  ++ 32 hex digits of SHA-256 over the kind, the fields in the table's order, and which row of that content it is
 //
 // Two rows that hold the same are two records and stay two. A row that is changed in the file is another record.
+//
+// A list of memberships may name its groups and people instead of giving their ids (members.go). The people of the store are read once.
 package load

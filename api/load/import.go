@@ -88,7 +88,10 @@ func Import(ctx context.Context, s *kv.Store, p auth.Principal, src Source, prog
 		return Report{}, err
 	}
 	if t, ok := in.(*tableFile); ok {
-		if t.known, err = openChurches(s.Desk, p, t); err != nil {
+		if t.known.churches, err = openChurches(s.Desk, p, t); err != nil {
+			return Report{}, err
+		}
+		if t.known.members, err = openMembers(s.Log, p, t); err != nil {
 			return Report{}, err
 		}
 	}

@@ -89,7 +89,7 @@ func tabular(src *Source, own func() string) (kinds.Form, error) {
 		return kinds.Form{}, err
 	}
 	for _, field := range slices.Sorted(maps.Keys(src.Map)) {
-		if !f.Has(field) {
+		if !f.Has(field) && f.Column(field) == nil {
 			return kinds.Form{}, fmt.Errorf("%w: --map %s=…: kind %s has no such field%s", ErrUsage, field, src.Kind, words.DidYouMean(field, f.Known()))
 		}
 	}

@@ -39,8 +39,14 @@ type tableFile struct {
 	cells    cells.Reader
 	torn     tornRows
 	twice    contradictions
-	known    *churches                                    // nil = no column names churches
+	known    references
 	start    func(ly *columns.Layout) (sheet.Rows, error) // opens the rows below the header
+}
+
+// references find the records of the store that cells name.
+type references struct {
+	churches *churches // nil = no column names churches
+	members  *members  // nil = no column names groups or people
 }
 
 // newTableFile reads a table through, chooses its columns by their titles and their values, and asks about what it does not
@@ -79,7 +85,7 @@ func newTableFile(ctx context.Context, src *Source, ly *columns.Layout, start fu
 			return nil, err
 		}
 	}
-	t.cells = cells.Reader{Own: t.ly.Origin == columns.OwnOrigin, States: src.States, Orders: t.ly.Orders, Zone: src.zone, UTC: t.ly.Origin.UTC, People: t.ly.Form.Kind == record.Person}
+	t.cells = cells.Reader{Own: t.ly.Origin == columns.OwnOrigin, States: src.States, Orders: t.ly.Orders, Zone: src.zone, UTC: t.ly.Origin.UTC, People: t.ly.Form.Column(kinds.FullName) != nil}
 	return t, nil
 }
 
@@ -154,6 +160,9 @@ func (t *tableFile) plan(rep *Report) {
 	rep.Warnings = append(rep.Warnings, unusedWords(t.ly, t.src.States)...)
 	for _, a := range t.ly.Gone {
 		why := "yes or no: is not active"
+		if t.ly.Form.Kind == record.Membership {
+			why = "its title: the membership has ended"
+		}
 		if a.Reason != "" {
 			why = "yes or no: has died"
 		}
@@ -166,8 +175,8 @@ func (t *tableFile) plan(rep *Report) {
 		rep.Warnings = append(rep.Warnings, "this list leaves out who has paid and who has cancelled: every ticket is taken as valid; export it again with that column, or say --states '=unpaid'")
 	}
 	t.types.report(rep)
-	if t.known != nil {
-		t.known.unknown(t, rep)
+	if t.known.churches != nil {
+		t.known.churches.unknown(t, rep)
 	}
 	if t.rows == 0 {
 		rep.Warnings = append(rep.Warnings, fmt.Sprintf("below the header in line %d there is no row", t.ly.Line))
@@ -437,7 +446,7 @@ func (t *tableDrafts) leaves(texts []string) bool {
 }
 
 func (t *tableDrafts) read(row sheet.Row) (draft, *Rejection) {
-	d := draft{line: row.Line, form: t.ly.Form, column: t.ly.Column}
+	d := draft{line: row.Line, form: t.ly.Form, column: t.columnOf}
 	if row.Fault != "" {
 		return d, &Rejection{row.Line, t.ly.Title(row.At), row.Fault}
 	}
@@ -453,10 +462,15 @@ func (t *tableDrafts) read(row sheet.Row) (draft, *Rejection) {
 		return d, r
 	}
 	for i := range t.ly.Feeds {
-		if slices.Contains(gone, t.ly.Feeds[i].Name) {
+		if name := t.ly.Feeds[i].Name; slices.Contains(gone, name) || t.known.members != nil && d.form.Names(name) {
 			continue
 		}
 		if r := t.feed(&d, row, &t.ly.Feeds[i]); r != nil {
+			return d, r
+		}
+	}
+	if t.known.members != nil {
+		if r := t.refer(&d, row); r != nil {
 			return d, r
 		}
 	}
@@ -490,6 +504,8 @@ func (t *tableDrafts) gone(d *draft, row sheet.Row) (fields []string, r *Rejecti
 		cell := cells.At(row.Texts, a.Column)
 		switch means := a.Means(cell); {
 		case cell == "", cells.IsUnsaid(kinds.IsActive, cell):
+		case means == "true" && d.form.Kind == record.Membership:
+			return nil, &Rejection{row.Line, t.ly.Title(a.Column), faultEnded}
 		case means == "true":
 			fields, reason = []string{kinds.IsActive}, cmp.Or(reason, a.Reason)
 		case means == "":
@@ -574,14 +590,17 @@ func codeless(ly *columns.Layout, texts []string) string {
 
 // value reads a cell. A cell that names a church gives the church's id.
 func (t *tableDrafts) value(f kinds.Form, name, cell string) (jsontext.Value, string) {
-	v, fault := t.cells.Value(name, f.Field(name), cell)
+	v, fault := t.cells.Value(name, f.Column(name), cell)
+	if name == kinds.Approved && value.Unquote(v) == "ended" {
+		return nil, faultEnded
+	}
 	if full := names.CPF(value.Unquote(v)); name == kinds.CPF && t.cells.People && !t.cells.Own && len(value.Unquote(v)) > 8 && names.IsCPF(full) {
 		return value.Quote(full), "" // a spreadsheet has cut zeros off at the front
 	}
-	if name != kinds.Church || t.known == nil || v == nil || fault != "" {
+	if name != kinds.Church || t.known.churches == nil || v == nil || fault != "" {
 		return v, fault
 	}
-	return t.known.find(cells.Clean(cell))
+	return t.known.churches.find(cells.Clean(cell))
 }
 
 // checkin tells whether a row says that its ticket was used, and when; zero = it does not say when.

@@ -81,6 +81,9 @@ func (c *chooser) mapped(field string) bool { return c.said.Map[field] != "" }
 
 // takeByTitle looks for the columns of all other fields.
 func (c *chooser) takeByTitle() {
+	if c.ly.Form.Kind == record.Membership && c.origin != OwnOrigin {
+		takeNames(c)
+	}
 	fields := c.ly.Form.Table.Fields
 	for i := range fields {
 		if name := fields[i].Name; c.ly.Form.Has(name) && name != kinds.ID {
@@ -89,6 +92,20 @@ func (c *chooser) takeByTitle() {
 	}
 	if c.ly.Form.Field(kinds.ExternalID) == nil {
 		c.match(kinds.ExternalID)
+	}
+}
+
+// takeNames looks for the columns by which a list of memberships names its groups and people. An external id beside no id of a person is the
+// person's.
+func takeNames(c *chooser) {
+	c.match(kinds.Person)
+	c.match(kinds.GroupID)
+	for _, one := range c.ly.Form.Naming() {
+		c.match(one.Name)
+	}
+	external := c.longest(words.Titles(kinds.ExternalID), func(int) bool { return true })
+	if len(external) > 0 && (c.ly.Has(kinds.Group) || c.ly.Has(kinds.GroupID)) && !c.ly.Has(kinds.Person) && !c.ly.Has(kinds.PersonID) && !c.mapped(kinds.ExternalID) {
+		c.take(kinds.PersonID, "its title", c.alike(external, external[0]))
 	}
 }
 
@@ -212,7 +229,7 @@ func (c *chooser) fits(field string, column int) bool {
 	}
 	p := &c.profiles[column]
 	ticket := c.ly.Form.Kind == record.Ticket
-	f := c.ly.Form.Field(field)
+	f := c.ly.Form.Column(field)
 	if c.ly.Form.Kind == record.Person && f != nil && field != kinds.FullName && field != kinds.Church {
 		return c.fitsPerson(field, f, column)
 	}
@@ -225,6 +242,8 @@ func (c *chooser) fits(field string, column int) bool {
 		return false // askForRest asks
 	case f != nil && !c.understands(field, f, p):
 		return false
+	case field == kinds.Person && !p.Mostly(profile.Whole):
+		return false // names, where ids are wanted
 	case f == nil || c.plains[column] == words.Plain(field):
 		return true // called by the very name
 	case slices.Contains(cells.PersonNames, field) && (ticket || field == kinds.FullName):
@@ -329,7 +348,7 @@ func Letters(ly *Layout) map[string]string {
 // joinNames makes one name of first, middle and last name where no column has the whole.
 func (c *chooser) joinNames() {
 	field := kinds.HolderName
-	if c.ly.Form.Field(field) == nil {
+	if c.ly.Form.Column(field) == nil {
 		field = kinds.FullName
 	}
 	any := func(int) bool { return true }
@@ -337,7 +356,7 @@ func (c *chooser) joinNames() {
 	if len(last) == 0 {
 		last = c.familyNames(field)
 	}
-	if c.ly.Form.Field(field) == nil || c.mapped(field) || len(last) == 0 {
+	if c.ly.Form.Column(field) == nil || c.mapped(field) || len(last) == 0 {
 		return
 	}
 	first := slices.Concat(c.longest(words.GivenNames, any), c.longest(words.FirstNames, any))

@@ -32,7 +32,7 @@ type Layout struct {
 	Deciders  []Decider // the columns that say a ticket's state
 	Checkins  []int     // the columns that say whether and when a ticket was used
 	Remarks   []Remarks // of a known system, in which some rows say that their ticket does not get in
-	Gone      []Absence // the columns that say which people are not active any more
+	Gone      []Absence // the columns that say which people, or memberships, are not active any more
 	torn      []torn
 	questions Questions
 	Orders    map[string]cells.Order
@@ -98,6 +98,8 @@ func Lay(row sheet.Row, f kinds.Form, said *Answers, profiles []profile.Column) 
 		by.decide()
 	case record.Person:
 		c.takeAbsences()
+	case record.Membership:
+		takeEnds(c)
 	}
 	c.takeByTitle()
 	c.joinNames()

@@ -3,6 +3,7 @@ package kinds
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"doorward/api/load/words"
@@ -39,7 +40,29 @@ const (
 	Checkin    = "check-in" // not a field: what a list says of used tickets
 
 	InactiveDetails = "inactive_reason_details"
+
+	Person   = "person"
+	GroupID  = "group_id"
+	Approved = "is_approved"
 )
+
+// The columns by which a list of memberships names a group and a person, beside those of a list of people.
+const (
+	Group    = "group"              // its external_id or its name
+	PersonID = "person_external_id" // the person's external_id, with the system that it is of or without
+)
+
+// naming are the columns by which a list of memberships names its groups and people.
+var naming = append([]record.Field{{Name: Group, Type: record.Text{Max: 255}}, {Name: PersonID, Type: record.Text{Max: 255}}},
+	ofPeople(FullName, CPF, Email, "phone", "mobile_phone", Birthday, Church)...)
+
+func ofPeople(names ...string) (out []record.Field) {
+	for _, name := range names {
+		f, _ := record.Person.Field(name)
+		out = append(out, *f)
+	}
+	return out
+}
 
 // order has the kinds that a file may hold, each after those it refers to: no facts, no keys, and of a ticket's records the one that stands
 // for all.
@@ -97,6 +120,28 @@ func (f Form) Field(name string) *record.Field {
 	return nil
 }
 
+// Naming are the columns of a table that name the records that a row refers to, and are no fields of its own.
+func (f Form) Naming() []record.Field {
+	if f.Kind == record.Membership {
+		return naming
+	}
+	return nil
+}
+
+// Names tells a column that names another record.
+func (f Form) Names(column string) bool {
+	return slices.ContainsFunc(f.Naming(), func(one record.Field) bool { return one.Name == column })
+}
+
+// Column is the row of a name that a column of a table may have: a field's, or one that names another record.
+func (f Form) Column(name string) *record.Field {
+	all := f.Naming()
+	if i := slices.IndexFunc(all, func(one record.Field) bool { return one.Name == name }); i >= 0 {
+		return &all[i]
+	}
+	return f.Field(name)
+}
+
 // Known are the columns that a file may have.
 func (f Form) Known() []string {
 	var out []string
@@ -104,6 +149,9 @@ func (f Form) Known() []string {
 		if name := f.Table.Fields[i].Name; f.Has(name) && name != ID {
 			out = append(out, name)
 		}
+	}
+	for _, one := range f.Naming() {
+		out = append(out, one.Name)
 	}
 	return out
 }

@@ -45,6 +45,11 @@ var titles = []struct {
 		"congregacao|nome da congregacao|congregation|congregation name|congregacion|nombre de la congregacion"},
 	{"regional_id", "id da regional|id regional|regional id|codigo da regional"},
 	{"group_id", "id do grupo|id grupo|grupo id|group id"},
+	{"group", "grupo|nome do grupo|group name|nombre del grupo|gruppe|gruppenname|groupe|nom du groupe;" +
+		"grupo pequeno|pequeno grupo|small group|life group|celula|nome da celula|kleingruppe|hauskreis|groupe de maison;ministerio|ministry|team|equipe|equipo"},
+	{"person_external_id", "breeze id|individual id|elvanto id|external person id|id externo da pessoa|id externo de la persona|externe id|id externe"},
+	{"joined_at", "joined|join date|date joined|joined on|joined date|joined group|member since|since|entrou em|entrada|data de entrada|data de ingresso|membro desde|desde|ingreso|fecha de ingreso|" +
+		"miembro desde|beitritt|beitrittsdatum|beigetreten|beigetreten am|eintritt|eintrittsdatum|mitglied seit|seit|date d adhesion|date d entree|membre depuis|depuis"},
 	{"document", "cnpj|cpf cnpj|cnpj cpf;documento"},
 	{"currency", "moeda"},
 	{"gender", "genero|sexo|sex|geschlecht|sexe"},
@@ -86,13 +91,18 @@ var titles = []struct {
 	{"subscription_deadline", "inscricoes ate|prazo de inscricao|fim das inscricoes"},
 }
 
-// Choices are the words by which people mean a choice of a field, in plain form.
+// Choices are the words by which people mean a choice of a field, in plain form. A membership is approved, or not, or has ended, which no field says.
 var Choices = map[string]map[string]string{
 	"transaction_type": alias("expense", "saida|saidas|despesa|despesas|debito|pagamento|pagamentos",
 		"income", "entrada|entradas|receita|receitas|credito|dizimo|dizimos|oferta|ofertas"),
 	"is_active": alias("true", "ativo|ativa|active|activo|activa", "false", "inativo|inativa|inactive|inactivo|inactiva|archived|arquivado|arquivada|archivado|archivada|"+
 		"deceased|falecido|falecida|fallecido|fallecida|desligado|desligada|former member|"+
 		"inactive member|dropped|removed|resigned|transferred|transferred out|withdrawn|moved away|removido|removida|membro inativo|membro inativa|transferido|transferida|afastado|afastada|excluido|excluida|ex membro|dado de baja|inaktiv|verstorben|ausgetreten|archiviert"),
+	"is_approved": alias("true", "ativo|ativa|active|activo|activa|aktiv|actif|approved|aprovado|aprovada|aprobado|aprobada|current|atual|member|membro|miembro|mitglied|membre",
+		"false", "pending|pendente|aguardando|pendiente|ausstehend|en attente", "ended", "inativo|inativa|inactive|inactivo|inactiva|inaktiv|inactif|inactive member|membro inativo|membro inativa|"+
+			"left|saiu|desligado|desligada|afastado|afastada|transferido|transferida|excluido|excluida|salio|dado de baja|ausgetreten|ehemalig|parti|partie|ancien membre|"+
+			"former|former member|ex membro|removed|removido|removida|encerrado|encerrada|archived|arquivado|arquivada|archivado|archivada|archiviert|"+
+			"deceased|falecido|falecida|fallecido|fallecida|verstorben|recusado|recusada|rechazado|rechazada|rejected|declined|abgelehnt|refuse|refusee"),
 	"status": alias("pending", "pendente|aguardando", "approved", "aprovado|aprovada", "refused", "recusado|recusada|rejected"),
 	"gender": alias("male", "masculino|m|homem|masc|h|hombre|varon|masculin|homme|mannlich|maennlich|mann", "female",
 		"feminino|f|mulher|fem|femenino|femenina|mujer|feminin|femme|weiblich|w|frau"),
