@@ -173,9 +173,8 @@ func printVerdict(t *tool, v *archive.Verdict) {
 
 // compacted is the result of compacting.
 type compacted struct {
-	Before int64    `json:"bytes_before"`
-	Bytes  int64    `json:"bytes"`
-	Older  []string `json:"older_files"` // that hold what was erased
+	backup.Compacted
+	Older []string `json:"older_files"` // that hold what was erased
 }
 
 func compactCommand(t *tool) *cobra.Command {

@@ -94,7 +94,7 @@ func tlsShowCommand(t *tool) *cobra.Command {
 		}
 		var urls []string
 		if control.Answers(cmd.Context(), t.folder.Dir) {
-			site, err := invite.AskSite(cmd.Context(), control.ViaSocket(t.open(control.Need{})))
+			site, err := control.Ask[invite.Site](cmd.Context(), control.ViaSocket(t.open(control.Need{})), control.Get("/control/site", nil))
 			if err != nil {
 				return err
 			}

@@ -28,11 +28,6 @@ type Site struct {
 	Authority bool   `json:"authority"` // https is answered too, to phones that trust the local authority
 }
 
-// AskSite asks a server where it is reached.
-func AskSite(ctx context.Context, l *control.Line) (Site, error) {
-	return control.Ask[Site](ctx, l, control.Get("/control/site", nil))
-}
-
 // URLs are the addresses at which phones may open a page, the likeliest first. path begins with a slash.
 func (s *Site) URLs(path string) []string { return s.urls(s.Scheme, path) }
 
