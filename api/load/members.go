@@ -62,7 +62,7 @@ const (
 
 // openMembers reads the groups and the people for a table of memberships that names them. It returns nil for any other table.
 func openMembers(log *feed.Log, p auth.Principal, t *tableFile) (*members, error) {
-	if !slices.ContainsFunc(t.ly.Form.Naming(), func(f record.Field) bool { return t.ly.Has(f.Name) }) {
+	if columns.GiveIDs(t.ly) || !slices.ContainsFunc(t.ly.Form.Naming(), func(f record.Field) bool { return t.ly.Has(f.Name) }) {
 		return nil, nil
 	}
 	m := &members{groups: map[string][]*member{}, people: map[string][]*member{}}
@@ -226,7 +226,9 @@ func (one *member) maybe(found *member) bool {
 	return ours[0] == theirs[0]
 }
 
-func (one *member) isNamesake(other *member) bool { return slices.Equal(one.words(), other.words()) }
+func (one *member) isNamesake(other *member) bool {
+	return len(one.words()) > 0 && slices.Equal(one.words(), other.words())
+}
 
 // agrees tells whether two names may be one beside an equal e-mail: first and last word are equal, and one of them has more words between.
 func (one *member) agrees(other *member) bool {

@@ -115,6 +115,7 @@ func TestAMembershipIsImportedByNames(t *testing.T) {
 		"a group and its church":              {"Group,Church,Name\nJovens,norte,Caio Melo\n", 2, 3, ""},
 		"a group by its id here":              {"group_id,Name\n4,Caio Melo\n", 4, 3, ""},
 		"a person by the id here":             {"Group,person\nCoral,1\n", 3, 1, ""},
+		"ids here beside other data":          {"group_id,person,First Name,Last Name,Birthday\n4,3,Zeca,Pires,soon\n", 4, 3, ""},
 		"no name in the row":                  {"Group,Name,Email\nCoral,,caio@example.org\n", 0, 0, none},
 		"Portuguese":                          {"Grupo;Nome;E-mail;Entrou em\nCoral;Caio Melo;caio@example.org;2024-03-01\n", 3, 2, ""},
 		"Spanish":                             {"Nombre del grupo;Nombre;Apellidos;Correo\nCoral;Caio;Melo;caio@example.org\n", 3, 2, ""},

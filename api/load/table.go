@@ -462,7 +462,7 @@ func (t *tableDrafts) read(row sheet.Row) (draft, *Rejection) {
 		return d, r
 	}
 	for i := range t.ly.Feeds {
-		if name := t.ly.Feeds[i].Name; slices.Contains(gone, name) || t.known.members != nil && d.form.Names(name) {
+		if name := t.ly.Feeds[i].Name; slices.Contains(gone, name) || d.form.Names(name) {
 			continue
 		}
 		if r := t.feed(&d, row, &t.ly.Feeds[i]); r != nil {

@@ -95,11 +95,17 @@ func (c *chooser) takeByTitle() {
 	}
 }
 
+// GiveIDs tells whether a list of memberships gives each group and each person by its id of this server. Names beside them are not read.
+func GiveIDs(ly *Layout) bool { return ly.Has(kinds.Person) && ly.Has(kinds.GroupID) }
+
 // takeNames looks for the columns by which a list of memberships names its groups and people. An external id beside no id of a person is the
 // person's.
 func takeNames(c *chooser) {
 	c.match(kinds.Person)
 	c.match(kinds.GroupID)
+	if GiveIDs(c.ly) {
+		return
+	}
 	for _, one := range c.ly.Form.Naming() {
 		c.match(one.Name)
 	}
@@ -350,6 +356,9 @@ func (c *chooser) joinNames() {
 	field := kinds.HolderName
 	if c.ly.Form.Column(field) == nil {
 		field = kinds.FullName
+	}
+	if GiveIDs(c.ly) {
+		return
 	}
 	any := func(int) bool { return true }
 	last := c.longest(words.LastNames, any)
