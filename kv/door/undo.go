@@ -4,15 +4,14 @@ import (
 	"errors"
 	"time"
 
-	"doorward/kv/idempotency"
-	"doorward/kv/value"
-
 	"doorward/kv/admission"
 	"doorward/kv/auth"
 	"doorward/kv/entry"
+	"doorward/kv/idempotency"
 	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/table"
+	"doorward/kv/value"
 )
 
 // Undoing asks to take an admission back.
