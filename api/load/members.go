@@ -319,13 +319,10 @@ func (t *tableDrafts) refer(d *draft, row sheet.Row) *Rejection {
 
 // columnOf is the column that gives a field, or that names the record which the field refers to.
 func (t *tableDrafts) columnOf(field string) string {
-	for _, name := range append([]string{field}, naming[field]...) {
+	for _, name := range append([]string{field}, t.ly.Form.NamedBy(field)...) {
 		if t.ly.Has(name) {
 			return t.ly.Column(name)
 		}
 	}
 	return field
 }
-
-// naming are the columns that name the group and the person of a membership, by the fields that refer to them.
-var naming = map[string][]string{kinds.GroupID: {kinds.Group}, kinds.Person: {kinds.FullName, kinds.PersonID, kinds.CPF}}

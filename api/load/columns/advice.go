@@ -212,9 +212,6 @@ func orderOf(p *profile.Column, origin *Origin, said *Answers) (order cells.Orde
 // externalIDs are the columns of external ids, by the fields of ids of this server.
 var externalIDs = map[string]string{kinds.Person: kinds.PersonID, kinds.GroupID: kinds.Group}
 
-// namedBy are the columns of names, by the fields of ids of this server.
-var namedBy = map[string]string{kinds.Person: kinds.FullName, kinds.GroupID: kinds.Group}
-
 // mayBeForeign tells ids of people or groups under a title that other systems have too. The field's own name is ours.
 func mayBeForeign(ly *Layout, f Feed, field *record.Field) bool {
 	to, ok := field.Type.(record.Ref)
@@ -240,25 +237,13 @@ func (ly *Layout) Missing(said *Answers) (missing []string) {
 		return nil
 	}
 	for _, f := range ly.Form.Table.Fields {
-		given := ly.Has(f.Name) || isNamed(ly, f.Name) || f.Name == kinds.Event && said.Event != 0 || f.Name == kinds.Code && named && ly.Has(kinds.ExternalID)
-		if name := namedBy[f.Name]; ly.Form.Needs(f.Name) && !given && ly.Form.Names(name) {
-			missing = append(missing, name) // ids are seldom at hand
-		} else if ly.Form.Needs(f.Name) && !given {
-			missing = append(missing, f.Name)
+		by := ly.Form.NamedBy(f.Name)
+		given := ly.Has(f.Name) || slices.ContainsFunc(by, ly.Has) || f.Name == kinds.Event && said.Event != 0 || f.Name == kinds.Code && named && ly.Has(kinds.ExternalID)
+		if ly.Form.Needs(f.Name) && !given {
+			missing = append(missing, append(by, f.Name)[0]) // ids are seldom at hand
 		}
 	}
 	return missing
-}
-
-// isNamed tells whether columns name the record that a field refers to. An e-mail alone names nobody: families share one.
-func isNamed(ly *Layout, field string) bool {
-	switch {
-	case len(ly.Form.Naming()) == 0:
-		return false
-	case field == kinds.GroupID:
-		return ly.Has(kinds.Group)
-	}
-	return field == kinds.Person && (ly.Has(kinds.FullName) || ly.Has(kinds.PersonID) || ly.Has(kinds.CPF))
 }
 
 // NoHeader is the fault of a table in which no row names any column. Cells that merely stand at the top are not repeated,

@@ -128,6 +128,19 @@ func (f Form) Naming() []record.Field {
 	return nil
 }
 
+// NamedBy are the columns that name the record which a field refers to, the usual one first. An e-mail alone is not enough: families share one.
+func (f Form) NamedBy(field string) []string {
+	switch {
+	case f.Kind != record.Membership:
+		return nil
+	case field == GroupID:
+		return []string{Group}
+	case field == Person:
+		return []string{FullName, PersonID, CPF}
+	}
+	return nil
+}
+
 // Names tells a column that names another record.
 func (f Form) Names(column string) bool {
 	return slices.ContainsFunc(f.Naming(), func(one record.Field) bool { return one.Name == column })
