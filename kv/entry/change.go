@@ -52,7 +52,8 @@ func Add(o *table.Tx, p auth.Principal, k *record.Kind, n NewRecord) (*table.Sto
 	return write(o, table.Edit{Kind: k, ID: n.ID, Before: n.Tombstone, Is: n.Doc, Author: p.Key(), Made: n.Made})
 }
 
-// Amend changes one record by a function. If the function changes nothing, the record stays as it is.
+// Amend changes one record by a function. If the function changes nothing, or nothing that the kind's rules do not set back, the record
+// stays as it is.
 func Amend(o *table.Tx, p auth.Principal, k *record.Kind, before *table.Stored, fn func(*record.Doc)) (*table.Stored, error) {
 	was, err := before.Decode(k)
 	if err != nil {
@@ -64,6 +65,9 @@ func Amend(o *table.Tx, p auth.Principal, k *record.Kind, before *table.Stored, 
 		return before, nil
 	}
 	is.Settle(was, Moment(o))
+	if SameBody(is.Encode(), before.Body) {
+		return before, nil
+	}
 	if !SameKeys(was, is) { // what was made twice stays so until the root merges it
 		if err := Unique(o, k, before.ID, is); err != nil {
 			return nil, err

@@ -69,7 +69,9 @@ func TestMembershipDatesItsApproval(t *testing.T) {
 	expect(t, d, map[string]string{"approval_date": `"2026-05-02T12:00:00Z"`, "joined_at": `"2026-05-01T12:00:00Z"`})
 	d = changed(t, d, `{"is_approved":"no"}`)
 	expect(t, d, map[string]string{"approval_date": "null"})
-	expect(t, settled(t, record.Membership, `{"person":1,"group_id":2}`), map[string]string{"is_approved": "true", "approval_date": `"2026-05-01T12:00:00Z"`})
+	d = settled(t, record.Membership, `{"person":1,"group_id":2}`)
+	expect(t, d, map[string]string{"is_approved": "true", "approval_date": `"2026-05-01T12:00:00Z"`})
+	expect(t, changed(t, d, `{"approval_date":null}`), map[string]string{"approval_date": `"2026-05-01T12:00:00Z"`})
 	expect(t, settled(t, record.Membership, `{"person":1,"group_id":2,"approval_date":"2020-01-01T00:00:00Z"}`),
 		map[string]string{"approval_date": `"2020-01-01T00:00:00Z"`})
 }

@@ -104,12 +104,15 @@ var Membership = table(Kind{Name: "membership", Number: 12, Version: 1, Resource
 		Field{"joined_at", DateTime{}, ReadOnly | Filled, ``},
 	)}, settleMembership)
 
-// settleMembership dates the joining, and the approval if there is one.
-func settleMembership(d, _ *Doc, m Moment) {
+// settleMembership dates the joining, and the approval if there is one: an approval keeps its date.
+func settleMembership(d, before *Doc, m Moment) {
 	setIfNull(d, "joined_at", d.Value("created_at"))
 	if !d.Bool("is_approved") {
 		d.Set("approval_date", []byte("null"))
 		return
+	}
+	if before != nil {
+		setIfNull(d, "approval_date", before.Value("approval_date"))
 	}
 	setIfNull(d, "approval_date", value.Time(m.Now))
 }
