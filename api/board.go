@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -63,6 +64,7 @@ var doorParameter = parameterDoc{name: "door", schema: map[string]any{"type": "s
 // streamDoor answers GET /door/v1/event/{id}/stream/.
 func streamDoor(x *exchange, event int64) error {
 	door, _ := query.Parse(x.request.URL.RawQuery).Last("door")
+	door = strings.TrimSpace(door) // as the field that names the door of a check-in
 	if len([]rune(door)) > maxDoor {
 		return unlessMissing(x, event, fault.ByField{"door": {fault.TooLong(maxDoor)}})
 	}

@@ -89,7 +89,7 @@ func TestDoorsFollowEachOther(t *testing.T) {
 	l.until(func(b board) bool {
 		return b.Issued == 2 && b.Admitted == 0 && len(b.Doors) == 1 && b.Doors[0].Pages == 1
 	})
-	other := w.listen(server.URL, "South", south)
+	other := w.listen(server.URL, "%20South%20", south)
 	l.until(func(b board) bool { return len(b.Doors) == 2 })
 	south.scan(w.event, `{"code":"K1","door":"South"}`)
 	b := l.until(func(b board) bool { return b.Admitted == 1 })
