@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -61,8 +62,12 @@ func (s *server) greetKeys(store *kv.Store) {
 	}
 	switch names := working(keys, store.Tables.Clock.Now()); {
 	case !joined && len(keys) == 0:
-		fmt.Fprintf(out, "There is no key yet. The first one is made with:\n  %s keys add --data %s --name admin --level denomination --allow %s\n",
-			console.Shell(s.Console.Name), console.Shell(s.Dir), console.Shell("*:*"))
+		where, err := filepath.Abs(s.Dir)
+		if err != nil {
+			where = s.Dir
+		}
+		fmt.Fprintf(out, "There is no key yet in %s. If you expected your congregation here, stop, and look at --data.\nThe first key is made with:\n  %s keys add --data %s --name admin --level denomination --allow %s\n",
+			where, console.Shell(s.Console.Name), console.Shell(s.Dir), console.Shell("*:*"))
 	case joined && u.Revoked:
 		fmt.Fprintf(out, "This laptop (%s) is REVOKED at %s: it sells and edits nothing more. Its check-ins are still taken there, for review.\n", u.Name, u.URL)
 	case joined && len(names) == 0:
