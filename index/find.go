@@ -43,7 +43,7 @@ func (f *follower) find(w desk.Wanted, by *edits) (desk.Found, error) {
 	}
 	q := &finding{Wanted: w, edits: by, tables: &f.engine.tables, parts: parts(snap), nears: map[nearness]*levenshtein.DFA{}}
 	late := max(f.store.Tables.Commits.Seq(), upto) - upto
-	if late > manyRows {
+	if late > f.bulk {
 		f.asked.Store(true)
 	}
 	q.Limit = min(q.Limit, math.MaxInt32) + int(late) // as many candidates may not be what they were

@@ -27,6 +27,7 @@ type follower struct {
 	store     *kv.Store
 	kinds     []*record.Kind
 	patience  time.Duration // the longest wait for the end of bulk work
+	bulk      uint64        // so many changes in a second are bulk work
 	saved     uint64        // the cursor that the engine has
 	released  uint64        // how often the store had released something when last no document was without its record
 	at        atomic.Uint64 // the last row looked at
@@ -41,13 +42,12 @@ const (
 	pace      = 200 * time.Millisecond // live batches are at least so far apart: each is a segment that searches must ask
 	paceRow   = 400 * time.Microsecond // and so much further for each record of the batch before, but no further than
 	paceMost  = 800 * time.Millisecond // that: while much is written few large segments take less work than many small ones
-	manyRows  = 1000                   // so many changes in a second are bulk work
 	fullPause = time.Second            // how often it looks whether a full disk has room again
 	chores    = 500 * time.Millisecond // how often a live index looks after itself
 )
 
 func newFollower(e *engine, c *Config, kinds []*record.Kind) *follower {
-	return &follower{engine: e, store: c.Store, patience: c.GiveWay, kinds: kinds, released: c.Store.Tables.Commits.Releases()}
+	return &follower{engine: e, store: c.Store, patience: c.GiveWay, bulk: c.Bulk, kinds: kinds, released: c.Store.Tables.Commits.Releases()}
 }
 
 // errOther means a sound index of another store, or of another epoch of this one. A restore leaves it in the folder.
@@ -189,10 +189,10 @@ func (f *follower) giveWay(ctx context.Context) {
 	commits, end := &f.store.Tables.Commits, time.Now().Add(f.patience)
 	for ctx.Err() == nil && time.Now().Before(end) && f.doors() && !f.hurries() {
 		before := commits.Seq()
-		if before-f.at.Load() < manyRows {
+		if before-f.at.Load() < f.bulk {
 			break
 		}
-		if pause(ctx, time.Second); commits.Seq()-before < manyRows {
+		if pause(ctx, time.Second); commits.Seq()-before < f.bulk {
 			break
 		}
 	}

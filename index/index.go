@@ -35,6 +35,7 @@ type Config struct {
 	Sweep      time.Duration         // what was deleted leaves the files so long after; 0 = 30 seconds
 	Retry      time.Duration         // a folder that cannot be used is tried again so long after; 0 = 1 minute
 	GiveWay    time.Duration         // so long it waits at most for the end of bulk work beside doors; 0 = 10 seconds
+	Bulk       uint64                // so many changes in a second are bulk work; 0 = 1000
 }
 
 // Index names the records that a search may mean. It follows the store's log by itself until it is closed.
@@ -57,7 +58,8 @@ func Open(c Config) (*Index, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	c.Sweep, c.Retry, c.GiveWay = cmp.Or(c.Sweep, 30*time.Second), cmp.Or(c.Retry, time.Minute), cmp.Or(c.GiveWay, 10*time.Second)
+	c.Sweep, c.Retry = cmp.Or(c.Sweep, 30*time.Second), cmp.Or(c.Retry, time.Minute)
+	c.GiveWay, c.Bulk = cmp.Or(c.GiveWay, 10*time.Second), cmp.Or(c.Bulk, 1000)
 	by, err := newEdits()
 	if err != nil {
 		return nil, fmt.Errorf("open search index: %w", err)
