@@ -353,7 +353,9 @@ func firstDifference(got, want string) string {
 // TestTheMatrixShowsEveryChangeOfARule plants one bug after another in each row: it drops the row, and lets it fit more. Each of them
 // changes the matrix. A proof plants all of them, a test one of six.
 func TestTheMatrixShowsEveryChangeOfARule(t *testing.T) {
+	proof.Unraced(t)
 	push, at := pushMatrix(), deskMatrix()
+	shows := func(desk bool) bool { return desk && deskMatrix() != at || !desk && pushMatrix() != push }
 	chosen := proof.Sampled(proof.Seed(t), 6)
 	planted, silent := 0, []string{}
 	for _, rules := range []*table{&pushes, &desk} {
@@ -369,7 +371,7 @@ func TestTheMatrixShowsEveryChangeOfARule(t *testing.T) {
 				}
 				planted++
 				*rules = broken
-				if pushMatrix() == push && deskMatrix() == at {
+				if own := rules == &desk; !shows(own) && !shows(!own) {
 					silent = append(silent, fmt.Sprintf("row %d %s: %+v", i, name, sound[i]))
 				}
 				*rules = sound
