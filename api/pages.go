@@ -184,36 +184,65 @@ func reached(x *exchange, path string) (urls []string, alone bool) {
 // A phone that has installed the certificate of the server's own authority opens the door's page over https, where browsers allow the camera.
 // The server answers the page and the file over http too, because a phone that does not trust the authority yet cannot use https.
 
-// authorityFile is the name under which a phone gets the certificate. By the media type the phone offers to install it.
+// The names under which a phone gets the certificate, alone or, for an iPhone, in a profile: Safari of iOS 26.5 saves a certificate as a
+// page. By the media type the phone offers to install it.
 const (
 	authorityFile  = "doorward.crt"
 	authorityMedia = "application/x-x509-ca-cert"
+	profileFile    = "doorward.mobileconfig"
+	profileMedia   = "application/x-apple-aspen-config"
 )
 
-// trustPage answers GET /door/trust: how a phone learns to trust the server. Without an authority there is no such page.
-func trustPage(x *exchange) error {
+// authority is the certificate of the server's own authority, which is no secret: errNoRoute without one.
+func (x *exchange) authority() (*x509.Certificate, error) {
 	der := x.server.config.Local.Authority
 	if len(der) == 0 {
-		return errNoRoute
+		return nil, errNoRoute
 	}
 	cert, err := x509.ParseCertificate(der)
 	if err != nil {
-		return fmt.Errorf("the local authority: %w", err)
+		return nil, fmt.Errorf("the local authority: %w", err)
+	}
+	return cert, nil
+}
+
+// trustPage answers GET /door/trust: how a phone learns to trust the server. Without an authority there is no such page.
+func trustPage(x *exchange) error {
+	cert, err := x.authority()
+	if err != nil {
+		return err
 	}
 	base := x.server.Prefix()
 	return sendPage(x, "trust.html", web.Trust{
-		Base: base, Name: cert.Subject.CommonName, Fingerprint: fmt.Sprintf("% X", sha256.Sum256(der)), Secure: "https://" + x.request.Host + base + "/door",
+		Base: base, Name: cert.Subject.CommonName, Fingerprint: fmt.Sprintf("% X", sha256.Sum256(cert.Raw)), Secure: "https://" + x.request.Host + base + "/door",
 	})
 }
 
-// trustFile answers GET /door/trust/doorward.crt: the authority's certificate, which is no secret.
+// trustFile answers GET /door/trust/doorward.crt.
 func trustFile(x *exchange) error {
-	der := x.server.config.Local.Authority
-	if len(der) == 0 {
-		return errNoRoute
+	cert, err := x.authority()
+	if err != nil {
+		return err
 	}
 	x.Header().Set("Content-Disposition", `attachment; filename="`+authorityFile+`"`)
+	return sendAuthority(x, authorityMedia, cert.Raw)
+}
+
+// trustProfile answers GET /door/trust/doorward.mobileconfig.
+func trustProfile(x *exchange) error {
+	cert, err := x.authority()
+	if err != nil {
+		return err
+	}
+	file, err := web.Profile(cert.Subject.CommonName, cert.Raw)
+	if err != nil {
+		return err
+	}
+	return sendAuthority(x, profileMedia, file)
+}
+
+func sendAuthority(x *exchange, media string, file []byte) error {
 	x.Header().Set("Cache-Control", "no-cache")
-	pageHeaders(x.Header(), authorityMedia)
-	return sendWhole(x, der)
+	pageHeaders(x.Header(), media)
+	return sendWhole(x, file)
 }

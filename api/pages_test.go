@@ -6,7 +6,9 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/base64"
 	"encoding/json"
+	"encoding/xml"
 	"fmt"
 	"math/big"
 	"net/http"
@@ -458,6 +460,7 @@ func TestAPhoneLearnsToTrustTheServer(t *testing.T) {
 	without := newWorld(t)
 	without.status(without.do("GET", "/door/trust", "", anybody), 404)
 	without.status(without.do("GET", "/door/trust/doorward.crt", "", anybody), 404)
+	without.status(without.do("GET", "/door/trust/doorward.mobileconfig", "", anybody), 404)
 	if page := without.status(without.do("GET", "/door", "", anybody), 200); strings.Contains(page.body, "data-trust") {
 		t.Error("without an authority the door's page offers it")
 	}
@@ -468,7 +471,8 @@ func TestAPhoneLearnsToTrustTheServer(t *testing.T) {
 		}
 		for query, language := range map[string]string{"": "en", "?language=pt-BR": "pt-BR", "?language=%3Cscript%3E": "en"} {
 			page := w.status(w.do("GET", prefix+"/door/trust"+query, "", anybody), 200)
-			for _, want := range []string{`<html lang="` + language + `">`, "&lt;b&gt;Porta&lt;/b&gt;", `href="` + prefix + `/door/trust/doorward.crt"`, `href="https://`} {
+			for _, want := range []string{`<html lang="` + language + `">`, "&lt;b&gt;Porta&lt;/b&gt;", `href="` + prefix + `/door/trust/doorward.crt"`,
+				`href="` + prefix + `/door/trust/doorward.mobileconfig"`, `href="https://`} {
 				if !strings.Contains(page.body, want) {
 					t.Errorf("%s%s does not have %q:\n%s", prefix, query, want, page.body)
 				}
@@ -485,6 +489,22 @@ func TestAPhoneLearnsToTrustTheServer(t *testing.T) {
 		file := w.status(w.do("GET", prefix+"/door/trust/doorward.crt", "", anybody), 200)
 		if file.body != string(der) || file.header.Get("Content-Type") != "application/x-x509-ca-cert" {
 			t.Errorf("the certificate: %d bytes, %v", len(file.body), file.header)
+		}
+		profile := w.status(w.do("GET", prefix+"/door/trust/doorward.mobileconfig", "", anybody), 200)
+		var plist struct {
+			Root struct {
+				Text []string `xml:"string"`
+				Data string   `xml:"data"`
+			} `xml:"dict>array>dict"`
+		}
+		if err := xml.Unmarshal([]byte(profile.body), &plist); err != nil {
+			t.Fatalf("%v in %s", err, profile.body)
+		}
+		if plist.Root.Text[0] != "com.apple.security.root" || plist.Root.Text[1] != "<b>Porta</b>" || plist.Root.Data != base64.StdEncoding.EncodeToString(der) {
+			t.Errorf("the profile has %+v", plist.Root)
+		}
+		if profile.header.Get("Content-Type") != "application/x-apple-aspen-config" || profile.header.Get("Content-Disposition") != "" {
+			t.Errorf("the profile is sent with %v: an iPhone saves it, and installs nothing", profile.header)
 		}
 	}
 }

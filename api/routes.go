@@ -176,6 +176,7 @@ func siteRoutes(prefix string) []route {
 		{http.MethodGet, "/door/help", open, pageRoute("guide.html"), operation{}},
 		{http.MethodGet, "/door/trust", open, trustPage, operation{}},
 		{http.MethodGet, "/door/trust/" + authorityFile, open, trustFile, operation{}},
+		{http.MethodGet, "/door/trust/" + profileFile, open, trustProfile, operation{}},
 		{http.MethodGet, "/door/assets/" + asterisk, open, assetRoute(web.Assets()), operation{}},
 	}
 }

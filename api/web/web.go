@@ -5,6 +5,7 @@
 //	head.html              what the heads of the pages share
 //	door.html              the page at /door
 //	trust.html             the page at /door/trust
+//	profile.go             the file by which an iPhone installs the certificate
 //	guide.html             the page at /door/help: one printed sheet for helpers
 //	guide.*.json           its sentences
 //	login.html             the page at /login
