@@ -1,0 +1,161 @@
+package kv_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv"
+	"doorward/kv/auth"
+	"doorward/kv/desk"
+	"doorward/kv/inbox"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+	"doorward/kv/table"
+	"doorward/kv/value"
+)
+
+// put puts an item into a store's inbox, of all the members that its record has.
+func put(t testing.TB, s *kv.Store, k *record.Kind, members string) (it inbox.Item) {
+	t.Helper()
+	err := s.Tables.Do(func(o *table.Tx) error {
+		d, err := k.Decode(record.Body{Shown: []byte(members)})
+		if err != nil {
+			return err
+		}
+		it = inbox.Item{Kind: k, ID: table.NewFactID(o.Now)}
+		_, err = o.Write(table.Edit{Kind: k, ID: it.ID, Is: d})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return it
+}
+
+// choices are a store for choices about items, and the key of its church 1. Person 1, group 1 and membership 1 are there. Person 2 and
+// membership 2 are deleted, and person 3 is erased.
+func choices(t testing.TB) (s *kv.Store, church auth.Principal) {
+	t.Helper()
+	s = twoChurches(t)
+	for range 3 {
+		kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)
+	}
+	for range 2 {
+		kvtest.Create(t, s, record.Group, `{"name":"Choir","church_id":1}`)
+	}
+	kvtest.Create(t, s, record.Membership, `{"person":1,"group_id":1}`)
+	kvtest.Create(t, s, record.Membership, `{"person":1,"group_id":2}`)
+	err := errors.Join(s.Desk.Delete(auth.Operator(), target(record.Membership, 2)), s.Desk.Delete(auth.Operator(), target(record.Person, 2)))
+	if _, failed := s.Erasures.Erase(auth.Operator(), record.Person, record.Int(3)); err != nil || failed != nil {
+		t.Fatal(err, failed)
+	}
+	return s, kvtest.Login(t, s, "church:1", "admin:*")
+}
+
+// What staff may not choose of a conflict is refused, and the conflict stays on the list.
+func TestWhatMayBeChosenOfAConflict(t *testing.T) {
+	s, church := choices(t)
+	other, whole := inbox.Choice{Other: true}, auth.Operator()
+	const person = `"kind":"person","winner":null,"at":null,"node":null,"record_id":`
+	const membership = `"kind":"membership","winner":null,"at":null,"node":null,"record_id":`
+	for _, test := range []struct {
+		name, want string
+		p          auth.Principal
+		choice     inbox.Choice
+		conflict   string
+	}{
+		{"of an unknown kind, kept", "ok", whole, inbox.Choice{}, `"kind":"thing","record_id":"1","field":"","other":null`},
+		{"of an unknown kind, taken", "conflict", whole, other, `"kind":"thing","record_id":"1","field":"","other":null`},
+		{"of a record that was never here, kept", "ok", whole, inbox.Choice{}, person + `"0000000000000999","field":"email","other":null`},
+		{"of an event that is not the church's, kept", "forbidden", church, inbox.Choice{}, `"kind":"event","record_id":"0000000000000003","field":"name","other":"B"`},
+		{"of that event's maker", "forbidden", church, other, `"kind":"event","record_id":"0000000000000003","field":"created_by","other":7`},
+		{"of an unknown field", "conflict", whole, other, person + `"0000000000000001","field":"star_sign","other":1`},
+		{"of a derived field", "conflict", whole, other, person + `"0000000000000001","field":"updated_by","other":1`},
+		{"of a field of a deleted record", "conflict", whole, other, person + `"0000000000000002","field":"full_name","other":"Eva"`},
+		{"a third value of what staff do not set", "faults", whole, inbox.Choice{Value: jsontext.Value(`"2026-05-01T12:00:00Z"`)}, person + `"0000000000000001","field":"created_at","other":null`},
+		{"the other value of what staff do not set", "ok", whole, other, person + `"0000000000000001","field":"created_at","other":"2026-05-01T12:00:00Z"`},
+		{"an edit of a record that is there", "conflict", whole, other, person + `"0000000000000001","field":"","other":{"full_name":"Eva","church_id":1}`},
+		{"an edit of a record that was never here", "conflict", whole, other, person + `"0000000000000999","field":"","other":{"full_name":"Eva","church_id":1}`},
+		{"an edit that is not held", "conflict", whole, other, person + `"0000000000000002","field":"","other":null`},
+		{"an edit of another church", "conflict", church, other, person + `"0000000000000002","field":"","other":{"full_name":"Eva","church_id":2}`},
+		{"an edit of no church", "forbidden", church, other, person + `"0000000000000002","field":"","other":{"full_name":"Eva","church_id":null}`},
+		{"an edit that would be there twice", "conflict", church, other, membership + `"0000000000000002","field":"","other":{"person":1,"group_id":1}`},
+		{"an edit of the church", "ok", church, other, membership + `"0000000000000002","field":"","other":{"person":1,"group_id":2}`},
+	} {
+		it := put(t, s, record.Conflict, test.conflict)
+		if _, err := s.Inbox.Resolve(test.p, it, test.choice); kindOf(err) != test.want {
+			t.Errorf("%s: %v, want %s", test.name, err, test.want)
+		}
+		if _, err := s.Inbox.Find(whole, it); (kindOf(err) == "not found") != (test.want == "ok") {
+			t.Errorf("%s: the conflict then: %v", test.name, err)
+		}
+	}
+	if got := nameOf(t, s, 1); got != "Ana" {
+		t.Errorf("person 1 is %s, want Ana", got)
+	}
+	healthy(t, s)
+}
+
+// What staff may not write is not applied either, and the refusal stays on the list.
+func TestWhatMayBeAppliedOfARefusal(t *testing.T) {
+	s, church := choices(t)
+	for _, test := range []struct {
+		name, want string
+		p          auth.Principal
+		doc        string
+	}{
+		{"of an unknown kind", "conflict", auth.Operator(), `"_id":"thing:0000000000000001"`},
+		{"a fact", "conflict", auth.Operator(), `"_id":"scan:01J0000000000000000000000A","event_id":1`},
+		{"what the server alone writes", "conflict", auth.Operator(), `"_id":"node:0000000000000500","name":"Hall"`},
+		{"a person who was erased", "not found", auth.Operator(), `"_id":"person:0000000000000003","full_name":"Ana"`},
+		{"the deletion of a part of a ticket", "conflict", auth.Operator(), `"_id":"ticket_code:0000000000000007","_deleted":true`},
+		{"a deleted person", "conflict", auth.Operator(), `"_id":"person:0000000000000002","full_name":"Eva"`},
+		{"a new ticket", "conflict", auth.Operator(), `"_id":"ticket:0000000000000500","event_id":1`},
+		{"a new church, by a church's key", "forbidden", church, `"_id":"church:0000000000000500","name":"C"`},
+	} {
+		it := put(t, s, record.Refusal, `"db":"church-1","reason":"","key_id":null,"at":null,"doc":{`+test.doc+`}`)
+		if _, err := s.Inbox.Resolve(test.p, it, inbox.Choice{Other: true}); kindOf(err) != test.want {
+			t.Errorf("%s: %v, want %s", test.name, err, test.want)
+		}
+		if _, err := s.Inbox.Find(auth.Operator(), it); err != nil {
+			t.Errorf("%s: the refusal then: %v", test.name, err)
+		}
+	}
+}
+
+// A key sees what was refused in the databases of its churches and events, and no more. A key without admin sees nothing.
+func TestWhoSeesARefusal(t *testing.T) {
+	s := twoChurches(t)
+	var it inbox.Item
+	for _, db := range []string{"reference", "church-1", "church-1-finance", "church-2", "event-1", "event-1-names", "event-2", "notes"} {
+		it = put(t, s, record.Refusal, `"db":"`+db+`","reason":"","key_id":null,"at":null,"doc":{"_id":"person:0000000000000001"}`)
+	}
+	for level, want := range map[string]string{
+		"denomination": "church-1 church-1-finance church-2 event-1 event-1-names event-2 notes reference",
+		"regional:1":   "church-1 church-1-finance event-1 event-1-names",
+		"church:1":     "church-1 church-1-finance event-1 event-1-names",
+		"event:1":      "event-1 event-1-names",
+	} {
+		var dbs []string
+		for _, r := range matters(t, s, kvtest.Login(t, s, level, "admin:GET"), record.Refusal) {
+			dbs = append(dbs, value.Unquote([]byte(member(r.JSON, "db"))))
+		}
+		slices.Sort(dbs)
+		if got := strings.Join(dbs, " "); got != want {
+			t.Errorf("%s sees %s, want %s", level, got, want)
+		}
+	}
+	p := kvtest.Login(t, s, "denomination", "people:*")
+	_, listed := s.Inbox.List(p, record.Refusal, desk.Part{Limit: 1})
+	_, found := s.Inbox.Find(p, it)
+	_, resolved := s.Inbox.Resolve(p, it, inbox.Choice{})
+	for _, err := range []error{listed, found, resolved, s.Inbox.MayResolve(p, it)} {
+		if kindOf(err) != "forbidden" {
+			t.Errorf("without admin: %v, want forbidden", err)
+		}
+	}
+}
