@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/oklog/ulid/v2"
 	"pgregory.net/rapid"
 
 	"doorward/kv"
@@ -153,6 +154,59 @@ func TestKeysAreListedAndRevokedWithinTheirMaker(t *testing.T) {
 	}
 	if err := s.Keys.RevokeKey(kvtest.Login(t, s, "denomination", "people:*"), 1); kindOf(err) != "forbidden" {
 		t.Errorf("revoking without admin:DELETE = %v, want forbidden", err)
+	}
+}
+
+// Of the revoked keys a laptop's still brings its facts, and that of an event's door its scans; no other brings anything.
+func TestWhichRevokedKeysBringFacts(t *testing.T) {
+	s := twoChurches(t)
+	level, venue := auth.Level{Name: auth.EventOf, IDs: []int64{1}}, auth.Venue{Node: ulid.Make().String()}
+	k, secret, err := s.Keys.AddKey(auth.Operator(), keys.KeySpec{Name: "laptop", Level: level, Permissions: []auth.Permission{{Resource: "*", Method: "*"}}, Node: venue})
+	if err != nil {
+		t.Fatal(err)
+	}
+	laptop, err := s.Keys.Login(k.Key, secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := func(level, permission string) auth.Principal { return kvtest.Login(t, s, level, permission) }
+	for _, test := range []struct {
+		name       string
+		p          auth.Principal
+		node, door bool
+	}{
+		{"a laptop", laptop, true, false},
+		{"a door", made("event:1", "checkin:*"), false, true},
+		{"another event's door", made("event:2", "checkin:*"), false, false},
+		{"a key of the event that checks nobody in", made("event:1", "people:*"), false, false},
+		{"a church's key of the same number", made("church:1", "checkin:*"), false, false},
+		{"a key that sees everything", made("denomination", "*:*"), false, false},
+		{"no key", auth.Key{Key: "dw_none"}.Principal(), false, false},
+	} {
+		for _, revoked := range []bool{false, true} {
+			if revoked && test.p.Key() > 0 {
+				if err := s.Keys.RevokeKey(auth.Operator(), test.p.Key()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := s.Keys.RevokedNode(test.p.Public()); (err == nil) != (revoked && test.node) || err != nil && !errors.Is(err, table.ErrRevoked) {
+				t.Errorf("%s, revoked %t, as a laptop: %v", test.name, revoked, err)
+			}
+			if _, err := s.Keys.RevokedDoor(test.p.Public(), 1); (err == nil) != (revoked && test.door) || err != nil && !errors.Is(err, table.ErrRevoked) {
+				t.Errorf("%s, revoked %t, as a door: %v", test.name, revoked, err)
+			}
+		}
+	}
+	church := made("church:1", "*:*")
+	level = auth.Level{Name: auth.ChurchOf, IDs: []int64{1, 9}}
+	if ids, err := s.Keys.Missing(auth.Operator(), level); err != nil || !slices.Equal(ids, []int64{9}) {
+		t.Errorf("Missing = %v, %v, want church 9", ids, err)
+	}
+	if ids, err := s.Keys.Missing(church, level); err != nil || ids != nil {
+		t.Errorf("Missing tells a church of %v, %v", ids, err)
+	}
+	if _, _, err := s.Keys.KeyExpiry(church); kindOf(err) != "forbidden" {
+		t.Errorf("KeyExpiry by a church's key: %v, want forbidden", err)
 	}
 }
 
