@@ -3,6 +3,7 @@ package kv_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -225,6 +226,12 @@ func TestATicketThatTwoSidesPassOn(t *testing.T) {
 		}
 		if got := p.shown(t, p.centre, "holder_name"); got == stands || got == `"Ana Souza"` {
 			t.Errorf("staff have chosen the other, and the ticket is %s's", got)
+		}
+		for _, name := range []string{"Bia Lima", "Caio Reis"} {
+			hits, is := found(t, p.centre, auth.Operator(), 1, name), p.shown(t, p.centre, "holder_name") == strconv.Quote(name)
+			if is != (len(hits) == 1) {
+				t.Errorf("the ticket is %s's: %t, and a door finds %+v by the name", name, is, hits)
+			}
 		}
 		p.exchange(t)
 		if a, b := p.shown(t, p.centre, "holder_name", "label"), p.shown(t, p.venue, "holder_name", "label"); a != b {

@@ -2,6 +2,7 @@ package kv_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -37,7 +38,7 @@ func put(t testing.TB, s *kv.Store, k *record.Kind, members string) (it inbox.It
 }
 
 // choices are a store for choices about items, and the key of its church 1. Person 1, group 1 and membership 1 are there. Person 2 and
-// membership 2 are deleted, and person 3 is erased.
+// membership 2 are deleted, so is event 2, and person 3 is erased. Ticket 1 has a holder.
 func choices(t testing.TB) (s *kv.Store, church auth.Principal) {
 	t.Helper()
 	s = twoChurches(t)
@@ -49,7 +50,8 @@ func choices(t testing.TB) (s *kv.Store, church auth.Principal) {
 	}
 	kvtest.Create(t, s, record.Membership, `{"person":1,"group_id":1}`)
 	kvtest.Create(t, s, record.Membership, `{"person":1,"group_id":2}`)
-	err := errors.Join(s.Desk.Delete(auth.Operator(), target(record.Membership, 2)), s.Desk.Delete(auth.Operator(), target(record.Person, 2)))
+	err := errors.Join(s.Desk.Delete(auth.Operator(), target(record.Membership, 2)), s.Desk.Delete(auth.Operator(), target(record.Person, 2)), s.Desk.Delete(auth.Operator(), target(record.Event, 2)))
+	newTicket(t, s, 1, "CODE", `,"holder_name":"Ana"`)
 	if _, failed := s.Erasures.Erase(auth.Operator(), record.Person, record.Int(3)); err != nil || failed != nil {
 		t.Fatal(err, failed)
 	}
@@ -76,6 +78,8 @@ func TestWhatMayBeChosenOfAConflict(t *testing.T) {
 		{"of an unknown field", "conflict", whole, other, person + `"0000000000000001","field":"star_sign","other":1`},
 		{"of a derived field", "conflict", whole, other, person + `"0000000000000001","field":"updated_by","other":1`},
 		{"of a field of a deleted record", "conflict", whole, other, person + `"0000000000000002","field":"full_name","other":"Eva"`},
+		{"an edit of an event, by the event's key", "forbidden", kvtest.Login(t, s, "event:2", "admin:*"), other, `"kind":"event","record_id":"0000000000000002","field":"","other":{"name":"B","church_id":2}`},
+		{"a third value of a holder's name", "ok", whole, inbox.Choice{Value: jsontext.Value(`"Eva"`)}, `"kind":"holder_name","record_id":"` + record.HolderName.FormatID(kv.Present(t, s, 1)) + `","field":"full_name","other":null`},
 		{"a third value of what staff do not set", "faults", whole, inbox.Choice{Value: jsontext.Value(`"2026-05-01T12:00:00Z"`)}, person + `"0000000000000001","field":"created_at","other":null`},
 		{"the other value of what staff do not set", "ok", whole, other, person + `"0000000000000001","field":"created_at","other":"2026-05-01T12:00:00Z"`},
 		{"an edit of a record that is there", "conflict", whole, other, person + `"0000000000000001","field":"","other":{"full_name":"Eva","church_id":1}`},
@@ -127,27 +131,41 @@ func TestWhatMayBeAppliedOfARefusal(t *testing.T) {
 	}
 }
 
-// A key sees what was refused in the databases of its churches and events, and no more. A key without admin sees nothing.
-func TestWhoSeesARefusal(t *testing.T) {
-	s := twoChurches(t)
+// A key sees what was refused in the databases of its churches and events, and conflicts about the records that it sees. A key without admin
+// sees nothing.
+func TestWhoSeesAnItem(t *testing.T) {
+	s, _ := choices(t)
 	var it inbox.Item
 	for _, db := range []string{"reference", "church-1", "church-1-finance", "church-2", "event-1", "event-1-names", "event-2", "notes"} {
 		it = put(t, s, record.Refusal, `"db":"`+db+`","reason":"","key_id":null,"at":null,"doc":{"_id":"person:0000000000000001"}`)
 	}
-	for level, want := range map[string]string{
-		"denomination": "church-1 church-1-finance church-2 event-1 event-1-names event-2 notes reference",
-		"regional:1":   "church-1 church-1-finance event-1 event-1-names",
-		"church:1":     "church-1 church-1-finance event-1 event-1-names",
-		"event:1":      "event-1 event-1-names",
+	for _, about := range []string{"person 1", "person 999", "membership 2", "ticket 1", "event 3", "regional 1", "thing 1"} {
+		kind, id, _ := strings.Cut(about, " ")
+		put(t, s, record.Conflict, fmt.Sprintf(`"kind":"%s","record_id":"%016s","field":"x","winner":null,"other":null,"at":null,"node":null`, kind, id))
+	}
+	for level, want := range map[string][2]string{
+		"denomination": {"church-1 church-1-finance church-2 event-1 event-1-names event-2 notes reference", "event membership person person regional thing ticket"},
+		"regional:1":   {"church-1 church-1-finance event-1 event-1-names", "event membership person ticket"},
+		"church:1":     {"church-1 church-1-finance event-1 event-1-names", "event membership person ticket"},
+		"church:2":     {"church-2", "event"},
+		"event:1":      {"event-1 event-1-names", "ticket"},
 	} {
-		var dbs []string
-		for _, r := range matters(t, s, kvtest.Login(t, s, level, "admin:GET"), record.Refusal) {
-			dbs = append(dbs, value.Unquote([]byte(member(r.JSON, "db"))))
+		for i, k := range []*record.Kind{record.Refusal, record.Conflict} {
+			var seen []string
+			for _, r := range matters(t, s, kvtest.Login(t, s, level, "admin:GET"), k) {
+				seen = append(seen, value.Unquote([]byte(member(r.JSON, []string{"db", "kind"}[i]))))
+			}
+			slices.Sort(seen)
+			if got := strings.Join(seen, " "); got != want[i] {
+				t.Errorf("%s sees the %ss %s, want %s", level, k.Name, got, want[i])
+			}
 		}
-		slices.Sort(dbs)
-		if got := strings.Join(dbs, " "); got != want {
-			t.Errorf("%s sees %s, want %s", level, got, want)
-		}
+	}
+	if page, err := s.Inbox.List(auth.Operator(), record.Refusal, desk.Part{Offset: 7, Limit: 9}); err != nil || page.Count != 8 || len(page.Items) != 1 {
+		t.Errorf("the last refusal is %+v, %v", page, err)
+	}
+	if page, err := s.Inbox.List(auth.Operator(), record.Refusal, desk.Part{Limit: 3}); err != nil || page.Count != 8 || len(page.Items) != 3 {
+		t.Errorf("the first three refusals are %+v, %v", page, err)
 	}
 	p := kvtest.Login(t, s, "denomination", "people:*")
 	_, listed := s.Inbox.List(p, record.Refusal, desk.Part{Limit: 1})

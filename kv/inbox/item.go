@@ -158,10 +158,8 @@ func seesRefusal(v *table.View, p auth.Principal, d *record.Doc) (bool, error) {
 	if p.IsWhole() {
 		return true, nil
 	}
-	scope, ok := scopes.Parse(d.Text("db"))
+	scope, _ := scopes.Parse(d.Text("db")) // zero for a free database
 	switch {
-	case !ok:
-		return false, nil
 	case scope.Sort == scopes.Church, scope.Sort == scopes.ChurchFinance:
 		return entry.HoldsChurch(v, p, scope.ID)
 	case scope.ID != 0:
