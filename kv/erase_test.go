@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"doorward/kv/desk"
 	"doorward/kv/docs"
 	"doorward/kv/door"
+	"doorward/kv/engine"
 	"doorward/kv/entry"
 	"doorward/kv/erase"
 	"doorward/kv/idempotency"
@@ -216,6 +218,32 @@ func TestWhoMayErase(t *testing.T) {
 	}
 	if _, err := k.pair.venue.Erasures.Erase(auth.Operator(), record.Person, record.Int(k.person)); kindOf(err) != "conflict" {
 		t.Errorf("at a laptop: %v, want conflict", err)
+	}
+}
+
+// An erasure that meets a damaged record is not called done: what cannot be read may hold the name.
+func TestAnErasureIsNotDoneOverADamagedRecord(t *testing.T) {
+	for _, k := range []*record.Kind{record.Person, record.Membership, record.Ticket, record.HolderName, record.Holder, record.HolderLabel} {
+		c := kv.Config{Dir: folder(t), Logger: slog.New(slog.DiscardHandler)}
+		s := reopenable(t, c)
+		person := kvtest.Create(t, s, record.Person, `{"full_name":"Zacarias"}`)
+		group := kvtest.Create(t, s, record.Group, `{"name":"Choir"}`)
+		kvtest.Create(t, s, record.Membership, fmt.Sprintf(`{"person":%d,"group_id":%d}`, person, group))
+		newTicket(t, s, newEvent(t, s, ""), "KEEP", fmt.Sprintf(`,"holder_name":"Zacarias","person_id":%d`, person))
+		closed(t, s)
+		for _, r := range rowsAt(t, c.Dir) {
+			if r.bucket == "kind:"+k.Name {
+				turned(t, c.Dir, r)
+			}
+		}
+		s = reopenable(t, c)
+		if _, err := s.Erasures.Erase(auth.Operator(), record.Person, record.Int(person)); !errors.Is(err, engine.ErrCorrupt) {
+			t.Errorf("with a damaged %s: %v, want ErrCorrupt", k.Name, err)
+		}
+		if e, err := s.Erasures.Preview(auth.Operator(), record.Int(person)); !e.ErasedAt.IsZero() {
+			t.Errorf("with a damaged %s: the erasure is called done, %v", k.Name, err)
+		}
+		closed(t, s)
 	}
 }
 
