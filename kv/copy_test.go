@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -154,4 +155,42 @@ func TestReplaceOfAStoreThatIsNotTheOneSeen(t *testing.T) {
 		t.Errorf("the store holds %d churches, want 2", n)
 	}
 	closed(t, s)
+}
+
+// whenLogged is a log that calls a function with each line.
+type whenLogged func(line string)
+
+func (w whenLogged) Write(line []byte) (int, error) {
+	w(string(line))
+	return len(line), nil
+}
+
+// What came or was written just before the replacement has the store's lock stays too. The log of a broken store tells the moment.
+func TestReplaceOfAStoreThatIsUsedMeanwhile(t *testing.T) {
+	s, _ := opened(t)
+	file := backedUp(t, s)
+	for name, use := range map[string]func(path string) error{
+		"written": func(path string) error { return os.Chtimes(path, sunday, sunday) },
+		"replaced": func(path string) error {
+			return errors.Join(os.WriteFile(path+".new", []byte("new"), 0o600), os.Rename(path+".new", path))
+		},
+	} {
+		dir := t.TempDir()
+		path := table.Path(dir)
+		if err := os.WriteFile(path, []byte("broken"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		used := false
+		log := slog.New(slog.NewTextHandler(whenLogged(func(line string) {
+			if strings.Contains(line, "which ids it has given") {
+				used = use(path) == nil
+			}
+		}), nil))
+		if kept, err := backup.ReplaceStore(dir, file, sunday, log); !used || !errors.Is(err, disk.ErrInUse) {
+			t.Errorf("Replace of a store that is %s, %t, = %q, %v, want ErrInUse", name, used, kept, err)
+		}
+		if is, err := os.ReadFile(path); err != nil || len(is) > len("broken") {
+			t.Errorf("%s: the file in its place has %d bytes, %v", name, len(is), err)
+		}
+	}
 }
