@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/binary"
 	"errors"
+	"path/filepath"
 	"testing"
 	"time"
 )
@@ -42,5 +43,30 @@ func TestAStoreThatStopsWakesWhoWaitsForAFold(t *testing.T) {
 				t.Error("there is no answer")
 			}
 		})
+	}
+}
+
+// TestAStopThatCannotFoldIsTold: the log stays, and the next to open the store has all that it holds.
+func TestAStopThatCannotFoldIsTold(t *testing.T) {
+	c := Config{Path: filepath.Join(t.TempDir(), "a.db"), Schema: &Schema{1: {Name: "one"}}}
+	db := startedAt(t, c)
+	if err := db.Do(true, func(tx *Tx) error { tx.Put(1, []byte("kept"), nil); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.state.Load().file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err == nil {
+		t.Error("a stop that could not write the file is called a success")
+	}
+	db = startedAt(t, c)
+	err := db.View(func(v *View) error {
+		if v.Count(1) != 1 {
+			t.Error("what was written is lost")
+		}
+		return nil
+	})
+	if err = errors.Join(err, db.Close()); err != nil {
+		t.Error(err)
 	}
 }
