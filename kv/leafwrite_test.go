@@ -7,6 +7,7 @@ import (
 	"doorward/kv/auth"
 	"doorward/kv/desk"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
 	"doorward/kv/office"
 	"doorward/kv/record"
 	"doorward/kv/table"
@@ -47,6 +48,13 @@ func TestAChurchsLaptopMakesWhatIsOfItsChurch(t *testing.T) {
 	} {
 		if _, err := made(try.kind, try.body); kindOf(err) != try.want {
 			t.Errorf("%s %s = %v, want %q", try.kind.Name, try.body, err, try.want)
+		}
+	}
+	page := kvtest.Login(t, s, "denomination", "*:*")
+	for church, want := range map[int64]string{1: "ok", 2: "forbidden"} {
+		w := merge.DocWrite{ID: drawnDoc(record.Person, church), Path: chain("a"), Body: fmt.Appendf(nil, `{"full_name":"Ana","church_id":%d}`, church)}
+		if err := push(t, opens(t, s, page, fmt.Sprintf("church-%d", church)), w); kindOf(err) != want {
+			t.Errorf("a page brings a person of church %d: %v, want %s", church, err, want)
 		}
 	}
 	u.Pushes = nil // a mirror, or a laptop whose event is over

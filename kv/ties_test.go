@@ -87,6 +87,36 @@ func TestNoLaptopIsEnrolledForAnEventThatItsChurchDoesNotSee(t *testing.T) {
 	}
 }
 
+// TestWhatALaptopMayBring: the databases that its code gives, and those of no church and no event here. A laptop of one event gets no finances
+// and no mirror.
+func TestWhatALaptopMayBring(t *testing.T) {
+	s := twoChurches(t) // event 1 is of church 1, event 2 of church 2
+	church := auth.Level{Name: auth.ChurchOf, IDs: []int64{1}}
+	for _, c := range []struct {
+		mirror bool
+		holds  string
+		more   bool
+	}{
+		{false, "church-1", false}, {false, "event-1-names", false}, {false, "church-2", true}, {false, "event-2", true}, {false, "church-2-finance", true},
+		{false, "church-9", false}, {false, "event-9", false}, {true, "church-2", false}, {true, "event-2", false},
+	} {
+		_, code, _, err := s.Venues.Enrol(auth.Operator(), office.Enrolment{Name: fmt.Sprint(c), Level: church, Venue: auth.Venue{Mirror: c.mirror}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.Venues.Exchange(code, office.Joiner{Node: ulid.Make().String(), Holds: []string{c.holds}})
+		if _, more := errors.AsType[*office.HoldsMore](err); more != c.more || err != nil && !more {
+			t.Errorf("a laptop (a mirror: %t) brings %s: %v, want it refused %t", c.mirror, c.holds, err, c.more)
+		}
+	}
+	for field, grants := range map[string]auth.Venue{"": {Names: true}, "finance": {Finance: true}, "mirror": {Mirror: true}} {
+		_, _, _, err := s.Venues.Enrol(auth.Operator(), office.Enrolment{Name: "north " + field, Level: auth.Level{Name: auth.EventOf, IDs: []int64{1}}, Venue: grants})
+		if faults, _ := errors.AsType[fault.ByField](err); (err != nil) != (field != "") || len(faults[field]) != len(faults) {
+			t.Errorf("a laptop of one event with %+v: %v, want the fault %q", grants, err, field)
+		}
+	}
+}
+
 // TestAnEventThatIsGoneEndsNoPush: what a church's laptop says of an event that was deleted meanwhile is judged, and the next document too.
 func TestAnEventThatIsGoneEndsNoPush(t *testing.T) {
 	s := twoChurches(t)

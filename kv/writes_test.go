@@ -72,6 +72,10 @@ func TestKeysPushWhatV1Takes(t *testing.T) {
 	newTicket(t, s, 1, "CODE", "")
 	key := kvtest.Login(t, s, "church:1", "*:*")
 	reader := kvtest.Login(t, s, "church:1", "sync:*", "people:GET", "group:GET", "memberships:GET", "event:GET")
+	leased, err := s.Venues.Lease(kvtest.Login(t, s, "church:1", "*:*"), record.Person, 9, "")
+	if err != nil {
+		t.Fatal(err)
+	}
 	db := opens(t, s, key, "church-1")
 	edit := func(old, is string) merge.DocWrite { return onTop(t, db, person, old, is) }
 	for _, c := range []struct {
@@ -90,6 +94,8 @@ func TestKeysPushWhatV1Takes(t *testing.T) {
 		{"a new person of another church", "forbidden", db, merge.DocWrite{ID: drawnDoc(record.Person, 2), Path: chain("a"), Body: []byte(`{"full_name":"New","church_id":2}`)}},
 		{"an entry without an account", "forbidden", opens(t, s, key, "church-1-finance"), merge.DocWrite{ID: drawnDoc(record.FinancialEntry, 1), Path: chain("a"), Body: []byte(`{"church_id":1,"transaction_type":"income"}`)}},
 		{"a new person under a small id", "forbidden", db, merge.DocWrite{ID: record.Person.DocID(record.Int(77)), Path: chain("a"), Body: []byte(`{"full_name":"New","church_id":1}`)}},
+		{"a new person under an id that is leased to another key", "forbidden", db, merge.DocWrite{ID: record.Person.DocID(record.Int(leased.From)), Path: chain("a"), Body: []byte(`{"full_name":"New","church_id":1}`)}},
+		{"a new person, by a key that only reads", "forbidden", opens(t, s, reader, "church-1"), merge.DocWrite{ID: drawnDoc(record.Person, 3), Path: chain("a"), Body: []byte(`{"full_name":"New","church_id":1}`)}},
 		{"a person that is elsewhere", "forbidden", db, merge.DocWrite{ID: record.Person.DocID(record.Int(other)), Path: chain("ba"), Body: []byte(`{"full_name":"Rui","church_id":1}`)}},
 		{"a new membership", "ok", db, merge.DocWrite{ID: drawnDoc(record.Membership, 1), Path: chain("a"), Body: []byte(`{"person":1,"group_id":1}`)}},
 		{"the same membership twice", "forbidden", db, merge.DocWrite{ID: drawnDoc(record.Membership, 2), Path: chain("a"), Body: []byte(`{"person":1,"group_id":1}`)}},
