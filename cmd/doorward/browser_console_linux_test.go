@@ -169,7 +169,7 @@ const pauses = `(() => {
 		if (String(path).endsWith('/status/')) asked++;
 		return send(path, options);
 	};
-	window.setTimeout = (act, after) => wait(act, after === 5000 ? (rests++, pause) : after);
+	window.setTimeout = (act, after) => wait(act, act.name === 'follow' ? (rests++, pause) : after);
 	Object.defineProperty(document, 'hidden', {get: () => unseen});
 	window.turn = hidden => { unseen = hidden; document.dispatchEvent(new Event('visibilitychange')); };
 })()`

@@ -254,8 +254,8 @@ func browse(t *testing.T, flags ...chromedp.ExecAllocatorOption) *phone {
 var slowly = chromedp.ActionFunc(func(ctx context.Context) error {
 	_, err := page.AddScriptToEvaluateOnNewDocument(`{
 		try { localStorage.time ??= '8' } catch {} // a blank page has no storage
-		const timeout = AbortSignal.timeout.bind(AbortSignal);
-		AbortSignal.timeout = patience => timeout(20 * patience);
+		const wait = setTimeout;
+		window.setTimeout = (act, after, ...rest) => wait(act, act.name === 'giveUp' ? 20 * after : after, ...rest);
 	}`).Do(ctx)
 	return err
 })

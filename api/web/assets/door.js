@@ -423,6 +423,7 @@ async function present(ruling, over) {
   result.className = 'result ' + colour;
   result.dataset.outcome = ruling.outcome;
   result.dataset.must = notice || ruling.kept ? 'tap' : '';
+  result.dataset.adds = ruling.notice ? 'notice' : '';
   $('result-icon').replaceChildren(drawn(sign));
   $('result-word').textContent = say(notice ? 'notice.title' : ruling.outcome);
   $('result-label').textContent = ruling.label ?? '';
@@ -609,6 +610,7 @@ async function offerFamily(ruling) {
   if (!data.results.some(mayEnter)) return;
   $('family-list').replaceChildren(...data.results.map(familyRow));
   $('family').hidden = false;
+  $('result').dataset.adds = 'family';
   const go = make('button', '', 'primary', () => letInFamily(ruling, data.results.filter(t => $('kin-' + t.ticket_id).checked)));
   const count = () => {
     const n = $('family-list').querySelectorAll('input:checked').length;

@@ -20,7 +20,7 @@ export function listen(input, form, free, stays) {
       take(event);
       if (!begun) return;
       ended = event.timeStamp;
-      form.requestSubmit();
+      form.dispatchEvent(new Event('submit', {cancelable: true})); // iPhones with iOS 15 know no other way
     } else if (event.key.length === 1 && at !== input) {
       if (event.key === ' ' && !begun && at?.matches('button, input, summary, a')) return; // it is pressed
       if (stays()) {

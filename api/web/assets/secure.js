@@ -1,6 +1,6 @@
 // The way from http to https, where browsers give the camera. A server with an authority of its own answers both at one address.
 import {byEvent} from './queue.js';
-import {base} from './session.js';
+import {base, within} from './session.js';
 import {say} from './words.js';
 
 // trusts tells that a phone can be made to trust the server.
@@ -20,7 +20,7 @@ export async function upgrade(ticket) {
   if (!trusts || window.isSecureContext) return 'here';
   const secure = `https://${location.host}${base}`;
   try {
-    await fetch(secure + '/healthz', {mode: 'no-cors', cache: 'no-store', signal: AbortSignal.timeout(patience)});
+    await within(patience, signal => fetch(secure + '/healthz', {mode: 'no-cors', cache: 'no-store', signal}));
   } catch {
     return 'here'; // the authority is not installed
   }

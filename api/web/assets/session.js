@@ -11,6 +11,16 @@ export class Unreachable extends Error {
 
 const patience = 5000;
 
+// within ends an act after some milliseconds, by the signal that it gives it. iPhones with iOS 15 have no signal that ends by itself.
+export async function within(patience, act) {
+  const end = new AbortController(), giveUp = () => end.abort(), clock = setTimeout(giveUp, patience);
+  try {
+    return await act(end.signal);
+  } finally {
+    clearTimeout(clock);
+  }
+}
+
 // ahead is how many milliseconds the server's clock is ahead of the phone's. The server says whole seconds, and its answer is on its way for some: a minute
 // is no difference.
 let ahead = Number(localStorage.ahead) || 0;
@@ -29,15 +39,17 @@ export const now = () => new Date(Date.now() + ahead);
 export async function ask(method, path, body, media = 'application/json', once) {
   const headers = {'X-Requested-With': 'doorward'}; // a 401 then asks nobody for a password
   if (once) headers['Idempotency-Key'] = once;
-  const options = {method, headers, credentials: 'same-origin', cache: 'no-store', signal: AbortSignal.timeout(patience)};
+  const options = {method, headers, credentials: 'same-origin', cache: 'no-store'};
   if (body !== undefined) {
     headers['Content-Type'] = media;
     options.body = media === 'application/json' ? JSON.stringify(body) : body;
   }
   let answer, text;
   try {
-    answer = await fetch(base + path, options);
-    text = await answer.text();
+    await within(patience, async signal => {
+      answer = await fetch(base + path, {...options, signal});
+      text = await answer.text();
+    });
   } catch (fault) {
     throw new Unreachable(String(fault));
   }

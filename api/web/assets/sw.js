@@ -37,8 +37,10 @@ let silent = -pause; // when it did not answer last
 async function fresh(request, url) {
   const cache = await caches.open(name), before = await cache.match(kept(url));
   if (before && performance.now() - silent < pause) return before;
+  const late = new AbortController();
+  setTimeout(() => late.abort(), 3000);
   try {
-    const answer = await fetch(request, {signal: AbortSignal.timeout(3000)});
+    const answer = await fetch(request, {signal: late.signal});
     if (answer.status >= 500) throw new Error('status ' + answer.status);
     if (answer.ok) await cache.put(kept(url, answer.headers.get('Content-Language')), answer.clone());
     return answer;
