@@ -17,6 +17,7 @@
 //	signs.html             the signs that pages draw
 //	assets/door.js         what the page does: sign in, choose, scan, show
 //	assets/session.js      requests, with the session's cookie
+//	assets/store.js        what the page remembers of its helper
 //	assets/secure.js       the way from http to https, where the camera is
 //	assets/look.js         the colours that the helper has chosen, for the other pages
 //	assets/trust.js        shows that way at /door/trust while no scan waits in the phone

@@ -10,6 +10,7 @@ import (
 	"doorward/kv/kvtest/proof"
 
 	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/storage"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -204,7 +205,13 @@ func TestAFaultOfThePhonesStorageLeavesThePageAbleToScan(t *testing.T) {
 	}
 }
 
-// TestAPhoneWithoutStorageSaysThatTheLaptopIsAway: the words do not wait for the list of what is kept.
+// fills has a page store what it can, until nothing goes in any more.
+const fills = `try {
+	if (!localStorage.full0) for (let size = 1 << 22, n = 0; size > 0; size >>= 1) try { for (;;) localStorage['full' + n++] = 'x'.repeat(size); } catch {}
+} catch {} // a blank page has no storage`
+
+// TestAPhoneWithoutStorageSaysThatTheLaptopIsAway: the words do not wait for the list of what is kept. One that is full signs in, and shows what the laptop
+// answers instead of what it has kept.
 func TestAPhoneWithoutStorageSaysThatTheLaptopIsAway(t *testing.T) {
 	proof.Only(t, manyPages)
 	w, p := atDoor(t)
@@ -212,6 +219,12 @@ func TestAPhoneWithoutStorageSaysThatTheLaptopIsAway(t *testing.T) {
 	w.down()
 	p.do(chromedp.WaitVisible("#away"))
 	p.faulted()
+	w.up()
+	p.do(onEachPage(fills), chromedp.Navigate("about:blank"), chromedp.Navigate(w.link()), chromedp.WaitVisible("#helper"), chromedp.SendKeys("#helper", " Augusto"),
+		chromedp.Click("#enter-ticket button"), chromedp.WaitVisible("#code"))
+	p.do(chromedp.Evaluate(`navigator.serviceWorker.ready.then(() => caches.open('doorward-1')).then(kept => kept.put('/door/assets/words.en.json', new Response('{}')))`, nil, awaited),
+		storage.OverrideQuotaForOrigin(w.served.url).WithQuotaSize(1), chromedp.Reload(), chromedp.WaitVisible("#code"))
+	p.until(`document.getElementById('last-title').textContent === 'Last scans'`)
 }
 
 // TestAConnectionToThePhonesStorageIsOpenedAgain after it was closed below the page.

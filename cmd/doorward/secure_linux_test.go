@@ -58,7 +58,13 @@ func (w *doorTown) trusting() chromedp.ExecAllocatorOption {
 	return chromedp.Env("HOME=" + home)
 }
 
-// TestAPhoneThatTrustsTheLaptopGetsTheCamera: the QR code is of http, and the page goes to https by itself.
+// refuses has a browser refuse the page over http its storage.
+const refuses = `if (location.protocol === 'http:') {
+	Object.defineProperty(window, 'localStorage', {value: null});
+	IDBFactory.prototype.open = () => { throw new DOMException('denied', 'SecurityError'); };
+}`
+
+// TestAPhoneThatTrustsTheLaptopGetsTheCamera: the QR code is of http, and the page goes to https by itself, also in a phone that keeps nothing.
 func TestAPhoneThatTrustsTheLaptopGetsTheCamera(t *testing.T) {
 	w := newDoorTown(t).secured()
 	film := filepath.Join(t.TempDir(), "film.y4m")
@@ -73,6 +79,8 @@ func TestAPhoneThatTrustsTheLaptopGetsTheCamera(t *testing.T) {
 	}
 	p.do(chromedp.Click("#way-camera"))
 	p.sees("admitted", "Ana S.")
+	p.do(onEachPage(refuses), chromedp.Navigate(far(w.link())), chromedp.WaitVisible("#helper"))
+	p.until(`location.protocol === 'https:'`)
 }
 
 // TestAPhoneThatDoesNotTrustTheLaptopScansWithoutACamera: it stays at http, says in one sentence why there is no camera, and shows the way.

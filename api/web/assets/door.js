@@ -1,5 +1,6 @@
 // The page for helpers at a door: sign in, choose the event and the door, then scan.
 import {ask, base, nonce, now, Unreachable} from './session.js';
+import {store} from './store.js';
 import {speak, say, ago, clock, preferred} from './words.js';
 import {signal, wake} from './signal.js';
 import {fromPhoto, watch, why} from './camera.js';
@@ -9,7 +10,6 @@ import {follow} from './company.js';
 import * as queue from './queue.js';
 
 const $ = id => document.getElementById(id);
-const store = localStorage;
 const settings = {
   language: store.language ?? preferred(), theme: store.theme ?? 'auto', time: Number(store.time ?? 2), sound: store.sound !== 'off',
 };
@@ -107,7 +107,8 @@ async function resume() {
     if (status === 401 && store.event) return ended();
     enter('');
     tellKept(0);
-  } catch {
+  } catch (fault) {
+    if (!(fault instanceof Unreachable)) throw fault;
     if (!goesOnAlone()) waitForLaptop();
   }
 }
@@ -133,7 +134,11 @@ function waitForLaptop() {
 
 // signOut hands in the guests that were let in, and ends the session. Only the laptop can: one that is away is asked again until it answers.
 async function signOut() {
-  for (const kept of await queue.byEvent().catch(() => [])) await send(kept.event);
+  for (const kept of await queue.byEvent().catch(() => [])) {
+    await send(kept.event).catch(fault => {
+      if (fault instanceof Unreachable) throw fault; // what a full phone cannot forget the laptop has
+    });
+  }
   await ask('DELETE', '/door/v1/session/');
   delete store.leaves;
 }
@@ -193,7 +198,8 @@ async function signIn(body) {
     if (status === 401 && body.ticket && await goesOn(body.name)) return;
     const faults = {403: 'enter.nodoor', 429: 'enter.slow'};
     enter(faults[status] ?? (body.ticket ? 'enter.used' : 'enter.wrong'));
-  } catch {
+  } catch (fault) {
+    if (!(fault instanceof Unreachable)) throw fault;
     if (!body.ticket || !goesOnAlone(body.name)) enter('away');
   }
 }

@@ -1,2 +1,4 @@
 // The colours that the helper has chosen at the door's page, for the pages beside it.
-document.documentElement.dataset.theme = localStorage.theme ?? 'auto';
+import {store} from './store.js';
+
+document.documentElement.dataset.theme = store.theme ?? 'auto';

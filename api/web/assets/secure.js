@@ -8,8 +8,9 @@ export const trusts = document.documentElement.dataset.trust === 'yes';
 
 const patience = 3000;
 
-// waits are the scans that wait in this phone, by event. The page over https would not see them: what a phone keeps belongs to http or to https.
-export const waits = async () => window.isSecureContext ? [] : byEvent();
+// waits are the scans that wait in this phone, by event. The page over https would not see them: what a phone keeps belongs to http or to https. In a
+// phone that keeps nothing none waits.
+export const waits = async () => window.isSecureContext ? [] : byEvent().catch(() => []);
 
 // first says that waiting scans are handed in before the page moves, and for which events they wait.
 export const first = waiting => [say('secure.first'), ...waiting.map(({name, scans}) => say('secure.for', {n: scans.length, name}))].join(' ');

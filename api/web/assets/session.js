@@ -1,4 +1,6 @@
 // Requests to the server that the page came from. The session is a cookie that no script reads.
+import {store} from './store.js';
+
 export const base = new URL(import.meta.url).pathname.replace(/\/door\/assets\/[^/]*$/, ''); // the path that the server is mounted below
 
 // Unreachable: there was no answer, or none that decides anything. The server may have decided all the same. status is that of an answer.
@@ -23,12 +25,12 @@ export async function within(patience, act) {
 
 // ahead is how many milliseconds the server's clock is ahead of the phone's. The server says whole seconds, and its answer is on its way for some: a minute
 // is no difference.
-let ahead = Number(localStorage.ahead) || 0;
+let ahead = Number(store.ahead) || 0;
 
 function compare(date) {
   const told = Date.parse(date) - Date.now();
   const next = Math.abs(told) > 60_000 ? told : 0; // no date: not a number
-  if (next !== ahead) localStorage.ahead = ahead = next;
+  if (next !== ahead) store.ahead = ahead = next;
 }
 
 // now is the time by the server's clock, as the last answer told it. A phone with a wrong clock would hand in its scans for another day.

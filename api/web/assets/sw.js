@@ -15,8 +15,11 @@ function kept(url, language) {
 
 self.addEventListener('install', event => event.waitUntil((async () => {
   const cache = await caches.open(name);
-  const files = ['door.js', 'session.js', 'secure.js', 'keys.js', 'camera.js', 'queue.js', 'company.js', 'signal.js', 'words.js', 'words.en.json', 'words.pt-BR.json', 'look.js', 'trust.js', 'door.css', 'guide.css', 'icon.svg'];
-  await cache.addAll([scope, ...languages.map(one => `${scope}/help?language=${one}`), ...files.map(file => scope + '/assets/' + file)]);
+  const files = ['door.js', 'session.js', 'store.js', 'secure.js', 'keys.js', 'camera.js', 'queue.js', 'company.js', 'signal.js', 'words.js', 'words.en.json', 'words.pt-BR.json', 'look.js', 'trust.js', 'door.css', 'guide.css', 'icon.svg'];
+  const all = [scope, ...languages.map(one => `${scope}/help?language=${one}`), ...files.map(file => scope + '/assets/' + file)];
+  await cache.addAll(all).catch(fault => {
+    if (fault.name !== 'QuotaExceededError') throw fault; // a phone that is full keeps no page, and still shows what the laptop answers
+  });
   await self.skipWaiting();
 })()));
 
@@ -35,14 +38,15 @@ let silent = -pause; // when it did not answer last
 
 // fresh asks the laptop, and takes what was kept where it does not answer.
 async function fresh(request, url) {
-  const cache = await caches.open(name), before = await cache.match(kept(url));
+  const cache = await caches.open(name).catch(() => null), before = await cache?.match(kept(url)).catch(() => null);
   if (before && performance.now() - silent < pause) return before;
   const late = new AbortController();
   setTimeout(() => late.abort(), 3000);
   try {
     const answer = await fetch(request, {signal: late.signal});
     if (answer.status >= 500) throw new Error('status ' + answer.status);
-    if (answer.ok) await cache.put(kept(url, answer.headers.get('Content-Language')), answer.clone());
+    await answer.clone().blob(); // all of it has come
+    if (answer.ok) await cache?.put(kept(url, answer.headers.get('Content-Language')), answer.clone()).catch(() => null); // a phone that is full
     return answer;
   } catch (fault) {
     silent = performance.now();

@@ -1,6 +1,7 @@
 // The page for the people at the laptop: it follows the counts, and shows the codes that let phones in.
 import '../../door/assets/look.js';
 import {ask, base} from '../../door/assets/session.js';
+import {store} from '../../door/assets/store.js';
 
 const $ = id => document.getElementById(id);
 const language = document.documentElement.lang;
@@ -17,7 +18,7 @@ $('leave').addEventListener('click', async () => {
   } catch {
     return void ($('away').textContent = $('away').dataset.word);
   }
-  for (const name of ['session', 'event']) delete localStorage[name]; // of the door's page, which has the same session
+  for (const name of ['session', 'event']) delete store[name]; // of the door's page, which has the same session
   enter();
 });
 
