@@ -440,7 +440,7 @@ func TestWhoIsLetInMeanwhileIsSentToo(t *testing.T) {
 	}
 }
 
-// TestSoundsAreHeardAfterACall: an iPhone interrupts the page's sounds for it.
+// TestSoundsAreHeardAfterACall: an iPhone interrupts the page's sounds for it. The end of a code brings them back, and any tap.
 func TestSoundsAreHeardAfterACall(t *testing.T) {
 	proof.Only(t, manyPages)
 	w := newDoorTown(t)
@@ -458,6 +458,12 @@ func TestSoundsAreHeardAfterACall(t *testing.T) {
 	p.run(`heard.state = 'interrupted'`)
 	p.types("K7QP2M", kb.Enter)
 	p.sees("admitted")
+	p.until(`heard.state === 'running'`)
+	p.next()
+	p.run(`heard.state = 'interrupted'`)
+	p.types("B2XX91", "")
+	p.until(`document.getElementById('code').value === 'B2XX91' && heard.state === 'interrupted'`) // a key alone costs no time
+	p.do(chromedp.Click("#count-in"))
 	p.until(`heard.state === 'running'`)
 }
 

@@ -220,14 +220,12 @@ function filled(field) {
 
 $('enter-ticket').addEventListener('submit', e => {
   e.preventDefault();
-  wake();
   if (!filled($('helper'))) return;
   store.helper = $('helper').value;
   signIn({ticket, name: store.helper});
 });
 $('enter-key').addEventListener('submit', e => {
   e.preventDefault();
-  wake();
   signIn({key: $('key').value.trim(), secret: $('secret').value.trim()});
 });
 
@@ -274,7 +272,6 @@ $('pick-events').addEventListener('change', offerWays);
 
 $('pick-form').addEventListener('submit', e => {
   e.preventDefault();
-  wake();
   const chosen = chosenEvent();
   if (!chosen || !filled($('door'))) return;
   door = $('door').value;
@@ -393,7 +390,7 @@ async function settle(ruling) {
 
 $('scan').addEventListener('submit', e => {
   e.preventDefault();
-  wake();
+  wake(); // the key that ends a code is a touch as well
   const code = $('code').value;
   $('code').value = '';
   read(code);
@@ -875,7 +872,6 @@ function doorRow(one, last) {
 // --- camera and photo --------------------------------------------------------------------------------------------------------
 
 $('way-camera').addEventListener('click', async () => {
-  wake();
   if (eye) return closeCamera();
   const mine = eye = {stop() {}}; // a second tap, or the page, may close it before it is open
   $('eye').hidden = false;
@@ -919,7 +915,6 @@ function closeCamera() {
 }
 
 $('photo').addEventListener('change', async () => {
-  wake();
   const [file] = $('photo').files;
   if (!file) return;
   closeCamera(); // it would read on behind the photo

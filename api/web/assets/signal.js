@@ -1,11 +1,13 @@
 // Sounds and vibration: one for who may enter, another for everybody else.
 let audio;
 
-// wake lets later sounds be heard: browsers ask for a touch first, and an iPhone interrupts them for a call.
+// wake lets later sounds be heard: browsers ask for a touch first, and an iPhone interrupts them for a call. Any tap does it. Not every key may: a scanner's
+// come so fast that results are late.
 export function wake() {
   audio ??= window.AudioContext && new AudioContext();
   if (audio && audio.state !== 'running') audio.resume().catch(() => null); // during the call it may not
 }
+for (const tap of ['touchend', 'click']) addEventListener(tap, wake, true);
 
 const tunes = {
   good: {notes: [[880, 0, 0.09], [1320, 0.1, 0.16]], shape: 'sine', shake: [60]},
