@@ -23,6 +23,8 @@ var (
 	moving   = regexp.MustCompile(`([a-z-]+): ([^;{}]*dvh[^;{}]*)`)
 	selector = regexp.MustCompile(`[^{};]*:has\([^{}]*\{`)
 	inside   = regexp.MustCompile(`\([^()]*\)`)
+	field    = regexp.MustCompile(`<input [^>]*>`)
+	noText   = regexp.MustCompile(`type="(radio|checkbox|file|password)"`)
 )
 
 // TestPagesUseNothingThatPhonesLack: volunteers bring phones that are ten years old. A height of dvh has one of vh before it, and :has, which only paints,
@@ -48,6 +50,17 @@ func TestPagesUseNothingThatPhonesLack(t *testing.T) {
 			}
 			if strings.Contains(rule, ",") {
 				t.Errorf("%s has :has beside other selectors: %s", file, rule)
+			}
+		}
+	}
+}
+
+// TestPhonesCorrectNoNameAndNoKey that is typed.
+func TestPhonesCorrectNoNameAndNoKey(t *testing.T) {
+	for file, text := range sources(t) {
+		for _, input := range field.FindAllString(text, -1) {
+			if !noText.MatchString(input) && !(strings.Contains(input, `autocorrect="off"`) && strings.Contains(input, `spellcheck="false"`)) {
+				t.Errorf("%s: a phone corrects what is typed into %s", file, input)
 			}
 		}
 	}

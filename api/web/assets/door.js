@@ -959,6 +959,12 @@ $('find-words').addEventListener('input', () => {
   typing = setTimeout(find, 150);
 });
 
+$('find').addEventListener('keydown', e => { // a browser empties a search field with it, and stays
+  if (e.key !== 'Escape' || e.isComposing) return;
+  e.preventDefault();
+  $('find').close();
+});
+
 async function find() {
   if (!$('find').open) return;
   const typed = () => $('find-words').value.trim(), words = typed();
