@@ -564,6 +564,7 @@ func TestAPhoneSaysThatItLetATicketInBefore(t *testing.T) {
 	letsIn(true)
 	p.stands("Back", "out")
 	letsIn(false)
+	p.until(`document.querySelector('#last .quiet').textContent.endsWith('Let out')`)
 	p.stands("Main", "in")
 	letsIn(false) // it went out
 	p.stands("North", "reentry")
