@@ -131,7 +131,9 @@ func TestTheConsoleEndsWithItsKey(t *testing.T) {
 	q.until(`document.querySelector('.event').innerText.includes('may not let phones in') && document.querySelector('[data-role]') === null`)
 	q.do(chromedp.Click("nav a[href='/door']"), chromedp.WaitVisible("#pick-form"), chromedp.Navigate("about:blank"), chromedp.Navigate(w.served.url+"/login"), chromedp.WaitVisible("#console")) // it is signed in
 	w.down()
-	p.until(`document.getElementById('away').textContent !== ''`)
+	const lies = `document.querySelector('[data-role=steward]').getBoundingClientRect().top`
+	p.run(`near = ` + lies)
+	p.until(`document.getElementById('away').textContent !== '' && ` + lies + ` === near`) // no tap goes to another button
 	p.do(chromedp.Click("[data-role=steward]"))
 	p.until(`document.getElementById('phone-fault').textContent.includes('does not answer') && document.querySelector('#phone path[d]') === null`)
 	w.up()
