@@ -12,6 +12,7 @@ import (
 
 	"doorward/kv/kvtest/proof"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -130,9 +131,9 @@ func TestTheConsoleEndsWithItsKey(t *testing.T) {
 	q.entersConsole(w.served.url, mayNot)
 	q.until(`document.querySelector('.event').innerText.includes('may not let phones in') && document.querySelector('[data-role]') === null`)
 	q.do(chromedp.Click("nav a[href='/door']"), chromedp.WaitVisible("#pick-form"), chromedp.Navigate("about:blank"), chromedp.Navigate(w.served.url+"/login"), chromedp.WaitVisible("#console")) // it is signed in
-	w.down()
 	const lies = `document.querySelector('[data-role=steward]').getBoundingClientRect().top`
 	p.run(`near = ` + lies)
+	w.down()
 	p.until(`document.getElementById('away').textContent !== '' && ` + lies + ` === near`) // no tap goes to another button
 	p.do(chromedp.Click("[data-role=steward]"))
 	p.until(`document.getElementById('phone-fault').textContent.includes('does not answer') && document.querySelector('#phone path[d]') === null`)
@@ -140,6 +141,8 @@ func TestTheConsoleEndsWithItsKey(t *testing.T) {
 	p.until(`document.getElementById('away').textContent === ''`)
 	p.do(chromedp.Click("#phone-next"))
 	p.showsCode(w, may)
+	p.do(emulation.SetDeviceMetricsOverride(568, 320, 2, true)) // the phone lies on its side: nothing of the code is cut off
+	p.until(`[...document.querySelectorAll('#phone-code, #phone button')].every(e => e.getBoundingClientRect().top > 0 && e.getBoundingClientRect().bottom < innerHeight)`)
 	if out, err := exec.Command(w.path, "keys", "revoke", fmt.Sprint(may.ID), "--data", w.dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

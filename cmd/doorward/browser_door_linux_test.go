@@ -10,6 +10,7 @@ import (
 
 	"doorward/kv/kvtest/proof"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
@@ -124,12 +125,17 @@ func TestAFamilyComesInWithOneTap(t *testing.T) {
 	p.do(chromedp.WaitVisible("#family"))
 	p.until(`document.activeElement.textContent === 'Let in 3 more' && document.querySelectorAll('#family input:disabled').length === 1`)
 	p.fits()
+	p.do(emulation.SetDeviceMetricsOverride(568, 320, 2, true)) // the phone lies on its side
+	p.until(`document.querySelector('.kin:nth-child(2)').getBoundingClientRect().bottom < innerHeight`)
+	p.fits()
 	p.do(chromedp.Click(`//label[contains(., 'Eva L.')]/input`, chromedp.BySearch))
 	p.until(`document.activeElement && document.querySelector('#result-acts .primary').textContent === 'Let in 2 more'`)
 	p.do(chromedp.Click("#result-acts .primary"))
 	p.until(`document.getElementById('result-more').textContent === '3 guests let in'`)
 	p.sees("admitted", "Caio L., Dora L., Fabio L.", "Ask for the guardian's slip")
 	p.paints(purple, "look") // for the child among them
+	p.until(`document.getElementById('result-more').getBoundingClientRect().bottom < innerHeight`)
+	p.do(emulation.SetDeviceMetricsOverride(360, 740, 2, true))
 	p.next()
 	if n := w.admissions(); n != 3 {
 		t.Errorf("the store has %d check-ins, want 3", n)

@@ -26,6 +26,7 @@ type pictureLook struct {
 
 var pictureLooks = []pictureLook{
 	{"phone", "light", "en", 360, 740}, {"phone", "dark", "en", 360, 740}, {"phone", "contrast", "en", 360, 740}, {"phone", "light", "pt-BR", 360, 740},
+	{"side", "light", "en", 568, 320}, {"wide", "light", "en", 667, 375},
 	{"laptop", "light", "en", 1280, 800}, {"laptop", "dark", "en", 1280, 800}, {"laptop", "contrast", "en", 1280, 800},
 }
 
@@ -52,7 +53,7 @@ func TestPicturesOfTheDoor(t *testing.T) {
 // painting opens a browser of this look.
 func painting(t *testing.T, l pictureLook, flags ...chromedp.ExecAllocatorOption) *painter {
 	p := &painter{browse(t, flags...), l}
-	p.do(emulation.SetDeviceMetricsOverride(l.width, l.height, 1, l.screen == "phone"), network.SetExtraHTTPHeaders(network.Headers{"Accept-Language": l.language}))
+	p.do(emulation.SetDeviceMetricsOverride(l.width, l.height, 1, l.screen != "laptop"), network.SetExtraHTTPHeaders(network.Headers{"Accept-Language": l.language}))
 	return p
 }
 
@@ -299,7 +300,7 @@ func drawCamera(t *testing.T, l pictureLook) {
 	p.shoot("trust")
 	p.do(chromedp.Navigate(far(w.served.url)+"/door/help"), chromedp.WaitVisible(".guide"))
 	p.shoot("guide")
-	p.do(emulation.SetDeviceMetricsOverride(l.width, 3*l.height, 1, l.screen == "phone"))
+	p.do(emulation.SetDeviceMetricsOverride(l.width, 3*l.height, 1, l.screen != "laptop"))
 	p.shoot("guide-whole")
 	p = painting(t, l, chromedp.Flag("use-fake-device-for-media-stream", true), chromedp.Flag("use-fake-ui-for-media-stream", true), chromedp.Flag("use-file-for-fake-video-capture", film))
 	p.standsAt(w.link(), "North door")
