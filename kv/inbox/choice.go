@@ -274,6 +274,9 @@ func (r *resolution) createAs(k *record.Kind, doc *record.Doc) error {
 	if entry.WrittenAs(k) == record.Ticket {
 		return &table.Conflict{Reason: "a ticket is made as a whole, and this is a part of one"}
 	}
+	if err := r.p.CheckKind(record.Admin, k, "POST"); err != nil {
+		return err
+	}
 	if err := entry.MayCreate(r.p, k); err != nil {
 		return err
 	}
