@@ -2,18 +2,18 @@ package sync
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"io"
-	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"doorward/kv/docs"
 	"doorward/kv/merge"
 	"doorward/kv/rev"
+	"doorward/kv/table"
 	"doorward/sync/input"
-	"doorward/sync/replicate"
 	"doorward/sync/transit"
 )
 
@@ -59,9 +59,7 @@ func docWrite(c *call, d *transit.Parsed, replicated bool) (w merge.DocWrite, er
 	if w.Wrong != nil {
 		return w, nil
 	}
-	if w.Attachments, err = resolveStubs(c, d, w.Path); errors.Is(err, transit.ErrStub) {
-		w.Wrong, err = err, nil
-	}
+	w.Attachments, err = resolveStubs(c, d, w.Path)
 	return w, err
 }
 
@@ -113,9 +111,10 @@ func storeInline(c *call, d *transit.Parsed, p *transit.Part, v jsontext.Value) 
 	return err
 }
 
-// resolveStubs finds the bytes of stubs in revisions that the store has.
+// resolveStubs finds the bytes of stubs in the revision that the document is based on. A stub that is not found there has no bytes, and the store
+// refuses it, unless it finds a conflict first.
 func resolveStubs(c *call, d *transit.Parsed, path []rev.ID) ([]merge.Attachment, error) {
-	var known []docs.DocRevision
+	var base *docs.DocRevision
 	all := make([]merge.Attachment, len(d.Parts))
 	for i, p := range d.Parts {
 		all[i] = p.Attachment
@@ -125,45 +124,36 @@ func resolveStubs(c *call, d *transit.Parsed, path []rev.ID) ([]merge.Attachment
 			}
 			continue
 		}
-		if known == nil {
+		if base == nil {
 			var err error
-			if known, err = stubSources(c, d, path); err != nil {
+			if base, err = stubBase(c, d, path); err != nil {
 				return nil, err
 			}
 		}
-		found := p.Find(known)
-		if found == nil {
-			found = p.FindPacked(ancestorsIn(known, path))
-		}
-		if found == nil {
-			return nil, transit.ErrStub
-		}
-		if all[i] = *found; p.Type != "" {
-			all[i].Type = p.Type
+		if found := p.StandsFor(base); found != nil {
+			all[i].Blob, all[i].RevPos, all[i].Type = found.Blob, found.RevPos, cmp.Or(p.Type, found.Type)
 		}
 	}
 	return all, nil
 }
 
-// ancestorsIn returns those of a replicated revision; a nil path is an edit's, which knows the revision before it alone.
-func ancestorsIn(known []docs.DocRevision, path []rev.ID) []docs.DocRevision {
-	if path == nil {
-		return known
+// stubBase returns the revision that a document is based on: the one that is edited, or the nearest ancestor of a replicated revision that the
+// database holds. It is empty if there is none.
+func stubBase(c *call, d *transit.Parsed, path []rev.ID) (*docs.DocRevision, error) {
+	ask := docs.Ask{Revisions: path}
+	if path == nil && d.Rev != (rev.ID{}) {
+		ask.Revisions = []rev.ID{d.Rev}
 	}
-	return slices.DeleteFunc(slices.Clone(known), func(r docs.DocRevision) bool { return !slices.Contains(path, r.Revision) })
-}
-
-// stubSources returns the revisions that may have the bytes of stubs: the one that is edited, or the ancestors of a replicated revision
-// and then all leaves.
-func stubSources(c *call, d *transit.Parsed, path []rev.ID) (known []docs.DocRevision, err error) {
-	asks := []docs.Ask{{Revisions: path}, {Leaves: true}}
-	if path == nil {
-		asks = []docs.Ask{{}}
-		if d.Rev != (rev.ID{}) {
-			asks[0].Revisions = []rev.ID{d.Rev}
+	doc, err := c.db.Read(d.ID, ask)
+	if err != nil && !errors.Is(err, table.ErrNotFound) {
+		return nil, err
+	}
+	for i := range doc.Revisions {
+		if doc.Revisions[i].Body != nil {
+			return &doc.Revisions[i], nil
 		}
 	}
-	return replicate.Relatives(c.db, d.ID, asks)
+	return &docs.DocRevision{}, nil
 }
 
 // unpackPart decompresses a stored attachment that came compressed, as CouchDB's replicator sends texts.

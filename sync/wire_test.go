@@ -218,6 +218,42 @@ func TestADigestOfCompressedBytes(t *testing.T) {
 	}
 }
 
+// TestAStubIsOfTheRevisionBefore: it takes no bytes that another branch, or an earlier revision, has under its name.
+func TestAStubIsOfTheRevisionBefore(t *testing.T) {
+	t.Parallel()
+	s := peertest.NewSite(t)
+	with := func(doc, attachment string) string { return strings.TrimSuffix(doc, "}") + `,"_attachments":{"a":{` + attachment + `}}}` }
+	peertest.Bring(s, with(peertest.Leaf("doc", 1, "a"), `"data":"YWFh"`), peertest.Leaf("doc", 2, "b", "a"), with(peertest.Leaf("doc", 2, "c", "a"), `"data":"Y2Nj"`))
+	for _, c := range []struct {
+		name, rev, stub string
+		status          int
+		want            string
+	}{
+		{"none, but an earlier one and another branch have one", "2-b", `"stub":true`, 412, `"missing_stub"`},
+		{"one of another revpos", "2-c", `"stub":true,"revpos":1`, 412, `"missing_stub"`},
+		{"one of another digest", "2-c", `"stub":true,"digest":"md5-AAAAAAAAAAAAAAAAAAAAAA=="`, 412, `"missing_stub"`},
+		{"one after a revision that is not there", "2-x", `"stub":true`, 409, `"conflict"`},
+		{"one after no revision", "", `"stub":true`, 409, `"conflict"`},
+		{"one of this revpos", "2-c", `"stub":true,"revpos":2`, 201, `"3-`},
+	} {
+		if a := s.Do("PUT", "/notes/doc?rev="+c.rev, with(`{"n":1}`, c.stub)); a.Status != c.status || !strings.Contains(a.Body, c.want) {
+			t.Errorf("%s: %d %s, want %d", c.name, a.Status, a.Body, c.status)
+		}
+		if c.status != 412 {
+			continue
+		}
+		doc := with(peertest.Leaf("doc", 3, "d", strings.TrimPrefix(c.rev, "2-"), "a"), c.stub)
+		a := s.Want(201, "POST", "/notes/_bulk_docs", `{"new_edits":false,"docs":[`+doc+`]}`)
+		if !strings.Contains(a.Body, "A stub of an attachment that is not there.") {
+			t.Errorf("%s, replicated: %s", c.name, a.Body)
+		}
+	}
+	if a := s.Want(200, "GET", "/notes/doc?attachments=true", ""); !strings.Contains(a.Body, `"revpos":2`) || !strings.Contains(a.Body, `"data":"Y2Nj"`) {
+		t.Errorf("the document is %s", a.Body)
+	}
+	s.Want(412, "PUT", "/notes/none", with(`{"n":1}`, `"stub":true`))
+}
+
 // readParts reads an answer of several parts; those of a part with parts of its own one after the other.
 func readParts(t testing.TB, media, body string) (texts []string) {
 	t.Helper()

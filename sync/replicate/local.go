@@ -339,13 +339,13 @@ func (h *Local) findAttachments(ctx context.Context, x *transit.Revision, w *mer
 	if len(x.Parts) == 0 {
 		return nil
 	}
-	known, err := Relatives(h.db, x.ID, []docs.Ask{{Revisions: x.Path}, {Leaves: true}})
-	if err != nil && !errors.Is(err, transit.ErrStub) {
+	known, err := h.relatives(x)
+	if err != nil {
 		return err
 	}
 	for i := range x.Parts {
 		p := &x.Parts[i]
-		if found := p.Find(known); found != nil && p.ClaimedDigest != "" {
+		if found := p.Find(known); found != nil {
 			a := *found
 			a.Type, a.RevPos = p.Type, p.RevPos
 			w.Attachments = append(w.Attachments, a)
@@ -376,14 +376,11 @@ func (h *Local) content(_ context.Context, p *transit.Part, w io.Writer) error {
 	return h.db.Blob(p.SHA256, w)
 }
 
-// Relatives returns revisions of a document. It returns transit.ErrStub if there is no document.
-func Relatives(db *docs.Database, id string, asks []docs.Ask) (known []docs.DocRevision, err error) {
-	for _, ask := range asks {
-		doc, err := db.Read(id, ask)
-		if errors.Is(err, table.ErrNotFound) {
-			return nil, transit.ErrStub
-		}
-		if err != nil {
+// relatives returns the revisions of a document that may have the bytes of a revision's attachments: its ancestors, and all leaves.
+func (h *Local) relatives(x *transit.Revision) (known []docs.DocRevision, err error) {
+	for _, ask := range []docs.Ask{{Revisions: x.Path}, {Leaves: true}} {
+		doc, err := h.db.Read(x.ID, ask)
+		if err != nil && !errors.Is(err, table.ErrNotFound) {
 			return nil, err
 		}
 		known = append(known, doc.Revisions...)

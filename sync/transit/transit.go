@@ -271,11 +271,11 @@ func (p *Part) readMember(name string, v jsontext.Value) {
 	}
 }
 
-// Find returns the attachment that a stub stands for, or nil.
+// Find returns an attachment of some revisions that has the name and the digest, or nil.
 func (p *Part) Find(revisions []docs.DocRevision) *merge.Attachment {
 	for _, r := range revisions {
 		for i, a := range r.Attachments {
-			if a.Name == p.Name && (p.ClaimedDigest == "" || p.ClaimedDigest == a.Digest()) {
+			if a.Name == p.Name && p.ClaimedDigest == a.Digest() {
 				return &r.Attachments[i]
 			}
 		}
@@ -283,14 +283,16 @@ func (p *Part) Find(revisions []docs.DocRevision) *merge.Attachment {
 	return nil
 }
 
-// FindPacked returns the attachment that a stub with the digest of compressed bytes stands for, or nil. No store keeps that digest here: an ancestor
-// has the attachment, as CouchDB has it, if the name and revpos are the stub's, and the length is.
-func (p *Part) FindPacked(ancestors []docs.DocRevision) *merge.Attachment {
-	for _, r := range ancestors {
-		for i, a := range r.Attachments {
-			if p.Packed && a.Name == p.Name && a.RevPos == p.RevPos && a.Length == max(p.ClaimedLength, 0) {
-				return &r.Attachments[i]
-			}
+// StandsFor returns the attachment of a revision that the stub stands for, or nil: as at CouchDB the one of its name and, if the stub says one, of its
+// revpos. A digest must be right too. No store keeps the digest of compressed bytes here: the length is compared then.
+func (p *Part) StandsFor(base *docs.DocRevision) *merge.Attachment {
+	for i, a := range base.Attachments {
+		if a.Name != p.Name || p.RevPos != 0 && p.RevPos != a.RevPos {
+			continue
+		}
+		packed := p.Packed && p.RevPos == a.RevPos && p.ClaimedLength == a.Length
+		if p.ClaimedDigest == "" || p.ClaimedDigest == a.Digest() || packed {
+			return &base.Attachments[i]
 		}
 	}
 	return nil
