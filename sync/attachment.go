@@ -34,7 +34,7 @@ func attachmentOf(c *call) (id, name string, revision rev.ID, err error) {
 		err = errPath
 	}
 	if err == nil {
-		revision, err = namedRevision(c, queryOf(c.query))
+		revision, err = namedRevision(c, queryOf(c.query), rev.ID{}, rev.ParseFree)
 	}
 	return id, name, revision, err
 }

@@ -153,30 +153,23 @@ func postDocument(c *call) error {
 	if d.ID == "" {
 		d.ID = newID()
 	}
+	c.Header().Set("Location", strings.TrimSuffix(c.request.URL.EscapedPath(), "/")+"/"+url.PathEscape(d.ID))
 	return storeDocument(c, d, false)
 }
 
+// putDocument stores the document that the path names. As at CouchDB, an _id within it does not count.
 func putDocument(c *call, id string) error {
 	d, err := readPut(c)
 	if err != nil {
 		return err
 	}
-	if d.ID != "" && d.ID != id {
-		return errPath
-	}
 	d.ID = id
 	q := queryOf(c.query)
 	replicated := q.values.Has("new_edits") && !q.flag("new_edits")
-	named, err := namedRevision(c, q)
-	if err != nil {
+	if d.Rev, err = namedRevision(c, q, d.Rev, rev.ParseFree); err != nil {
 		return err
 	}
-	if named != (rev.ID{}) {
-		if d.Rev != (rev.ID{}) && d.Rev != named {
-			return errRevisions
-		}
-		d.Rev = named
-	}
+	c.Header().Set("Location", c.request.URL.EscapedPath())
 	return storeDocument(c, d, replicated)
 }
 
@@ -195,20 +188,24 @@ func readPut(c *call) (*transit.Parsed, error) {
 	return readWhole(c, dec)
 }
 
-// namedRevision returns the revision that the query or If-Match names.
-func namedRevision(c *call, q *query) (rev.ID, error) {
-	revision := q.revision("rev")
-	if tag := c.request.Header.Get("If-Match"); tag != "" {
-		matched := queryOf(url.Values{"rev": {strings.Trim(tag, `"`)}}).revision("rev")
+// namedRevision returns the one revision that a write names: in its body, in the query, or in If-Match, bare or as a tag. A weak tag counts: a proxy
+// weakens tags when it compresses, and a revision says the same of a document in any encoding.
+func namedRevision(c *call, q *query, body rev.ID, parse func(string) (rev.ID, bool)) (rev.ID, error) {
+	named := body
+	text, _ := q.text("rev")
+	tag := strings.Join(c.request.Header.Values("If-Match"), ",")
+	for _, text := range []string{text, strings.Trim(strings.TrimPrefix(tag, "W/"), `"`)} {
+		revision, ok := parse(text)
 		switch {
-		case matched == (rev.ID{}):
-			return revision, transit.ErrRevision
-		case revision != (rev.ID{}) && revision != matched:
-			return revision, errRevisions
+		case !ok || tag == `""`:
+			return named, transit.ErrRevision
+		case named == (rev.ID{}):
+			named = revision
+		case revision != (rev.ID{}) && revision != named:
+			return named, errRevisions
 		}
-		revision = matched
 	}
-	return revision, q.err
+	return named, q.err
 }
 
 // storeDocument stores one document and answers its revision.
@@ -217,7 +214,6 @@ func storeDocument(c *call, d *transit.Parsed, replicated bool) error {
 	if err != nil {
 		return err
 	}
-	c.Header().Set("Location", c.request.URL.EscapedPath())
 	return writeOne(c, w)
 }
 
@@ -246,7 +242,7 @@ func writeOne(c *call, w merge.DocWrite) error {
 }
 
 func deleteDocument(c *call, id string) error {
-	revision, err := namedRevision(c, queryOf(c.query))
+	revision, err := namedRevision(c, queryOf(c.query), rev.ID{}, rev.ParseFree)
 	if err != nil {
 		return err
 	}
@@ -292,11 +288,23 @@ func (c *call) notModified() error {
 // localRev returns a local document's revision, "0-" and how often it was written.
 func localRev(written uint64) rev.ID { return rev.ID{Text: strconv.FormatUint(written, 10)} }
 
+// parseLocalRev reads a local document's revision. "" is the zero one.
+func parseLocalRev(text string) (r rev.ID, ok bool) {
+	written, is := strings.CutPrefix(text, "0-")
+	n, err := strconv.ParseUint(written, 10, 53)
+	if !is || err != nil {
+		return r, text == ""
+	}
+	return localRev(n), true
+}
+
+// getLocal answers a local document. Its tag is for If-Match alone: a document that is deleted and written again has revisions of before.
 func getLocal(c *call, id string) error {
 	body, written, err := c.db.Local(id)
 	if err != nil {
 		return err
 	}
+	c.setEtag(localRev(written))
 	s := c.begin(uncompressed)
 	s.quoted(`{"_id":`, "_local/"+id)
 	s.revision(`,"_rev":`, localRev(written))
@@ -307,19 +315,6 @@ func getLocal(c *call, id string) error {
 	return s.end()
 }
 
-// localWritten reads how often a local document was written from its revision; docs.Whatever if there is none.
-func localWritten(rev string) (uint64, error) {
-	if rev == "" {
-		return docs.Whatever, nil
-	}
-	text, is := strings.CutPrefix(rev, "0-")
-	n, err := strconv.ParseUint(text, 10, 53)
-	if !is || err != nil {
-		return 0, transit.ErrRevision
-	}
-	return n, nil
-}
-
 // putLocal stores a local document. If it names a revision, that must be the last. It ignores attachments, as CouchDB does.
 func putLocal(c *call, id string) error {
 	dec, err := c.anyDecoder()
@@ -327,36 +322,48 @@ func putLocal(c *call, id string) error {
 		return err
 	}
 	d, err := readWhole(c, dec)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case d.Err != nil:
-		return d.Err
 	}
-	return writeLocal(c, id, localBody(d), cmp.Or(d.RevText, c.query.Get("rev")))
+	body, before, err := localOf(d)
+	if err != nil {
+		return err
+	}
+	return writeLocal(c, id, body, before)
 }
 
-// localBody returns the body of a local document to store; nil deletes it.
-func localBody(d *transit.Parsed) []byte {
-	if d.Deleted {
-		return nil
+// localOf returns the body of a local document to store, nil to delete it, and the revision that it names.
+func localOf(d *transit.Parsed) (body []byte, before rev.ID, err error) {
+	before, ok := parseLocalRev(d.RevText)
+	switch {
+	case d.Err != nil:
+		return nil, before, d.Err
+	case !ok || d.BadRev && d.RevText == "": // not even a text
+		return nil, before, transit.ErrRevision
+	case d.Deleted:
+		return nil, before, nil
 	}
-	return d.Body
+	return d.Body, before, nil
 }
 
 // storeLocal stores a local document of _bulk_docs.
 func storeLocal(c *call, d *transit.Parsed) (r docs.DocResult) {
-	if r.Err = d.Err; r.Err == nil {
-		r.Revision, r.Err = keepLocal(c, strings.TrimPrefix(d.ID, "_local/"), localBody(d), d.RevText)
+	body, before, err := localOf(d)
+	if r.Err = err; err == nil {
+		r.Revision, r.Err = keepLocal(c, strings.TrimPrefix(d.ID, "_local/"), body, before)
 	}
 	return r
 }
 
-func deleteLocal(c *call, id string) error { return writeLocal(c, id, nil, c.query.Get("rev")) }
+func deleteLocal(c *call, id string) error { return writeLocal(c, id, nil, rev.ID{}) }
 
-// writeLocal writes the local document that the path names; a nil body deletes it.
-func writeLocal(c *call, id string, body []byte, rev string) error {
-	next, err := keepLocal(c, id, body, rev)
+// writeLocal writes the local document that the path names; a nil body deletes it. before is the revision that the body names.
+func writeLocal(c *call, id string, body []byte, before rev.ID) error {
+	before, err := namedRevision(c, queryOf(c.query), before, parseLocalRev)
+	if err != nil {
+		return err
+	}
+	next, err := keepLocal(c, id, body, before)
 	if err != nil {
 		return err
 	}
@@ -364,16 +371,17 @@ func writeLocal(c *call, id string, body []byte, rev string) error {
 	if body == nil {
 		status = http.StatusOK
 	}
+	c.setEtag(next)
 	return c.reply(status, writtenDoc{true, "_local/" + id, next.String()})
 }
 
-// keepLocal writes a local document and returns its next revision; a nil body deletes it.
-func keepLocal(c *call, id string, body []byte, from string) (next rev.ID, err error) {
-	before, err := localWritten(from)
-	if err != nil {
-		return next, err
+// keepLocal writes a local document after a revision, the zero one for any, and returns the next; a nil body deletes it.
+func keepLocal(c *call, id string, body []byte, before rev.ID) (next rev.ID, err error) {
+	written := uint64(docs.Whatever)
+	if before != (rev.ID{}) {
+		written, _ = strconv.ParseUint(before.Text, 10, 53) // parseLocalRev has read it
 	}
-	count, err := c.db.PutLocal(id, body, before)
+	count, err := c.db.PutLocal(id, body, written)
 	if body == nil {
 		count = 0
 	}

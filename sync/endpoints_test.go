@@ -74,7 +74,8 @@ var endpoints = []endpoint{
 	{"a document and more", "PUT", "/notes/new", `{}{}`, 400, `bad_request`},
 	{"what is deleted in a way", "PUT", "/notes/new", `{"_deleted":"yes"}`, 400, `doc_validation`},
 	{"a member of ours", "PUT", "/notes/new", `{"_mine":1}`, 400, `doc_validation`},
-	{"another id within", "PUT", "/notes/new", `{"_id":"old"}`, 400, `bad_request`},
+	{"another id within", "PUT", "/notes/outer", `{"_id":"_design/inner"}`, 201, `{"ok":true,"id":"outer","rev":"1-R"}`},
+	{"the id within", "GET", "/notes/_design/inner", "", 404, `missing`},
 	{"deleting without a revision", "DELETE", "/notes/a", "", 409, `conflict`},
 	{"deleting what is deleted", "DELETE", "/notes/gone", "", 404, `deleted`},
 	{"a document without an id", "POST", "/notes", `{"x":1}`, 201, `{"ok":true,"id":"R","rev":"1-R"}`},
@@ -110,6 +111,10 @@ var endpoints = []endpoint{
 	{"attaching to it", "PUT", "/notes/_local/d/a.txt", `{}`, 400, `_local documents do not accept attachments.`},
 	{"reading an attachment of it", "GET", "/notes/_local%2Fd/a.txt", "", 400, `_local documents do not accept attachments.`},
 	{"deleting an attachment of what is not there", "DELETE", "/notes/_local/none/a.txt?rev=1-a", "", 400, `_local documents do not accept attachments.`},
+	{"after what is no text", "PUT", "/notes/_local/d", `{"_rev":1,"seq":2}`, 400, `Invalid rev format`},
+	{"after one revision by the path and another in the body", "PUT", "/notes/_local/d?rev=0-2", `{"_rev":"0-1"}`, 400, `"bad_request","reason":"Document rev from`},
+	{"another local id within", "PUT", "/notes/_local/q", `{"_id":"_local/other"}`, 201, `"id":"_local/q","rev":"0-1"`},
+	{"the local id within", "GET", "/notes/_local/other", "", 404, `missing`},
 	{"deleting another revision", "DELETE", "/notes/_local/d?rev=0-2", "", 409, `conflict`},
 	{"putting it deleted", "PUT", "/notes/_local/d", `{"_rev":"0-1","_deleted":true}`, 200, `{"ok":true,"id":"_local/d","rev":"0-0"}`},
 	{"it is gone", "GET", "/notes/_local/d", "", 404, `missing`},
@@ -183,7 +188,43 @@ func TestTwoRevisionsToWriteAfterAreRefused(t *testing.T) {
 			t.Errorf("%s %s %s, if it matches another = %d %s", c.method, c.path, c.body, a.Status, a.Body)
 		}
 	}
-	s.Put("a", `{"n":3,"_rev":"`+two+`"}`)
+	for _, c := range []struct {
+		method, path, body, tag string
+		status                  int
+	}{
+		{"PUT", "/notes/_local/c", `{}`, "", 201}, {"PUT", "/notes/_local/c", `{}`, `"0-1"`, 201}, {"PUT", "/notes/_local/c", `{}`, `"0-1"`, 409},
+		{"PUT", "/notes/_local/c", `{}`, "0-1", 409}, {"PUT", "/notes/_local/c?rev=0-2", `{}`, "0-1", 400}, {"PUT", "/notes/_local/c", `{"_rev":"0-2"}`, "0-1", 400},
+		{"PUT", "/notes/_local/c", `{}`, "x", 400}, {"PUT", "/notes/_local/c", `{}`, `""`, 400}, {"DELETE", "/notes/_local/c", "", "0-1", 409},
+		{"DELETE", "/notes/_local/c?rev=0-1", "", "0-2", 400}, {"DELETE", "/notes/_local/c", "", `W/"0-2"`, 200},
+		{"PUT", "/notes/a", `{"n":3}`, `W/"` + one + `"`, 409}, {"PUT", "/notes/a", `{"n":3}`, `W/"` + two + `"`, 201}, // a proxy that compresses weakens the tag
+	} {
+		if a := s.Do(c.method, c.path, c.body, "If-Match", c.tag); a.Status != c.status {
+			t.Errorf("%s %s %s, if it matches %s = %d %s, want %d", c.method, c.path, c.body, c.tag, a.Status, a.Body, c.status)
+		}
+	}
+}
+
+// TestAWriteTellsTheAddressAndTheTagOfWhatItWrote: clients go on from there.
+func TestAWriteTellsTheAddressAndTheTagOfWhatItWrote(t *testing.T) {
+	t.Parallel()
+	s := peertest.NewSite(t)
+	for _, c := range []struct{ method, path, body, at string }{
+		{"POST", "/notes", `{"_id":"a/ü"}`, "/sync/notes/a%2F%C3%BC"}, {"POST", "/notes/", `{"_id":"_design/d"}`, "/sync/notes/_design%2Fd"},
+		{"PUT", "/notes/b", `{}`, "/sync/notes/b"}, {"PUT", "/notes/_local/c", `{}`, ""}, {"GET", "/notes/_local/c", "", ""},
+	} {
+		var w struct {
+			Rev   string
+			Local string `json:"_rev"`
+		}
+		a := s.Do(c.method, c.path, c.body)
+		a.Into(t, &w)
+		if got := a.Header.Get("Location"); got != c.at {
+			t.Errorf("%s %s: Location = %s, want %s", c.method, c.path, got, c.at)
+		}
+		if got := a.Header.Get("Etag"); got != `"`+w.Rev+w.Local+`"` {
+			t.Errorf("%s %s: the tag is %s, want the revision in %s", c.method, c.path, got, a.Body)
+		}
+	}
 }
 
 // lackingID is the answer to an item of _bulk_get that names no document.

@@ -222,7 +222,9 @@ func TestADigestOfCompressedBytes(t *testing.T) {
 func TestAStubIsOfTheRevisionBefore(t *testing.T) {
 	t.Parallel()
 	s := peertest.NewSite(t)
-	with := func(doc, attachment string) string { return strings.TrimSuffix(doc, "}") + `,"_attachments":{"a":{` + attachment + `}}}` }
+	with := func(doc, attachment string) string {
+		return strings.TrimSuffix(doc, "}") + `,"_attachments":{"a":{` + attachment + `}}}`
+	}
 	peertest.Bring(s, with(peertest.Leaf("doc", 1, "a"), `"data":"YWFh"`), peertest.Leaf("doc", 2, "b", "a"), with(peertest.Leaf("doc", 2, "c", "a"), `"data":"Y2Nj"`))
 	for _, c := range []struct {
 		name, rev, stub string
