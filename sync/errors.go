@@ -45,8 +45,15 @@ var (
 	errLocalParts = errors.New("an attachment of a local document")
 	errRevisions  = errors.New("two revisions to write after")
 	errDeleteDoc  = errors.New("the deletion of a database by a revision")
+	errTogether   = errors.New("documents to store together or not at all")
 	errClientGone = errors.New("the client went away")
 )
+
+// unsupported is an option that would change what a request does, and that this server does not know. A client must not believe that it was done.
+type unsupported string
+
+// Error names the option.
+func (u unsupported) Error() string { return string(u) + " is not supported" }
 
 // problem is the answer to an error.
 type problem struct {
@@ -81,6 +88,7 @@ var answers = []struct {
 	{errDigest, problem{400, "content_md5_mismatch", "An attachment is not what its digest says."}},
 	{errLocalParts, problem{400, "bad_request", "_local documents do not accept attachments."}},
 	{errRevisions, problem{400, "bad_request", "Document rev from request body, query string and If-Match have different values"}},
+	{errTogether, problem{417, "not_implemented", "all_or_nothing is not supported"}},
 	{errDeleteDoc, problem{400, "bad_request", "You tried to DELETE a database with a ?rev= parameter. Did you mean to DELETE a document instead?"}},
 	{transit.ErrNoRevision, problem{400, "doc_validation", "If new_edits is false, a well-formed _rev must be included in the document."}},
 	{docs.ErrDocumentID, problem{400, "illegal_docid", ""}},
@@ -103,7 +111,7 @@ var answers = []struct {
 	{entry.ErrTooLarge, problem{413, "document_too_large", ""}},
 	{errMedia, problem{415, "bad_content_type", "Content-Type must be application/json"}},
 	{errPacked, problem{415, "bad_content_encoding", "Content-Encoding must be gzip, or left out"}},
-	{errOrder, problem{400, "bad_request", "source and target must be given, each a database's name or an address"}},
+	{errOrder, problem{400, "bad_request", "source and target must be given, each a database's name or an address. An address may have headers, but none of the connection's own."}},
 	{dial.ErrURL, problem{400, "bad_request", "An address cannot be a database's."}},
 	{dial.ErrNotDialed, problem{403, "forbidden", "The address is not a public one: a server replicates with no other."}},
 	{errPlain, problem{403, "forbidden", "The address is not https: a server replicates over nothing else."}},
@@ -124,7 +132,10 @@ func problemOf(err error) problem {
 	var wrong *line.Error
 	var more *office.HoldsMore
 	var member transit.BadMember
+	var option unsupported
 	switch {
+	case errors.As(err, &option):
+		return problem{400, "bad_request", option.Error()}
 	case errors.As(err, &member):
 		return problem{400, "doc_validation", "Bad special document member: " + member.Shown()}
 	case errors.As(err, &more):

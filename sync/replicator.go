@@ -21,6 +21,8 @@ import (
 	"doorward/sync/mango"
 	"doorward/sync/replicate"
 	"doorward/sync/transit"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 // order is a request of _replicate.
@@ -37,12 +39,52 @@ type order struct {
 	Since      json.RawMessage `json:"since_seq"`
 }
 
+// undone are options of an order that would change what is copied or on which way, and that this server does not know.
+type undone struct {
+	Winners     bool                       `json:"winning_revs_only"`
+	Params      struct{ Partitioned bool } `json:"create_target_params"`
+	Proxy       string                     `json:"proxy"`
+	SourceProxy string                     `json:"source_proxy"`
+	TargetProxy string                     `json:"target_proxy"`
+}
+
+// check returns an error if an option is given.
+func (u *undone) check() error {
+	switch {
+	case u.Winners:
+		return unsupported("winning_revs_only")
+	case u.Params.Partitioned:
+		return unsupported("partitioned")
+	case u.Proxy+u.SourceProxy+u.TargetProxy != "":
+		return unsupported("a proxy")
+	}
+	return nil
+}
+
 // peerRef is a peer of an order: a database of this server, or an address.
 type peerRef struct {
 	name, secret, user string
+	header             http.Header
 }
 
-// UnmarshalJSON reads a name, an address, or an object of an address and a login.
+// ofConnection are headers of a request that an order may not set: those of the connection and of the body.
+var ofConnection = []string{"Host", "Connection", "Keep-Alive", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Expect",
+	"Content-Length", "Content-Type", "Content-Encoding", "Accept", "Accept-Encoding", "If-Match", "If-None-Match", "Range"}
+
+// addHeader adds a header for requests to the peer. ok is false for one that cannot be sent.
+func (p *peerRef) addHeader(name, value string) (ok bool) {
+	name = http.CanonicalHeaderKey(name)
+	if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) || slices.Contains(ofConnection, name) {
+		return false
+	}
+	if p.header == nil {
+		p.header = http.Header{}
+	}
+	p.header.Set(name, value)
+	return true
+}
+
+// UnmarshalJSON reads a name, an address, or an object of an address, a login and headers. A name has no headers.
 func (p *peerRef) UnmarshalJSON(b []byte) error {
 	if json.Unmarshal(b, &p.name) == nil {
 		return nil
@@ -52,11 +94,17 @@ func (p *peerRef) UnmarshalJSON(b []byte) error {
 		Auth struct {
 			Basic struct{ Username, Password string }
 		}
+		Headers map[string]string
 	}
 	if json.Unmarshal(b, &in) != nil {
 		return input.ErrShape
 	}
 	p.name, p.user, p.secret = in.URL, in.Auth.Basic.Username, in.Auth.Basic.Password
+	for name, value := range in.Headers {
+		if !p.remote() || !p.addHeader(name, value) {
+			return input.ErrShape
+		}
+	}
 	return nil
 }
 
@@ -186,9 +234,12 @@ func readOrder(c *call) (*order, error) {
 	if err != nil {
 		return nil, input.Wrap(err)
 	}
-	o := &order{}
-	if json.Unmarshal(v, o) != nil {
+	o, no := &order{}, &undone{}
+	if json.Unmarshal(v, o) != nil || json.Unmarshal(v, no) != nil {
 		return nil, errOrder
+	}
+	if err := no.check(); err != nil {
+		return nil, err
 	}
 	if o.ID == "" && (o.Source.name == "" || o.Target.name == "") {
 		return nil, errOrder
@@ -196,7 +247,10 @@ func readOrder(c *call) (*order, error) {
 	if o.Filter != "" {
 		return nil, errMissing // without the filter too much would be copied
 	}
-	_, err = mango.Parse(o.Selector)
+	passes, err := mango.Parse(o.Selector)
+	if passes != nil && o.IDs != nil {
+		return nil, unsupported("selector beside doc_ids")
+	}
 	return o, err
 }
 
@@ -231,7 +285,7 @@ func openPeer(c *call, p *peerRef, create bool) (replicate.Peer, error) {
 		}
 		return h, err
 	}
-	to := dial.Config{URL: p.name, Client: c.server.client, Key: p.user, Secret: p.secret}
+	to := dial.Config{URL: p.name, Client: c.server.client, Key: p.user, Secret: p.secret, Header: p.header}
 	t, err := replicate.NewRemote(replicate.RemoteConfig{Config: to, Create: create})
 	if err == nil && !conf.Insecure && !p.secure() {
 		return nil, errPlain

@@ -1,6 +1,7 @@
 package sync_test
 
 import (
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -29,6 +30,7 @@ func TestReplicationsAreOrdered(t *testing.T) {
 	for _, one := range []struct{ name, order string }{
 		{"push", `{"source":"notes","target":"` + notesAddress(b) + `"}`},
 		{"once more", `{"source":"notes","target":{"url":"` + b.URL + `/notes","auth":{"basic":{"username":"` + b.Auth[0] + `","password":"` + b.Auth[1] + `"}}}}`},
+		{"with headers", `{"source":"notes","target":{"url":"` + b.URL + `/notes","headers":{"authorization":"Basic ` + base64.StdEncoding.EncodeToString([]byte(b.Auth[0]+":"+b.Auth[1])) + `","X-Own":"1"}}}`},
 		{"pull into a database that is made", `{"source":"` + notesAddress(b) + `","target":"copy","create_target":true}`},
 		{"some documents", `{"source":"notes","target":"some","create_target":true,"doc_ids":["doc00003","gone","nobody"]}`},
 		{"those that pass", `{"source":"notes","target":"passed","create_target":true,"selector":{"n":{"$lt":5}}}`},
@@ -64,6 +66,13 @@ func TestOrdersThatAreRefused(t *testing.T) {
 	}{
 		{400, `{}`, "bad_request"},
 		{400, `[]`, "bad_request"},
+		{400, `{"source":"notes","target":"copy","winning_revs_only":true}`, "winning_revs_only is not supported"},
+		{400, `{"source":"notes","target":"copy","create_target":true,"create_target_params":{"partitioned":true}}`, "partitioned is not supported"},
+		{400, `{"source":"notes","target":"` + notesAddress(s) + `","target_proxy":"http://127.0.0.1:1"}`, "a proxy is not supported"},
+		{400, `{"source":"notes","target":"copy","doc_ids":["a"],"selector":{"a":1}}`, "selector beside doc_ids is not supported"},
+		{400, `{"source":"notes","target":{"url":"copy","headers":{"Authorization":"Basic eDp5"}}}`, "bad_request"},
+		{400, `{"source":"notes","target":{"url":"` + s.URL + `/notes","headers":{"Host":"example.org"}}}`, "bad_request"},
+		{400, `{"source":"notes","target":{"url":"` + s.URL + `/notes","headers":{"X":"a\r\nHost: example.org"}}}`, "bad_request"},
 		{400, `{"source":"notes","target":"ftp://example.org/x"}`, "bad_request"},
 		{400, `{"source":"notes","target":"notes","selector":{"a":{"$where":1}}}`, "query_parse_error"},
 		{404, `{"source":"nobody","target":"notes"}`, "not_found"},

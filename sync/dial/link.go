@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -29,6 +30,7 @@ type Link struct {
 	base   *url.URL // without name and password
 	user   *url.Userinfo
 	node   string
+	header http.Header
 }
 
 // Config says where a server is. Only URL is needed.
@@ -37,7 +39,8 @@ type Config struct {
 	Client *http.Client // nil = one that dials anywhere
 	Key    string       // logs in, if the URL does not
 	Secret string
-	Node   string // of the server, if it is one of ours: answers without its name are refused; "" = all count
+	Header http.Header // more of each request; those of the protocol, and the login above, count before these
+	Node   string      // of the server, if it is one of ours: answers without its name are refused; "" = all count
 }
 
 // ErrURL is an address that cannot be a database's.
@@ -49,7 +52,7 @@ func New(c Config) (*Link, error) {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
 		return nil, ErrURL // without the cause, which names the password
 	}
-	l := &Link{client: c.Client, base: u, user: u.User, node: c.Node}
+	l := &Link{client: c.Client, base: u, user: u.User, node: c.Node, header: c.Header}
 	if l.client == nil {
 		l.client = NewClient(Anywhere)
 	}
@@ -158,6 +161,7 @@ func (l *Link) request(ctx context.Context, method, address string, p *Payload) 
 	if err != nil {
 		return nil, err
 	}
+	maps.Copy(req.Header, l.header)
 	req.Header.Set("Accept", "application/json")
 	for name, value := range map[string]string{"Content-Type": p.Media, "Content-Encoding": p.Packing, "Accept-Encoding": p.Accept} {
 		if value != "" {
