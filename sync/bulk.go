@@ -26,6 +26,9 @@ func bulkDocs(c *call) error {
 	if err != nil {
 		return err
 	}
+	if b.together {
+		return b.refuse(c, errTogether)
+	}
 	for begun := false; !begun || len(b.docs) > 0; begun = true {
 		n := min(len(b.docs), table.MaxRows)
 		results, err := b.store(c, b.docs[:n])
@@ -46,10 +49,22 @@ func bulkDocs(c *call) error {
 	return b.out.end()
 }
 
+// refuse refuses all documents for one reason.
+func (b *bulk) refuse(c *call, err error) error {
+	b.out = c.beginAs("application/json", problemOf(err).status, uncompressed)
+	b.out.text("[")
+	for _, d := range b.docs {
+		b.writeResult(c, d, docs.DocResult{Err: err})
+	}
+	b.out.text("]\n")
+	return b.out.end()
+}
+
 // bulk is a request of _bulk_docs.
 type bulk struct {
 	docs       []*transit.Parsed
 	replicated bool
+	together   bool
 	out        *stream
 	lines      int
 }
@@ -75,6 +90,8 @@ func readBatch(c *call) (*bulk, error) {
 			if b.replicated = kind == 'f'; !b.replicated && kind != 't' {
 				return input.ErrShape
 			}
+		case "all_or_nothing":
+			b.together = dec.PeekKind() == 't'
 		}
 		return input.Wrap(dec.SkipValue())
 	})
@@ -254,7 +271,7 @@ func readItem(dec *jsontext.Decoder) (bulkItem, error) {
 			good = json.Unmarshal(v, &text) == nil
 		case "atts_since":
 			var list []string
-			if json.Unmarshal(v, &list) == nil { // otherwise it gets all attachments
+			if json.Unmarshal(v, &list) == nil && len(list) > 0 { // an empty one asks for nothing, as at CouchDB
 				item.since = transit.ParseRevs(list)
 			}
 		}
@@ -277,7 +294,7 @@ func readItem(dec *jsontext.Decoder) (bulkItem, error) {
 // PouchDB drops a whole batch on an error and asks again without end.
 func writeItem(s *stream, item bulkItem, w show) error {
 	if item.since != nil {
-		w.since = item.since
+		w.since, w.attachments = item.since, true
 	}
 	doc, err := readRevisions(s.call, item)
 	if err != nil {

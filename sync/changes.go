@@ -92,7 +92,7 @@ func isFeedEnd(err error) bool {
 
 // follow writes changes until the feed ends, and returns how many are left.
 func (f *feed) follow() (pending int, err error) {
-	every := cmp.Or(f.heartbeat, f.timeout)
+	every := cmp.Or(f.heartbeat, f.timeout, longestWait)
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for over := false; !over; {
@@ -113,7 +113,7 @@ func (f *feed) follow() (pending int, err error) {
 
 // isDone tells whether a feed ends with what was read.
 func (f *feed) isDone() bool {
-	return f.kind == normal || f.limit == 0 || f.kind == longpoll && f.rows > 0
+	return f.kind == normal || f.limit == 0 || f.kind == longpoll && f.rows > 0 || f.timeout == 0 && f.heartbeat == 0
 }
 
 // read writes changes up to the limit, and returns how many are left.
@@ -289,7 +289,7 @@ func readFeed(c *call) (*feed, error) {
 	}
 	f := &feed{call: c, feedQuery: feedQuery{
 		kind: normal, limit: q.number("limit", unlimited), descending: q.flag("descending"), docs: q.flag("include_docs"),
-		show: showOf(q), timeout: longestWait,
+		show: showOf(q),
 	}}
 	if kind, given := q.text("feed"); given {
 		f.kind = feedKind(kind)
@@ -320,9 +320,7 @@ func (f *feed) readEpoch() { f.epoch = "-" + f.store().Tables.Epochs.Present() }
 
 // waits reads how long a feed waits for a change.
 func (f *feed) waits(q *query) {
-	if ms := q.number("timeout", 0); ms > 0 {
-		f.timeout = min(time.Duration(min(ms, 1<<30))*time.Millisecond, longestWait)
-	}
+	f.timeout = min(time.Duration(min(q.number("timeout", 1<<30), 1<<30))*time.Millisecond, longestWait)
 	switch text, given := q.text("heartbeat"); {
 	case !given || text == "false":
 	case text == "true":

@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -19,6 +20,9 @@ func createDatabase(c *call) error {
 	name, err := c.parameter("db")
 	if err != nil {
 		return err
+	}
+	if q := queryOf(c.query); q.flag("partitioned") || q.err != nil {
+		return cmp.Or(q.err, error(unsupported("partitioned")))
 	}
 	if _, err := c.store().Docs.Database(c.caller, name); err == nil {
 		return errExists
@@ -118,7 +122,7 @@ func setRevsLimit(c *call) error {
 	return c.reply(http.StatusOK, ok)
 }
 
-// listing is a request of _all_docs.
+// listing is a request of _all_docs or _all_dbs.
 type listing struct {
 	keys             []string // nil: a range
 	start, end       string
@@ -128,6 +132,35 @@ type listing struct {
 	docs, seq        bool
 	show             show
 	lines            int
+}
+
+// allDatabases lists the names of databases, of a range as _all_docs lists ids.
+func allDatabases(c *call) error {
+	l, err := readListing(c)
+	if err == nil && l.keys != nil {
+		err = unsupported("keys")
+	}
+	if err != nil {
+		return err
+	}
+	all, err := c.store().Docs.Databases(c.caller)
+	if err != nil {
+		return err
+	}
+	if l.descending {
+		slices.Reverse(all)
+	}
+	names := []string{}
+	for _, db := range all {
+		switch {
+		case l.start != "" && l.before(db.Name) || l.beyond(db.Name):
+		case l.skip > 0:
+			l.skip--
+		case len(names) < l.limit:
+			names = append(names, db.Name)
+		}
+	}
+	return c.reply(http.StatusOK, names)
 }
 
 func allDocs(c *call) error {

@@ -223,6 +223,9 @@ func withDatabase(do handler) handler {
 		} else if err != nil {
 			return err
 		}
+		if c.db.Free() {
+			c.Header().Set("Cache-Control", "private, must-revalidate") // a browser may keep it, as CouchDB's answers
+		}
 		return do(c)
 	}
 }
@@ -266,18 +269,6 @@ func up(c *call) error {
 	return c.reply(http.StatusOK, map[string]string{"status": "ok"})
 }
 
-func allDatabases(c *call) error {
-	all, err := c.store().Docs.Databases(c.caller)
-	if err != nil {
-		return err
-	}
-	names := make([]string, len(all))
-	for i, db := range all {
-		names[i] = db.Name
-	}
-	return c.reply(http.StatusOK, names)
-}
-
 // maxUUIDs is how many ids _uuids gives.
 const maxUUIDs = 1000
 
@@ -291,7 +282,6 @@ func uuids(c *call) error {
 	for i := range ids {
 		ids[i] = newID()
 	}
-	c.Header().Set("Cache-Control", "no-store")
 	return c.reply(http.StatusOK, map[string][]string{"uuids": ids})
 }
 
