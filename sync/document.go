@@ -50,7 +50,6 @@ func getDocument(c *call, id string) error {
 	if !w.tellsMore() && c.isUnchanged(c.setEtag(r.Revision)) {
 		return c.notModified()
 	}
-	w.attachments = w.attachments || w.since != nil
 	if w.attachments && len(r.Attachments) > 0 && c.accepts("multipart/related") {
 		return writeRelated(c, doc, r, w)
 	}

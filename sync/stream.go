@@ -216,10 +216,11 @@ type show struct {
 // showOf reads a show from the parameters of a request.
 func showOf(q *query) show {
 	meta := q.flag("meta")
+	since := q.revisions("atts_since")
 	return show{
 		revs: q.flag("revs"), revsInfo: q.flag("revs_info") || meta,
 		conflicts: q.flag("conflicts") || meta, deletedConflicts: q.flag("deleted_conflicts") || meta, seq: q.flag("local_seq"),
-		attachments: q.flag("attachments"), since: q.revisions("atts_since"),
+		attachments: q.flag("attachments") || since != nil, since: since,
 	}
 }
 

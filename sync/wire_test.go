@@ -306,6 +306,14 @@ application/json; error="true"  {"missing":"7-R"}`
 	if got := readParts(t, a.Header.Get("Content-Type"), a.Body); len(got) != 2 || got[1] != "text/plain é bbb" || !strings.Contains(got[0], `"length":3,"stub":true`) {
 		t.Errorf("a document with what is new of its attachments = %q", got)
 	}
+	for _, a := range []peertest.Answer{
+		s.Do("GET", `/notes/doc?open_revs=all&atts_since=["`+first+`"]`, ""),
+		s.Do("POST", "/notes/_bulk_get", `{"docs":[{"id":"doc","atts_since":["`+first+`"]}]}`),
+	} {
+		if !strings.Contains(a.Body, `"length":3,"stub":true`) || strings.Contains(a.Body, "YWFh") || !strings.Contains(a.Body, `"data":"YmJi"`) {
+			t.Errorf("revisions with what is new of their attachments = %d %s", a.Status, a.Body)
+		}
+	}
 	a = s.Want(200, "GET", `/notes/doc?attachments=true`, "")
 	if !strings.Contains(a.Body, `"data":"YWFh"`) || !strings.Contains(a.Body, `"data":"YmJi"`) {
 		t.Errorf("a document with its attachments = %s", a.Body)
