@@ -153,6 +153,9 @@ func postDocument(c *call) error {
 		d.ID = newID()
 	}
 	c.Header().Set("Location", strings.TrimSuffix(c.request.URL.EscapedPath(), "/")+"/"+url.PathEscape(d.ID))
+	if name, is := strings.CutPrefix(d.ID, "_local/"); is {
+		return writeLocal(c, name, d)
+	}
 	return storeDocument(c, d, false)
 }
 
@@ -324,11 +327,7 @@ func putLocal(c *call, id string) error {
 	if err != nil {
 		return err
 	}
-	body, before, err := localOf(d)
-	if err != nil {
-		return err
-	}
-	return writeLocal(c, id, body, before)
+	return writeLocal(c, id, d)
 }
 
 // localOf returns the body of a local document to store, nil to delete it, and the revision that it names.
@@ -354,11 +353,16 @@ func storeLocal(c *call, d *transit.Parsed) (r docs.DocResult) {
 	return r
 }
 
-func deleteLocal(c *call, id string) error { return writeLocal(c, id, nil, rev.ID{}) }
+func deleteLocal(c *call, id string) error {
+	return writeLocal(c, id, &transit.Parsed{Deleted: true})
+}
 
-// writeLocal writes the local document that the path names; a nil body deletes it. before is the revision that the body names.
-func writeLocal(c *call, id string, body []byte, before rev.ID) error {
-	before, err := namedRevision(c, queryOf(c.query), before, parseLocalRev)
+// writeLocal writes one local document and answers its revision.
+func writeLocal(c *call, id string, d *transit.Parsed) error {
+	body, before, err := localOf(d)
+	if err == nil {
+		before, err = namedRevision(c, queryOf(c.query), before, parseLocalRev)
+	}
 	if err != nil {
 		return err
 	}

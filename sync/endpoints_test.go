@@ -129,6 +129,8 @@ var endpoints = []endpoint{
 	{"after what is no text", "PUT", "/notes/_local/d", `{"_rev":1,"seq":2}`, 400, `Invalid rev format`},
 	{"after one revision by the path and another in the body", "PUT", "/notes/_local/d?rev=0-2", `{"_rev":"0-1"}`, 400, `"bad_request","reason":"Document rev from`},
 	{"another local id within", "PUT", "/notes/_local/q", `{"_id":"_local/other"}`, 201, `"id":"_local/q","rev":"0-1"`},
+	{"a local document that is posted", "POST", "/notes", `{"_id":"_local/p","n":1}`, 201, `{"ok":true,"id":"_local/p","rev":"0-1"}`},
+	{"one that is posted after another revision", "POST", "/notes", `{"_id":"_local/p","_rev":"0-2"}`, 409, `conflict`},
 	{"the local id within", "GET", "/notes/_local/other", "", 404, `missing`},
 	{"deleting another revision", "DELETE", "/notes/_local/d?rev=0-2", "", 409, `conflict`},
 	{"putting it deleted", "PUT", "/notes/_local/d", `{"_rev":"0-1","_deleted":true}`, 200, `{"ok":true,"id":"_local/d","rev":"0-0"}`},
