@@ -57,7 +57,6 @@ func getAttachment(c *call) error {
 	h := c.Header()
 	tag := `"` + strings.TrimPrefix(a.Digest(), "md5-") + `"`
 	h.Set("Etag", tag)
-	h.Set("Cache-Control", "must-revalidate")
 	h.Set("Content-Security-Policy", "sandbox")
 	h.Set("X-Content-Type-Options", "nosniff")
 	if c.isUnchanged(tag) {

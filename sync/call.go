@@ -56,6 +56,7 @@ func (s *Server) endpoint(rt route) http.Handler {
 			w.WriteHeader(http.StatusNoContent) // the face around this room has answered CORS
 			return
 		}
+		w.Header().Set("Cache-Control", "no-store") // most answers say what a key may know, or who calls
 		var err error
 		if !rt.open {
 			err = c.authenticate()
@@ -133,7 +134,6 @@ func (c *call) reply(status int, v any) error {
 	}
 	h := c.Header()
 	h.Set("Content-Type", "application/json")
-	h.Set("Cache-Control", "must-revalidate")
 	c.began = true
 	limitWrite(c)
 	c.WriteHeader(status)

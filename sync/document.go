@@ -6,6 +6,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,6 +49,7 @@ func getDocument(c *call, id string) error {
 	}
 	r := &doc.Revisions[0]
 	if !w.tellsMore() && c.isUnchanged(c.setEtag(r.Revision)) {
+		c.Header().Add("Vary", "Accept-Encoding") // as the whole answer has it
 		return c.notModified()
 	}
 	if w.attachments && len(r.Attachments) > 0 && c.accepts("multipart/related") {
@@ -275,9 +277,14 @@ func (c *call) setEtag(rev rev.ID) (tag string) {
 	return tag
 }
 
-// isUnchanged tells whether the client has the tag's version.
+// quotedTag is an entity tag without the mark of a weak one.
+var quotedTag = regexp.MustCompile(`"[^"]*"`)
+
+// isUnchanged tells whether the client has the tag's version. Weak tags count too.
 func (c *call) isUnchanged(tag string) bool {
-	return tag != "" && c.request.Header.Get("If-None-Match") == tag
+	return tag != "" && slices.ContainsFunc(c.request.Header.Values("If-None-Match"), func(line string) bool {
+		return line == "*" || slices.Contains(quotedTag.FindAllString(line, -1), tag)
+	})
 }
 
 // notModified answers that nothing has changed.

@@ -2,6 +2,7 @@ package sync_test
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -188,6 +189,35 @@ func TestAnAnswerThatTellsMoreThanARevisionHasNoEtag(t *testing.T) {
 		}
 		if a := s.Do("GET", "/notes/a"+query, "", "If-None-Match", tag); a.Status != status {
 			t.Errorf("GET /notes/a%s, if it is not %s = %d, want %d", query, tag, a.Status, status)
+		}
+	}
+}
+
+// TestAnAnswerThatIsKnownIsNotSentAgain: proxies weaken a tag, and clients name several. A browser keeps what the answer without a body says.
+func TestAnAnswerThatIsKnownIsNotSentAgain(t *testing.T) {
+	t.Parallel()
+	s := peertest.NewSite(t)
+	tag := `"` + s.Put("a", `{"_attachments":{"b":{"data":"YQ=="}}}`) + `"`
+	for path, tag := range map[string]string{"/notes/a": tag, "/notes/a/b": s.Do("GET", "/notes/a/b", "").Header.Get("Etag")} {
+		whole := s.Want(200, "GET", path, "", "If-None-Match", `"x,`+tag)
+		for _, known := range []string{tag, "W/" + tag, `"x", W/"y",` + tag, "*"} {
+			a := s.Want(304, "GET", path, "", "If-None-Match", known)
+			for _, name := range []string{"Cache-Control", "Etag", "Vary"} {
+				if got, want := a.Header.Get(name), whole.Header.Get(name); got != want {
+					t.Errorf("GET %s, if it is not %s: %s is %s, want %s", path, known, name, got, want)
+				}
+			}
+		}
+		r := s.Request("GET", path, "", "If-None-Match", `"x"`)
+		r.Header.Add("If-None-Match", tag)
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil || resp.Body.Close() != nil || resp.StatusCode != http.StatusNotModified {
+			t.Errorf("GET %s with two lines = %v, %v", path, resp, err)
+		}
+	}
+	for path, want := range map[string]string{"/notes/a": "private, must-revalidate", "/reference": "no-store", "/_session": "no-store", "/_uuids": "no-store", "/_all_dbs": "no-store"} {
+		if got := s.Want(200, "GET", path, "").Header.Get("Cache-Control"); got != want {
+			t.Errorf("GET %s: Cache-Control = %s, want %s", path, got, want)
 		}
 	}
 }

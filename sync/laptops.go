@@ -53,7 +53,6 @@ func enrol(c *call) error {
 		return err
 	}
 	c.server.config.Logger.Info("a laptop has joined", "id", cred.ID)
-	c.Header().Set("Cache-Control", "no-store")
 	return c.reply(http.StatusOK, handshake.EnrolAnswer{
 		ID: cred.ID, Name: cred.Name, Key: cred.Key, Realm: cred.Realm, Node: cred.Centre, CodeKey: hex.EncodeToString(cred.CodeKey), Ends: cred.Ends,
 	})

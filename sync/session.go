@@ -111,7 +111,6 @@ func showSession(c *call) error {
 		Handlers      []string `json:"authentication_handlers"`
 		Authenticated string   `json:"authenticated,omitempty"`
 	}
-	c.Header().Set("Cache-Control", "no-store")
 	return c.reply(http.StatusOK, struct {
 		OK   bool        `json:"ok"`
 		User userContext `json:"userCtx"`

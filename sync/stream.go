@@ -108,7 +108,6 @@ func (c *call) begin(p compression) *stream {
 func (c *call) beginAs(media string, status int, p compression) *stream {
 	h := c.Header()
 	h.Set("Content-Type", media)
-	h.Set("Cache-Control", "must-revalidate")
 	s := &stream{call: c, buf: bufio.NewWriterSize(idleWriter{c}, streamBuffer)}
 	if c.request.Method == http.MethodHead {
 		s.buf.Reset(io.Discard)
