@@ -139,6 +139,7 @@ func TestARestoredCentreTakesErasuresFromALaptop(t *testing.T) {
 	}
 	own, moved, other := person(1), person(1), person(2)
 	patched(t, c.centre, record.Person, moved, `{"church_id":2}`)
+	patched(t, c.centre, record.Event, 2, `{"church_id":1}`) // the laptop's, and has the number of another church
 	key := laptopKey(t, c.centre, auth.Level{Name: auth.ChurchOf, IDs: []int64{1}})
 	told := func(ids ...int64) (all []erase.Erasure) {
 		for _, id := range ids {
@@ -160,6 +161,9 @@ func TestARestoredCentreTakesErasuresFromALaptop(t *testing.T) {
 	clock.Move(-8 * 24 * time.Hour)
 	if err := c.centre.Erasures.Recall.Restore(kvtest.Login(t, c.centre, "denomination", "*:*"), all, true); kindOf(err) != "not found" {
 		t.Errorf("for a key of another class: %v, want not found", err)
+	}
+	if err := c.centre.Erasures.Recall.Restore(p.Revoked(), all, true); !errors.Is(err, table.ErrRevoked) {
+		t.Errorf("for a revoked laptop: %v, want ErrRevoked", err)
 	}
 	is := func(id int64) string {
 		_, err := c.centre.Desk.Retrieve(auth.Operator(), target(record.Person, id))

@@ -5,12 +5,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oklog/ulid/v2"
+
 	"doorward/kv/auth"
 	"doorward/kv/desk"
+	"doorward/kv/door"
 	"doorward/kv/erase"
 	"doorward/kv/kvtest"
 	"doorward/kv/laptop"
 	"doorward/kv/office"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/scopes"
 	"doorward/kv/table"
@@ -86,5 +90,29 @@ func TestWhatConcernsTheWholeStore(t *testing.T) {
 	}
 	if page, err := s.Figures.Reads(reader, desk.Part{Limit: 1}); kindOf(err) != "forbidden" {
 		t.Errorf("Reads without admin = %+v, %v, want forbidden", page, err)
+	}
+}
+
+// What happens at a door is for keys that may use the resource of check-ins, or administer. Each function asks by itself.
+func TestWhatHappensAtADoor(t *testing.T) {
+	s := twoChurches(t)
+	newTicket(t, s, 1, "CODE", "")
+	scanned(t, s, auth.Operator(), door.Attempt{Event: 1, Code: "CODE"}, outcome.Admitted)
+	p := kvtest.Login(t, s, "event:1", "people:*")
+	for name, err := range map[string]error{
+		"CheckIn":       second(s.Door.CheckIn(p, door.Attempt{Event: 1, Code: "CODE"})),
+		"CheckInAll":    second(s.Door.CheckInAll(p, []door.Attempt{{Event: 1, Code: "CODE"}})),
+		"Undo":          second(s.Door.Undo(p, door.Undoing{Event: 1, CheckinID: ulid.Make().String()})),
+		"Status":        second(s.Door.Status(p, 1)),
+		"Family":        second(s.Door.Family(p, 1, "")),
+		"FindTickets":   second(s.Door.FindTickets(p, 1, nil, nil)),
+		"DoubleEntries": second(s.Door.DoubleEntries(p, 1, desk.Part{Limit: 1})),
+		"Reviews":       second(s.Door.Reviews(p, desk.Part{Limit: 1})),
+		"DoorEvents":    second(s.Door.DoorEvents(p)),
+		"DoorEvent":     second(s.Door.DoorEvent(p, 1)),
+	} {
+		if kindOf(err) != "forbidden" {
+			t.Errorf("%s: %v, want forbidden", name, err)
+		}
 	}
 }
