@@ -16,6 +16,7 @@ import (
 // TestAChurchsLaptopMakesWhatIsOfItsChurch: people and events of its church, new ones too, and tickets at them; nothing of others.
 func TestAChurchsLaptopMakesWhatIsOfItsChurch(t *testing.T) {
 	s := twoChurches(t) // event 1 is of church 1, event 2 of church 2, event 3 of none
+	stranger := record.Person.DocID(record.Int(kvtest.Create(t, s, record.Person, `{"full_name":"Rui","church_id":2}`)))
 	u := table.Upstream{URL: "http://centre.example", Node: anotherNode, Epoch: "known", Key: "key", Pushes: []string{"church-1", "event-1", "event-1-names", "event-1-holders"}}
 	if err := s.Laptop.Join(auth.Operator(), u, office.Credential{Realm: s.Tables.Identity.Realm()}); err != nil {
 		t.Fatal(err)
@@ -56,6 +57,10 @@ func TestAChurchsLaptopMakesWhatIsOfItsChurch(t *testing.T) {
 		if err := push(t, opens(t, s, page, fmt.Sprintf("church-%d", church)), w); kindOf(err) != want {
 			t.Errorf("a page brings a person of church %d: %v, want %s", church, err, want)
 		}
+	}
+	db := opens(t, s, page, "church-2")
+	if err := push(t, db, onTop(t, db, stranger, `"Rui"`, `"Rui Reis"`)); kindOf(err) != "forbidden" {
+		t.Errorf("a page changes a person of church 2: %v, want forbidden", err)
 	}
 	u.Pushes = nil // a mirror, or a laptop whose event is over
 	if err := s.Laptop.NoteUpstream(u); err != nil {

@@ -119,6 +119,39 @@ func TestKeysPushWhatV1Takes(t *testing.T) {
 	healthy(t, s)
 }
 
+// A key replicates by the permission to, and with those of all that it reads and of what it writes.
+func TestWhichPermissionsAKeyReplicatesWith(t *testing.T) {
+	s := twoChurches(t)
+	for _, c := range []struct {
+		reads, writes, leases bool
+		permissions           []string
+	}{
+		{true, true, true, []string{"sync:*", "people:*", "group:GET", "memberships:GET", "event:GET"}},
+		{true, true, false, []string{"sync:*", "people:GET", "group:GET", "memberships:GET", "event:GET"}},
+		{true, false, false, []string{"sync:GET", "people:*", "group:GET", "memberships:GET", "event:GET"}},
+		{false, false, true, []string{"sync:*", "people:*", "group:GET", "event:GET"}},
+		{false, false, false, []string{"people:*", "group:*", "memberships:*", "event:*"}},
+	} {
+		p := kvtest.Login(t, s, "church:1", c.permissions...)
+		db, err := s.Docs.Database(p, "church-1")
+		if err == nil {
+			_, err = db.Info()
+		}
+		if (err == nil) != c.reads || err != nil && kindOf(err) != "forbidden" {
+			t.Errorf("%v: a read = %v", c.permissions, err)
+		}
+		if err == nil {
+			_, err = db.Write(nil)
+		}
+		if (err == nil) != c.writes || err != nil && kindOf(err) != "forbidden" {
+			t.Errorf("%v: a write = %v", c.permissions, err)
+		}
+		if _, err := s.Venues.Lease(p, record.Person, 1, ""); (err == nil) != c.leases || err != nil && kindOf(err) != "forbidden" {
+			t.Errorf("%v: a lease = %v", c.permissions, err)
+		}
+	}
+}
+
 func deletion(w merge.DocWrite) merge.DocWrite {
 	w.Deleted, w.Body = true, nil
 	return w
