@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -21,8 +22,6 @@ import (
 	"doorward/sync/mango"
 	"doorward/sync/replicate"
 	"doorward/sync/transit"
-
-	"golang.org/x/net/http/httpguts"
 )
 
 // order is a request of _replicate.
@@ -71,10 +70,16 @@ type peerRef struct {
 var ofConnection = []string{"Host", "Connection", "Keep-Alive", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Expect",
 	"Content-Length", "Content-Type", "Content-Encoding", "Accept", "Accept-Encoding", "If-Match", "If-None-Match", "Range"}
 
+// What net/http sends: a token, and text without controls (RFC 9110, 5.1 and 5.5).
+var (
+	headerName  = regexp.MustCompile("^[-!#$%&'*+.^_`|~0-9A-Za-z]+$")
+	headerValue = regexp.MustCompile(`^[^\x00-\x08\x0a-\x1f\x7f]*$`)
+)
+
 // addHeader adds a header for requests to the peer. ok is false for one that cannot be sent.
 func (p *peerRef) addHeader(name, value string) (ok bool) {
 	name = http.CanonicalHeaderKey(name)
-	if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) || slices.Contains(ofConnection, name) {
+	if !headerName.MatchString(name) || !headerValue.MatchString(value) || slices.Contains(ofConnection, name) {
 		return false
 	}
 	if p.header == nil {
