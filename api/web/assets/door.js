@@ -465,7 +465,8 @@ function reach() {
 function stays() {
   if ($('result').hidden) return false;
   if ($('result').dataset.must === 'tap') return true;
-  close();
+  uncover();
+  setTimeout(() => behind && drawLists(), burst); // not while the code comes: its result would be late
   return false;
 }
 
@@ -504,7 +505,8 @@ function mayUndo(ruling, at = Date.now()) {
   return ['admitted', 'left'].includes(ruling.outcome) && Date.now() - at < undoable;
 }
 
-// closeAfter closes the result by itself, and shows how much of the time is left. The bar moves four times a second: each move costs a phone time.
+// closeAfter closes the result by itself, and shows how much of the time is left. The bar moves four times a second at most, and sixteen times in all:
+// each move costs a phone time.
 function closeAfter(seconds) {
   hold();
   if (seconds === 0) return;
@@ -513,7 +515,7 @@ function closeAfter(seconds) {
     const left = end - performance.now();
     if (left <= 0) return close();
     bar.firstElementChild.style.transform = `scaleX(${left / seconds / 1000})`;
-    timer = setTimeout(move, Math.min(left, 250));
+    timer = setTimeout(move, Math.min(left, Math.max(250, seconds * 1000 / 16)));
   };
   bar.hidden = false;
   move();
@@ -530,11 +532,15 @@ document.addEventListener('click', e => {
 }, true);
 
 function close() {
+  uncover();
+  if (behind) drawLists();
+}
+
+function uncover() {
   hold();
   closed = performance.now();
   $('result').hidden = true;
   $('work').inert = false;
-  if (behind) drawLists();
   for (const done of taps.splice(0)) done();
   focusCode();
   typed = false;
@@ -854,7 +860,7 @@ function write(id, text) {
 }
 
 function drawDoors() {
-  if (board) $('doors').replaceChildren(...board.doors.map(one => doorRow(one, board.recent.find(scan => scan.door === one.name))));
+  if (board) replace($('doors'), board.doors.map(one => doorRow(one, board.recent.find(scan => scan.door === one.name))));
 }
 
 // doorRow is a door with its last scan. A door without a page that is open is silent.
