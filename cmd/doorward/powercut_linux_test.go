@@ -19,7 +19,7 @@ const (
 	cutTickets = 240
 	// cutImages is how many images make proof wants at least. A sample is one in cutStride of them.
 	cutImages = 6000
-	cutStride = 12
+	cutStride = 20
 )
 
 // laboratory cuts the power of the real program's disk.

@@ -31,7 +31,7 @@ const playVariable = "DOORWARD_ENGINE_PLAY"
 const (
 	playOps    = 400
 	playImages = 10500
-	playSample = 500
+	playSample = 300
 )
 
 // slowSync is how long the disk takes to sync the file, so that the log is written to while a fold is under way.
