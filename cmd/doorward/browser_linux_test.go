@@ -462,7 +462,16 @@ func TestAHandScannersBurstsAreNotMixed(t *testing.T) {
 	p := browse(t)
 	p.signIn(w.link(), "Bia")
 	p.do(chromedp.Click("#last-title")) // the focus is nowhere
-	for i := range 30 {
+	p.types("BURST0000", kb.Enter)
+	p.sees("admitted")
+	p.until(`document.getElementById('work').inert`)
+	var early bool
+	p.do(chromedp.Evaluate(`document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'B', bubbles: true})), document.querySelector('#last li') !== null`, &early))
+	if early {
+		t.Error("a list is drawn at the first key of a code, whose result is late by that")
+	}
+	p.until(`document.querySelector('#last li') !== null`)
+	for i := 1; i < 30; i++ {
 		p.types(fmt.Sprintf("BURST%04d", i), []string{kb.Enter, kb.Tab}[i%2]) // over results, too
 	}
 	p.until(`document.getElementById('count-in').textContent === '30'`)

@@ -536,6 +536,7 @@ function close() {
   if (behind) drawLists();
 }
 
+// uncover closes the result and draws nothing.
 function uncover() {
   hold();
   closed = performance.now();
