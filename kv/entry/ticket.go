@@ -257,7 +257,7 @@ func TicketOfPart(k *record.Kind, id record.ID, b record.Body) record.ID {
 // madeHolding is a new holding ready to be stored, but for the ticket's id.
 type madeHolding struct {
 	id                  record.ID
-	name, holder, label *table.Made // the root alone makes a label
+	name, holder, label *record.Doc // the root alone makes a label
 }
 
 func (h *madeHolding) Text() jsontext.Value { return value.Quote(record.Holder.FormatID(h.id)) }
@@ -268,33 +268,27 @@ func NewHolding(s *table.Set, parts *record.Parts, now record.Moment) *madeHoldi
 	h.name, h.holder = composePart(parts.Name), composePart(parts.Holder)
 	if !s.Identity.IsLeaf() {
 		label := record.HolderLabel.NewDoc()
-		label.Set("event_id", h.name.Doc.Value("event_id"))
-		label.Set("label", record.LabelOf(h.name.Body))
-		label.Set("ticket_id", table.NoTicket)
-		h.label = encodePart(label)
+		label.Set("event_id", h.name.Value("event_id"))
+		label.Set("label", record.LabelOf(h.name.Encode()))
+		h.label = label
 	}
 	return h
 }
 
-func composePart(patch *record.Patch) *table.Made {
+func composePart(patch *record.Patch) *record.Doc {
 	d := patch.NewDoc()
 	d.Settle(nil, record.Moment{})
-	d.Set("ticket_id", table.NoTicket)
-	return encodePart(d)
-}
-
-func encodePart(d *record.Doc) *table.Made {
-	return &table.Made{Doc: d, Body: d.Encode()}
+	return d
 }
 
 // AddHolding writes a new holding.
 func AddHolding(o *table.Tx, p auth.Principal, ticket record.ID, h *madeHolding) error {
-	for _, m := range [...]*table.Made{h.name, h.holder, h.label} {
-		if m == nil {
+	for _, d := range [...]*record.Doc{h.name, h.holder, h.label} {
+		if d == nil {
 			continue
 		}
-		m.Place(ticket)
-		if _, err := write(o, table.Edit{Kind: m.Doc.Kind, ID: h.id, Is: m.Doc, Author: p.Key(), Made: m}); err != nil {
+		d.Set("ticket_id", value.Number(ticket.Int()))
+		if _, err := write(o, table.Edit{Kind: d.Kind, ID: h.id, Is: d, Author: p.Key()}); err != nil {
 			return err
 		}
 	}

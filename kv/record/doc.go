@@ -25,6 +25,9 @@
 // so a reply copies a run and appends the derived members. Every stored field of a decoded body is there: one that the body lacks, as
 // that of an older table does, gets its default. Package value draws the stored form of a value.
 //
+// Most fields of most people are null. A stored Shown lacks long stretches of defaults, which a reader puts back from the template of
+// the table that wrote it (template.go). templates.txt has the template of each Version.
+//
 // # The way of a change
 //
 //	patch, err := record.Person.Parse(body, record.ParseOptions{Surface: record.V1, Create: true})
@@ -40,12 +43,12 @@
 //
 // It is a row of the kind's table, in the place where replies show it. Searched makes search, index and import find it, Indexed makes it
 // a filter; it is replicated because it is stored. The table's Version goes up, so that bodies of the table before it are written again.
-// Tests say where a list of their own has no row yet: layouts, bounds, the order of a reply, the golden merge, and in api/load the files
-// of other programs with a column of that title.
+// templates.txt gets a line, which the program prints as long as it is missing. Tests say where a list of their own has no row yet:
+// layouts, bounds, the order of a reply, the golden merge, and in api/load the files of other programs with a column of that title.
 //
 // # A new kind
 //
-// It is a table with the next Number, entered in kinds. Its class says who sees it, its scopes to which databases it belongs, and
-// access.May who writes it there. Its words and an example for the OpenAPI document stand in nouns and samples (api). The sweep of
-// all routes by all keys (scope_model_test.go, scope_world_test.go in api) fails until it knows the kind.
+// It is a table with the next Number, entered in kinds, and a line of templates.txt. Its class says who sees it, its scopes to which
+// databases it belongs, and access.May who writes it there. Its words and an example for the OpenAPI document stand in nouns and
+// samples (api). The sweep of all routes by all keys (scope_model_test.go, scope_world_test.go in api) fails until it knows the kind.
 package record

@@ -57,10 +57,14 @@ func readBody(d *Doc, b Body) error {
 	if first := d.Kind.labels[d.Kind.sorted[0]]; len(b.Hidden) == 0 && bytes.HasPrefix(b.Shown, []byte(first)) {
 		order[0] = d.Kind.sorted // a canonical one
 	}
-	for n, run := range [2][]byte{b.Shown, b.Hidden} {
-		if !readRun(d, run, order[n]) {
-			return ErrBody
-		}
+	t, ok := templateOf(b.Shown)
+	if t != nil {
+		ok = t.read(d, b.Shown)
+	} else {
+		ok = ok && readRun(d, b.Shown, order[0])
+	}
+	if !ok || !readRun(d, b.Hidden, order[1]) {
+		return ErrBody
 	}
 	applyDefaults(d)
 	return nil
@@ -108,8 +112,10 @@ func (d *Doc) Encode() Body {
 		size += len(m.Name) + len(m.Value) + 2
 	}
 	run := make([]byte, 0, size)
-	for _, i := range d.Kind.shown {
-		run = appendNext(run, 0, d.Kind.labels[i], d.values[i])
+	if t := d.Kind.template; t != nil {
+		run = t.pack(run, d)
+	} else {
+		run = appendMembers(run, d, d.Kind.shown)
 	}
 	cut := len(run)
 	if cut > 0 {
@@ -125,6 +131,15 @@ func (d *Doc) Encode() Body {
 		run = appendNext(run, start, m.Name+":", m.Value)
 	}
 	return Body{Shown: run[:cut:cut], Hidden: run[start:len(run):len(run)]}
+}
+
+// appendMembers appends a run of a document's fields.
+func appendMembers(dst []byte, d *Doc, fields []int) []byte {
+	start := len(dst)
+	for _, i := range fields {
+		dst = appendNext(dst, start, d.Kind.labels[i], d.values[i])
+	}
+	return dst
 }
 
 // appendNext appends a member to the run that begins at start.
@@ -283,56 +298,62 @@ func wholeOf(t Type, v jsontext.Value) jsontext.Value {
 // ErrBody is returned for a stored body that is not two runs of members.
 var ErrBody = errors.New("not a record's body")
 
-// Body is a record as it lies in the store: two runs of JSON members in table order, without the braces. Shown holds the
-// members exactly as /v1 prints them. Hidden holds write-only and hidden fields, references and unknown fields; a field of these that is
-// null and has no other default is left out, unless a nested member is made of it.
+// Body is a record as it lies in the store: two runs of members in table order. Shown holds the members as /v1 prints them: packed
+// (template.go), or as JSON without the braces. Hidden is JSON without the braces. It holds write-only and hidden fields, references
+// and unknown fields; a field of these that is null and has no other default is left out, unless a nested member is made of it.
 type Body struct{ Shown, Hidden []byte }
 
 // Member returns a stored member of either run without decoding the others. It is nil if there is none.
 func (b Body) Member(name string) jsontext.Value {
-	if strings.ContainsAny(name, "\"\\") {
-		return b.slowMember(name)
-	}
-	if v, _ := value.Find(b.Shown, 0, name); v != nil {
+	if v, _ := b.shown(name, 0); v != nil {
 		return v
 	}
-	v, _ := value.Find(b.Hidden, 0, name)
+	v, _ := findMember(b.Hidden, 0, name)
 	return v
 }
 
 // Next is Member for names that are asked for in table order: it looks first from i on, where a member of the shown run begins, and
 // returns where the one behind the found member begins.
 func (b Body) Next(name string, i int) (v jsontext.Value, after int) {
-	if v, after := value.Find(b.Shown, i, name); v != nil {
+	if v, after := b.shown(name, i); v != nil {
 		return v, after
 	}
 	return b.Member(name), i
 }
 
-// slowMember finds a name that is written with escapes.
-func (b Body) slowMember(name string) jsontext.Value {
-	for _, run := range [2][]byte{b.Shown, b.Hidden} {
-		for i := 0; i < len(run); {
-			quoted, val, after, ok := value.ReadMember(run, i)
-			if !ok {
-				break
-			}
-			if value.Unquote(quoted) == name {
-				return val
-			}
-			i = after
-		}
-	}
-	return nil
-}
-
 // reference is Member for references: it looks into the hidden run first.
 func (b Body) reference(name string) jsontext.Value {
-	if v, _ := value.Find(b.Hidden, 0, name); v != nil {
-		return v
+	v, _ := value.Find(b.Hidden, 0, name)
+	if v == nil {
+		v, _ = b.shown(name, 0)
 	}
-	v, _ := value.Find(b.Shown, 0, name)
 	return v
+}
+
+// shown finds a member of the shown run, from i on; 0: in all of it.
+func (b Body) shown(name string, i int) (v jsontext.Value, after int) {
+	if t, _ := templateOf(b.Shown); t != nil {
+		return t.find(b.Shown, i, name)
+	}
+	return findMember(b.Shown, i, name)
+}
+
+// findMember is value.Find, for names that are written with escapes too.
+func findMember(run []byte, i int, name string) (v jsontext.Value, after int) {
+	if !strings.ContainsAny(name, "\"\\") {
+		return value.Find(run, i, name)
+	}
+	for i < len(run) {
+		quoted, v, after, ok := value.ReadMember(run, i)
+		if !ok {
+			break
+		}
+		if value.Unquote(quoted) == name {
+			return v, after
+		}
+		i = after
+	}
+	return nil, i
 }
 
 // maxFields bounds the fields of a fact.

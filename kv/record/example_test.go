@@ -20,7 +20,7 @@ func ExampleKind_Parse() {
 	fmt.Println("changed:", doc.Apply(patch))
 	doc.Settle(nil, record.Moment{Now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)})
 	body := doc.Encode()
-	fmt.Printf("shown:   %s\nhidden:  %s\n", body.Shown, body.Hidden)
+	fmt.Printf("shown:   %s\nhidden:  %s\n", body.AppendShown(nil), body.Hidden)
 	fmt.Println("rev:    ", rev.Next(rev.ID{}, false, doc.Canonical()))
 	// Output:
 	// changed: [name]

@@ -157,6 +157,7 @@ type layout struct {
 	names         map[string]int
 	labels        []string         // each field's name as it stands before its value: "full_name":
 	shown, hidden []int            // the first run and the second
+	template      *template        // of this Version; nil: bodies are not packed
 	initial       []jsontext.Value // what a record of defaults holds, nil where not stored; records share it, and no one writes to it
 	leftOut       []bool           // fields that the second run leaves out when they are null
 	derived       []maker          // what is made for a reply
@@ -201,6 +202,7 @@ func table(k Kind, rules ...settler) *Kind {
 	}
 	k.OfPeople = k.OfPeople || k.Name == "person" || k.Name == "ticket" // which is shown with its holder
 	slices.SortFunc(k.sorted, func(a, b int) int { return strings.Compare(k.Fields[a].Name, k.Fields[b].Name) })
+	addTemplates(&k)
 	return &k
 }
 

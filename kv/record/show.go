@@ -32,7 +32,7 @@ func (k *Kind) Show(dst []byte, s Surface, v *View) []byte {
 		dst = strconv.AppendInt(dst, v.ID.Int(), 10)
 	}
 	if len(v.Body.Shown) > 0 {
-		dst = append(append(dst, ','), v.Body.Shown...)
+		dst = v.Body.AppendShown(append(dst, ','))
 	}
 	if s == Admin {
 		dst = appendHidden(dst, k, v.Body.Hidden)

@@ -74,6 +74,8 @@
 //	format 1 (2) | table version 1 | flags 1 | scope (sort 1, id uv) ×2 | updated_at 8 | updated_by uv | log sequence uv |
 //	generation uv | revision hash 16 | parent's hash 16, if the generation is not 1 | length of shown uv | shown members | hidden members
 //
+// Long stretches of defaults are cut out of the shown members (record/template.go).
+//
 // Flags of a header: deleted 1, branched 2 (the tree has further leaves), foreign 4 (another server has made the revision id). Flags
 // of a row of a log: deleted 1, branched 2, removed 4.
 //

@@ -23,7 +23,7 @@ import (
 )
 
 // FormatNumber is the file format that this version writes and reads.
-const FormatNumber = 5
+const FormatNumber = 6
 
 var formatKey = []byte("format") // in meta
 

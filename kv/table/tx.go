@@ -9,11 +9,9 @@ import (
 	"log/slog"
 	"runtime"
 	"slices"
-	"strconv"
 	"sync/atomic"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/auth"
@@ -22,7 +20,6 @@ import (
 	"doorward/kv/record"
 	"doorward/kv/rev"
 	"doorward/kv/scopes"
-	"doorward/kv/value"
 )
 
 // Tx is one operation inside the write transaction. It sees the committed state, the writes of the operations before it in its group,
@@ -66,19 +63,6 @@ type Made struct {
 	Doc      *record.Doc
 	Body     record.Body
 	Revision rev.ID
-}
-
-// NoTicket is the place of the ticket's id until that is known. An id has at most 16 digits.
-var NoTicket = jsontext.Value("0000000000000000")
-
-// Place writes the ticket's id into a record of a holding. It is the last member of the body.
-func (m *Made) Place(ticket record.ID) {
-	if !bytes.HasSuffix(m.Body.Shown, NoTicket) {
-		panic("table: the record of a holding has its ticket already")
-	}
-	m.Doc.Set("ticket_id", value.Number(ticket.Int()))
-	m.Body.Shown = strconv.AppendInt(m.Body.Shown[:len(m.Body.Shown)-len(NoTicket)], ticket.Int(), 10)
-	m.Revision = m.Doc.Revision(rev.ID{})
 }
 
 // Write stores a change: record, revision, lookups and log rows. It returns the record as it is stored.
