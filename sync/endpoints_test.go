@@ -57,6 +57,7 @@ var endpoints = []endpoint{
 	{"a document", "GET", "/notes/a", "", 200, `{"_id":"a","_rev":"1-R","n":1}`},
 	{"an earlier revision", "GET", "/notes/b?rev=$ONE", "", 200, `{"_id":"b","_rev":"1-R","n":2}`},
 	{"its history", "GET", "/notes/b?revs=true", "", 200, `"_revisions":{"start":2,"ids":["R","R"]}`},
+	{"its history, asked in Python", "GET", "/notes/b?revs=True&revs_info=False", "", 200, `"_revisions":{"start":2,"ids":["R","R"]},"n":3}`},
 	{"what is left of its history", "GET", "/notes/b?revs_info=true", "", 200, `"_revs_info":[{"rev":"2-R","status":"available"},{"rev":"1-R","status":"available"}]`},
 	{"a document that is not there", "GET", "/notes/none", "", 404, `{"error":"not_found","reason":"missing"}`},
 	{"a deleted document", "GET", "/notes/gone", "", 404, `{"error":"not_found","reason":"deleted"}`},

@@ -80,6 +80,7 @@ func TestChanges(t *testing.T) {
 		{"?since=now", "", "", "6", 0},
 		{"?descending=true&limit=2", "", "b@6 gone@5-", "5", 0},
 		{"?descending=true", "", "b@6 gone@5- c@3 a@1", "1", 0},
+		{"?descending=True&limit=1", "", "b@6", "6", 0},
 		{`?filter=_doc_ids&doc_ids=["c","none","b"]`, "", "c@3 b@6", "6", 0},
 		{"?filter=_doc_ids", `{"doc_ids":["gone","a"]}`, "a@1 gone@5-", "6", 0},
 		{"?filter=_doc_ids&limit=1", `{"doc_ids":["gone","a"]}`, "a@1", "1", 3},

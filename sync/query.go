@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"doorward/kv/rev"
 	"doorward/sync/input"
@@ -58,9 +59,9 @@ func (q *query) fail() {
 	}
 }
 
-// flag reads a boolean; the default is false.
+// flag reads a boolean, in any case, as Python writes True; the default is false.
 func (q *query) flag(name string) bool {
-	switch q.values.Get(name) {
+	switch strings.ToLower(q.values.Get(name)) {
 	case "true", `"true"`:
 		return true
 	case "", "false", `"false"`:
