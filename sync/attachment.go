@@ -84,6 +84,7 @@ func putAttachment(c *call) error {
 		if err != nil {
 			return badBytes(err)
 		}
+		c.Header().Set("Location", c.request.URL.EscapedPath())
 		w.Attachments = append(w.Attachments, merge.Attachment{Name: name, Type: transit.MediaType(c.request.Header.Get("Content-Type")), Blob: blob})
 		return nil
 	})
@@ -123,7 +124,7 @@ func editAttachment(c *call, add func(name string, w *merge.DocWrite) error) err
 		if deleting && len(w.Attachments) == len(before.Attachments) {
 			return errMissing
 		}
-	case !isMissing(err) || deleting:
+	case !isMissing(err) || deleting && (revision == (rev.ID{}) || errors.Is(err, table.ErrNotFound)):
 		return err
 	case revision != (rev.ID{}):
 		return countRefused(c, &table.Conflict{Reason: "the document has no such revision"})

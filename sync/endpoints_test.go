@@ -147,6 +147,8 @@ var endpoints = []endpoint{
 	{"the one that was deleted", "GET", "/notes/_local/e", "", 404, `missing`},
 	{"the one that was written", "GET", "/notes/_local/g", "", 200, `"n":2`},
 	{"the one beside them", "GET", "/notes/beside", "", 200, `"_rev":"1-R"`},
+	{"deleting an attachment of a revision that is gone", "DELETE", "/notes/b/a.txt?rev=9-x", "", 409, `conflict`},
+	{"deleting an attachment of what is not there", "DELETE", "/notes/none/a.txt", "", 404, `missing`},
 	{"data beside the digest of before", "PUT", "/notes/att", `{"_attachments":{"a":{"digest":"md5-AAAAAAAAAAAAAAAAAAAAAA==","data":"aGVsbG8="}}}`, 201, `"ok":true`},
 	{"the data counts", "GET", "/notes/att?attachments=true", "", 200, `"data":"aGVsbG8="`},
 }
@@ -258,7 +260,7 @@ func TestAWriteTellsTheAddressAndTheTagOfWhatItWrote(t *testing.T) {
 	s := peertest.NewSite(t)
 	for _, c := range []struct{ method, path, body, at string }{
 		{"POST", "/notes", `{"_id":"a/ü"}`, "/sync/notes/a%2F%C3%BC"}, {"POST", "/notes/", `{"_id":"_design/d"}`, "/sync/notes/_design%2Fd"},
-		{"PUT", "/notes/b", `{}`, "/sync/notes/b"}, {"PUT", "/notes/_local/c", `{}`, ""}, {"GET", "/notes/_local/c", "", ""},
+		{"PUT", "/notes/b", `{}`, "/sync/notes/b"}, {"PUT", "/notes/c/d%2Fe", "{}", "/sync/notes/c/d%2Fe"}, {"PUT", "/notes/_local/c", `{}`, ""}, {"GET", "/notes/_local/c", "", ""},
 	} {
 		var w struct {
 			Rev   string
