@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"net/http"
 	"strings"
 	"time"
 
@@ -43,9 +44,11 @@ type feedQuery struct {
 type feedKind string
 
 const (
-	normal     feedKind = "normal"     // at the log's end
-	longpoll   feedKind = "longpoll"   // after the first changes
-	continuous feedKind = "continuous" // after a time without changes
+	normal      feedKind = "normal"      // at the log's end
+	longpoll    feedKind = "longpoll"    // after the first changes
+	continuous  feedKind = "continuous"  // after a time without changes
+	live        feedKind = "live"        // is continuous
+	eventsource feedKind = "eventsource" // as continuous: server-sent events, after which a browser asks again
 )
 
 // How long feeds wait. Changes of records often come together, so a feed collects for a moment. A free database tells each change at once,
@@ -66,9 +69,13 @@ func changes(c *call) error {
 	c.server.metrics.feeds.Inc()
 	defer c.server.metrics.feeds.Dec()
 	waits := f.kind != normal
-	f.out = c.begin(compression(!waits))
+	media := "application/json"
+	if f.kind == eventsource {
+		media = "text/event-stream"
+	}
+	f.out = c.beginAs(media, http.StatusOK, compression(!waits))
 	lead := "{"
-	if f.kind != continuous {
+	if f.isList() {
 		f.out.text("{\"results\":[\n")
 		lead = "\n],"
 	}
@@ -79,11 +86,16 @@ func changes(c *call) error {
 	if err != nil && !(waits && isFeedEnd(err)) {
 		return err
 	}
-	f.sequence(lead+`"last_seq":`, f.since)
-	f.out.number(`,"pending":`, int64(pending))
-	f.out.text("}\n")
+	if f.kind != eventsource {
+		f.sequence(lead+`"last_seq":`, f.since)
+		f.out.number(`,"pending":`, int64(pending))
+		f.out.text("}\n")
+	}
 	return f.out.end()
 }
+
+// isList tells whether the answer is one JSON object with a list of changes.
+func (f *feed) isList() bool { return f.kind == normal || f.kind == longpoll }
 
 // isFeedEnd tells whether a feed ends without an error: the next request learns why.
 func isFeedEnd(err error) bool {
@@ -162,7 +174,10 @@ func (f *feed) change(c *docs.DocChange) error {
 	if f.selector != nil && !c.Removed && !f.selector.Matches(c) { // a client must learn of a document that has left
 		return nil
 	}
-	if f.rows > 0 && f.kind != continuous {
+	switch {
+	case f.kind == eventsource:
+		f.out.text("data: ")
+	case f.isList() && f.rows > 0:
 		f.out.text(",\n")
 	}
 	f.rows++
@@ -192,8 +207,12 @@ func (f *feed) change(c *docs.DocChange) error {
 		return err
 	}
 	f.out.text("}")
-	if f.kind == continuous {
+	switch f.kind {
+	case continuous:
 		f.out.text("\n")
+	case eventsource:
+		f.sequence("\nid: ", c.Seq)
+		f.out.text("\n\n")
 	}
 	return f.out.err
 }
@@ -253,6 +272,9 @@ func (f *feed) wait(tick <-chan time.Time) (over bool, err error) {
 			if f.heartbeat == 0 {
 				return true, nil
 			}
+			if f.kind == eventsource {
+				f.out.text("event: heartbeat\ndata: \n")
+			}
 			f.out.text("\n")
 			if f.out.flush(); f.out.err != nil {
 				return true, f.out.err
@@ -295,7 +317,9 @@ func readFeed(c *call) (*feed, error) {
 		f.kind = feedKind(kind)
 	}
 	switch f.kind {
-	case normal, longpoll, continuous:
+	case normal, longpoll, continuous, eventsource:
+	case live:
+		f.kind = continuous
 	default:
 		return nil, errQuery
 	}
@@ -335,6 +359,9 @@ func (f *feed) waits(q *query) {
 // start reads where a feed begins: after a sequence, in any of its JSON forms.
 func (f *feed) start(q *query) error {
 	text, _ := q.text("since", "last-event-id")
+	if f.kind == eventsource { // a browser that asks again names the last change that it got
+		text = cmp.Or(f.request.Header.Get("Last-Event-ID"), text)
+	}
 	if text == "" || text == "null" || text == "0" {
 		return nil
 	}

@@ -96,6 +96,7 @@ var endpoints = []endpoint{
 	{"none was stored", "GET", "/notes/together", "", 404, `missing`},
 	{"a long poll that does not wait", "GET", "/notes/_changes?feed=longpoll&since=now&timeout=0", "", 200, `{"results":[],"last_seq":"`},
 	{"a continuous feed that does not wait", "GET", "/notes/_changes?feed=continuous&since=now&timeout=0", "", 200, `","pending":0}`},
+	{"its other name", "GET", "/notes/_changes?feed=live&since=now&timeout=0", "", 200, `{"last_seq":"`},
 	{"a time that is none", "GET", "/notes/_changes?timeout=soon", "", 400, `"query_parse_error"`},
 
 	{"a difference", "POST", "/notes/_revs_diff", `{"b":["$ONE","$TWO","3-00000000000000000000000000000000","x"],"a":[],"new":["1-00000000000000000000000000000000"]}`, 200,

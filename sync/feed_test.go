@@ -110,7 +110,7 @@ func TestChanges(t *testing.T) {
 			t.Errorf("_changes%s = %s, want %s", query, got, want)
 		}
 	}
-	for _, query := range []string{"?since=x", "?limit=-1", "?limit=x", "?feed=eventsource", "?descending=7", "?filter=_doc_ids"} {
+	for _, query := range []string{"?since=x", "?limit=-1", "?limit=x", "?feed=events", "?descending=7", "?filter=_doc_ids"} {
 		s.Want(400, "GET", "/notes/_changes"+query, "")
 	}
 	s.Want(400, "POST", "/notes/_changes?filter=_selector", `{"selector":{"a":{"$regex":"x"}}}`)
@@ -270,6 +270,32 @@ func TestAContinuousFeed(t *testing.T) {
 	}
 	if got := peertest.Replaced(s.Want(200, "GET", "/notes/_changes?feed=continuous&timeout=50&since=now", "").Body); got != `{"last_seq":"2-E","pending":0}`+"\n" {
 		t.Errorf("a feed that times out = %s", got)
+	}
+}
+
+// TestAFeedOfEvents reads server-sent events, and asks again as a browser does.
+func TestAFeedOfEvents(t *testing.T) {
+	t.Parallel()
+	s := peertest.NewSite(t)
+	s.Put("a", `{}`)
+	s.Put("b", `{}`)
+	const query = "/notes/_changes?feed=eventsource&timeout=0&since=0"
+	event := func(n, id string) string {
+		return `data: {"seq":"` + n + `-E","id":"` + id + `","changes":[{"rev":"1-R"}]}` + "\nid: \"" + n + "-E\"\n\n"
+	}
+	a := s.Want(200, "GET", query, "")
+	if got, media := peertest.Replaced(a.Body), a.Header.Get("Content-Type"); got != event("1", "a")+event("2", "b") || media != "text/event-stream" {
+		t.Errorf("events of type %s = %s", media, got)
+	}
+	again := s.Want(200, "GET", query, "", "Last-Event-ID", `"1-`+s.Store.Tables.Epochs.Present()+`"`)
+	if got := peertest.Replaced(again.Body); got != event("2", "b") {
+		t.Errorf("events after the first = %s", got)
+	}
+	beats := openFeed(s, t.Context(), "?feed=eventsource&since=now&heartbeat=100")
+	for _, want := range []string{"event: heartbeat", "data: ", ""} {
+		if got := nextLine(t, beats); got != want {
+			t.Errorf("a line of a heartbeat = %s, want %s", got, want)
+		}
 	}
 }
 
