@@ -36,6 +36,7 @@ type order struct {
 	Selector   json.RawMessage `json:"selector"`
 	Filter     string          `json:"filter"` // of a design document, which is not run
 	Since      json.RawMessage `json:"since_seq"`
+	Notes      *bool           `json:"use_checkpoints"` // nil: true
 }
 
 // undone are options of an order that would change what is copied or on which way, and that this server does not know.
@@ -270,8 +271,21 @@ func openJob(c *call, o *order) (replicate.Job, error) {
 	if err != nil {
 		return j, err
 	}
+	if o.Notes != nil && !*o.Notes {
+		source = nameless{source}
+	}
 	j.Source, j.Target = source, target
 	return j, nil
+}
+
+// nameless is a peer with which no checkpoints are kept.
+type nameless struct{ replicate.Peer }
+
+// Identify says what the peer does, without its name in checkpoints.
+func (n nameless) Identify(ctx context.Context) (replicate.Identity, error) {
+	who, err := n.Peer.Identify(ctx)
+	who.ID = ""
+	return who, err
 }
 
 // openPeer opens a peer. An address must be https and public.

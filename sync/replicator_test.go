@@ -52,6 +52,13 @@ func TestReplicationsAreOrdered(t *testing.T) {
 			t.Errorf("%s = %+v, %v, want %d documents", name, info, err, want)
 		}
 	}
+	for range 2 {
+		var out replicate.Outcome
+		a.Want(200, "POST", "/_replicate", `{"source":"notes","target":"copy","use_checkpoints":false}`).Into(t, &out)
+		if run := out.History[0]; run.Checked == 0 || run.Written != 0 {
+			t.Errorf("without checkpoints = %+v, want it to begin at the beginning each time", run)
+		}
+	}
 }
 
 func TestOrdersThatAreRefused(t *testing.T) {
