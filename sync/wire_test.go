@@ -165,6 +165,9 @@ func TestADocumentAndItsAttachmentsInOneBody(t *testing.T) {
 	body, media := related(t, doc, true, "aaa", "bbb")
 	s.Want(400, "PUT", "/notes/doc?new_edits=false", body[:len(body)/2], "Content-Type", media)
 	s.Want(404, "GET", "/notes/doc", "")
+	body, media = related(t, strings.Replace(doc, "md5-R7zlx09Yn0hn29V+nKn4CA==", "sha1-fkqTkiDwcSQXR8+gKKhzYUNA3Yw=", 1), true, "aaa", "bbb")
+	s.Want(201, "PUT", "/notes/doc?new_edits=false", body, "Content-Type", media) // as Couchbase Lite
+	s.Want(201, "PUT", "/notes/doc?rev="+rev, `{"_attachments":{"a":{"stub":true,"digest":"sha1-fkqTkiDwcSQXR8+gKKhzYUNA3Yw="}}}`)
 }
 
 // TestCouchDBCompressesTexts takes attachments that come as gzip, as CouchDB's replicator sends texts, for what they were.

@@ -230,7 +230,7 @@ func MediaType(media string) string {
 // Part is an attachment of a document that was read.
 type Part struct {
 	merge.Attachment
-	ClaimedDigest string // of the document; "" = it says none
+	ClaimedDigest string // of the document, an MD5; "" = it says none
 	ClaimedLength int64  // of the document; -1 = it says none, or what cannot be read
 	Packed        bool   // the bytes are compressed, and the digest is of these
 	Stub          bool   // the receiver has the bytes
@@ -259,7 +259,9 @@ func (p *Part) readMember(name string, v jsontext.Value) {
 	case "content_type":
 		_ = json.Unmarshal(v, &p.Type)
 	case "digest":
-		_ = json.Unmarshal(v, &p.ClaimedDigest)
+		if _ = json.Unmarshal(v, &p.ClaimedDigest); !strings.HasPrefix(p.ClaimedDigest, "md5-") {
+			p.ClaimedDigest = "" // Couchbase Lite's is a SHA-1, which no store keeps here
+		}
 	case "length":
 		_ = json.Unmarshal(v, &p.ClaimedLength)
 	case "revpos":
