@@ -388,6 +388,8 @@ func (f *feed) filter(q *query) (err error) {
 		}
 	case "_selector":
 		f.selector, err = mango.New(q.value("selector"))
+	case "_design":
+		f.selector, err = mango.New(map[string]any{"_id": map[string]any{"$gt": "_design/", "$lt": "_design0"}}) // 0 follows the slash
 	case "_view":
 		if q.values.Get("view") == "" {
 			return errView

@@ -96,6 +96,7 @@ var endpoints = []endpoint{
 	{"none was stored", "GET", "/notes/together", "", 404, `missing`},
 	{"a long poll that does not wait", "GET", "/notes/_changes?feed=longpoll&since=now&timeout=0", "", 200, `{"results":[],"last_seq":"`},
 	{"a continuous feed that does not wait", "GET", "/notes/_changes?feed=continuous&since=now&timeout=0", "", 200, `","pending":0}`},
+	{"changes of design documents", "GET", "/notes/_changes?filter=_design", "", 200, `{"results":[{"seq":"6-E","id":"_design/x","changes":[{"rev":"1-R"}]}],"last_seq":"`},
 	{"its other name", "GET", "/notes/_changes?feed=live&since=now&timeout=0", "", 200, `{"last_seq":"`},
 	{"a time that is none", "GET", "/notes/_changes?timeout=soon", "", 400, `"query_parse_error"`},
 
