@@ -661,8 +661,10 @@ func TestACameraAndAPhotoReadTickets(t *testing.T) {
 	p.do(chromedp.WaitNotVisible("#result"))
 	blank := filepath.Join(t.TempDir(), "blank.png")
 	drawBlank(t, blank)
+	p.run(`document.getElementById('last').style.paddingBottom = '100vh', scrollTo(0, 9999)`) // the lists are long, and were read to their end
 	p.do(chromedp.SetUploadFiles("#photo", []string{blank}))
 	p.until(`document.getElementById('eye-says').innerText.includes('No code')`)
+	p.until(`document.getElementById('eye').getBoundingClientRect().top >= 0`)
 }
 
 // drawBlank writes a picture that shows nothing.

@@ -881,10 +881,10 @@ function doorRow(one, last) {
 $('way-camera').addEventListener('click', async () => {
   if (eye) return closeCamera();
   const mine = eye = {stop() {}}; // a second tap, or the page, may close it before it is open
-  $('eye').hidden = false;
   $('video').hidden = false;
   name('eye-close', 'eye.close');
   $('eye-says').textContent = say('eye.looking');
+  showEye();
   try {
     const stop = await watch($('video'), code => {
       const takes = eye === mine && free() && ($('result').hidden || !$('family').hidden);
@@ -897,6 +897,12 @@ $('way-camera').addEventListener('click', async () => {
     await missCamera(mine, fault);
   }
 });
+
+// showEye shows the place of the camera and of photos. It lies above the lists: a page that was scrolled comes back to it.
+function showEye() {
+  $('eye').hidden = false;
+  $('eye').scrollIntoView({block: 'nearest'});
+}
 
 // missCamera says why there is no camera, if it is the one that the page shows.
 async function missCamera(mine, fault) {
@@ -925,10 +931,10 @@ $('photo').addEventListener('change', async () => {
   const [file] = $('photo').files;
   if (!file) return;
   closeCamera(); // it would read on behind the photo
-  $('eye').hidden = false;
   $('video').hidden = true;
   name('eye-close', 'close');
   $('eye-says').textContent = say('photo.reading');
+  showEye();
   try {
     const found = await fromPhoto(file);
     if (found.length === 0) return void ($('eye-says').textContent = say('photo.none'));
