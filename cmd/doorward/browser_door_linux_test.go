@@ -90,6 +90,10 @@ func TestLargeLettersKeepNamesWhole(t *testing.T) {
 	p.until(fmt.Sprintf(wide, "#find"))
 	p.fits()
 	p.do(chromedp.Click("#find .close"), chromedp.WaitNotVisible("#find"))
+	p.types("DAD", kb.Enter)
+	p.do(chromedp.WaitVisible("#family"))
+	p.until(`document.querySelector('.kin').getBoundingClientRect().top + 40 < document.querySelector('.face').getBoundingClientRect().bottom`) // a name
+	p.do(chromedp.Click("#result-acts button:nth-child(2)"), chromedp.WaitNotVisible("#result"))
 	w.down()
 	p.keepsOut("MUM")
 	p.do(chromedp.WaitVisible("#away"))
