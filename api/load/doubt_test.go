@@ -319,7 +319,7 @@ func TestRemarksThatKeepOut(t *testing.T) {
 		"vaga cedida", "passou para a irmã", "transf. p/ Maria", "trocou com a Bia", "substituída pela Bia", "doou para a Maria", "not yet paid", "pay at gate", "bal. due", "balance 20", "wait-listed",
 		"hold", "check payment", "Sunday only", "moved to Sunday", "given to Bia", "swapped with Bia", "debe", "pagará al llegar", "falta abonar", "solo señal", "cedido a su hermana",
 		"pago?", "pgto?", "pagou?", "isento?", "50% pago", "pago 50%", "partial", "half", "em parte", "pagou 25", "pagou R$ 25,00 no pix", "paid 25", "ingresso da Bia", "o ingresso é da Bia", "no lugar: Bia",
-		"deve", "ainda falta", "still owes", "saldo 50", "parcialmente",
+		"deve", "ainda falta", "still owes", "saldo 50", "parcialmente", "pagar",
 	} {
 		wantAsked(t, remark, "Code;Name;Notes\n"+rowsOf("Ana;vegetarian", "Bia;"+remark, "Caio;chega tarde"), "Notes")
 	}
@@ -329,6 +329,9 @@ func TestRemarksThatKeepOut(t *testing.T) {
 		"remarks of another matter": {"Code;Name;Notes\n" + rowsOf("João Cancelo;vegetariano", "Bia;half vegetarian", "Caio;pago em dinheiro", "Davi;li a política de cancelamento",
 			"Eva;chega depois", "Gil;vem no dia 12", "Hugo;vai receber os convidados", "Iara;sin entrada de sopa", "Joel;gave a talk", "Eva Renuncio;",
 			"Lia;não pode comer glúten", "Max;can't eat nuts", "Nina;100% pago", "Oto;tem desconto de 50%", "Pia;alergia a amendoim?", "Rui;no lugar da frente", "Sara;pago 13/10/2026", "Téo;pagou dia 5"), states(18, 0, 0, 0), 0},
+		"a word with a cross":      {"Code;Name;Status\n" + rowsOf("Ana;pago", "Bia;pago ❌", "Caio;✅ pago", "Davi;❌ cancelado"), states(2, 0, 0, 1), 1},
+		"a yes with a cross":       {"Code;Name;Pago\n" + rowsOf("Ana;sim", "Bia;sim ❌", "Caio;não ❌"), states(1, 1, 0, 0), 1},
+		"a test order":             {"Code;Name;Status;Test order\n" + rowsOf("Ana;paid;no", "Bia;paid;yes", "Caio;paid;no"), states(2, 0, 1, 0), 0},
 		"paid, as the state says":  {"Code;Status;Notes\n" + rowsOf("paid;pagou 50", "paid;vegetariana", "paid;chega tarde"), states(3, 0, 0, 0), 0},
 		"what the ticket is for":   {"Code;Item\n" + rowsOf("Ingresso da Festa", "Ingresso da Festa"), states(2, 0, 0, 0), 0},
 		"questions beside a state": {"Code;Status;Vem?\n" + rowsOf("paid;sim", "paid;não", "paid;talvez"), states(3, 0, 0, 0), 0},
@@ -375,13 +378,13 @@ func TestATicketOfAnotherDayIsAskedAbout(t *testing.T) {
 func TestColumnsOfOtherLanguages(t *testing.T) {
 	for title, cell := range map[string][2]string{
 		"付款状态": {"已付款", "未付款"}, "支払い": {"済", ""}, "결제상태": {"완료", "취소"}, "Оплата": {"Да", "Нет"}, "Πληρωμή": {"ναι", "όχι"}, "الدفع": {"مدفوع", "غير مدفوع"},
-		"Opłacone": {"tak", "nie"}, "Eingetroffen": {"ja", "nein"}, "Ödendi": {"evet", "hayır"}, "Zaplaceno": {"ano", "ne"}, "Fizetve": {"igen", "nem"},
+		"Opłacone": {"tak", "nie"}, "Eingetroffen": {"ja", "nein"}, "Ödendi": {"evet", "hayır"}, "Zaplaceno": {"ano", "ne"}, "Fizetve": {"igen", "nem"}, "Suoritettu": {"kyllä", "ei"},
 	} {
 		wantAsked(t, title, "Code;Name;"+title+"\n"+rowsOf("Ana;"+cell[0], "Bia;"+cell[1], "Caio;"+cell[0]), title)
 	}
 	for title, head := range map[string]string{
 		"Nom": "Code;Nom;État", "Prénom": "Code;Prénom;Encaissé le", "Nachname": "Code;Nachname;Offener Betrag", "Voornaam": "Code;Voornaam;Geannuleerd op",
-		"Cognome": "Code;Cognome;Versato", "Navn": "Code;Navn;Kvittering", "Für wen": "Code;Für wen;Rückmeldung",
+		"Cognome": "Code;Cognome;Versato", "Navn": "Code;Navn;Kvittering", "Nimi": "Code;Nimi;Kuitti", "Jina": "Code;Jina;Risiti", "Für wen": "Code;Für wen;Rückmeldung",
 		"Einlass": "Code;Name;Einlass", "Rückmeldung": "Code;Name;Rückmeldung", "Iscrizione": "Code;Name;Iscrizione", "Versamento": "Code;Name;Versamento", "Encaissé": "Code;Name;Encaissé",
 	} {
 		wantAsked(t, head, head+"\n"+rowsOf("Ana;50", "Bia;", "Caio;50"), title)
@@ -421,6 +424,8 @@ func TestTitlesThatSpeakOfAdmission(t *testing.T) {
 		"Betrag": {"50,00", ""}, "Eingang": {"1.10.2026", ""}, "Überweisung": {"ok", ""}, "Anmeldung": {"bestätigt", "abgesagt"}, "Stand": {"fest", "Warteliste"},
 		"Wpłata": {"50", ""}, "Opłata": {"50", ""}, "Data wpłaty": {"1.10.2026", ""}, "Przelew": {"tak", "brak"}, "Płatność": {"gotówka", "brak"}, "Lista": {"główna", "rezerwowa"},
 		"Observação": {"", "não deixar entrar"}, "Notes": {"", "do not admit"}, "Obs.": {"", "pix não caiu"}, "Alerta": {"", "Não liberar"},
+		"Test order": {"No", "Yes"}, "testmode": {"false", "true"}, "Livemode": {"true", "false"}, "Mode": {"live", "test"}, "Ambiente": {"produção", "teste"}, "Teste": {"", "x"}, "Remark": {"", "TEST ORDER"},
+		"Order": {"1001", "1002 CANCELLED"}, "Pedido": {"1001", "1002 (não pago)"}, "Telefone": {"11999990001", "não pagou"},
 	} {
 		s := congregation(t)
 		file := "code;name;" + title + "\nKX7A1;Ana;" + cell[0] + "\nKX7A2;Bia;" + cell[1] + "\nKX7A3;Caio;" + cell[0] + "\n"

@@ -312,7 +312,7 @@ func (t *tableFile) contradict() error {
 			return
 		}
 		state := int8(t.ly.Strictest(row.Texts, t.src.States))
-		if row.Fault != "" || t.namedOut(row.Texts) {
+		if row.Fault != "" || t.saidOut(row.Texts) != "" {
 			state = refusedRow
 		}
 		t.twice.note(t.twice.ofRow(t.ly, row.Texts), state)
@@ -322,10 +322,20 @@ func (t *tableFile) contradict() error {
 // refusedRow stands in the place of the state of a row that is refused as it stands, or by its name.
 const refusedRow = int8(-2)
 
-// namedOut tells whether the name of a row's guest refuses admission.
-func (t *tableFile) namedOut(texts []string) bool {
-	name := t.ly.Cell(kinds.HolderName, texts)
-	return t.ly.Form.Kind == record.Ticket && name != "" && words.NameKeepsOut(name)
+// noted are the fields beside which people note that a ticket does not get in: Ana (espera), 1002 CANCELADO.
+var noted = []string{kinds.HolderName, kinds.Order, "phone", kinds.ExternalID}
+
+// saidOut is the first of these fields in which a row's cell refuses admission; "" for none.
+func (t *tableFile) saidOut(texts []string) string {
+	if t.ly.Form.Kind != record.Ticket {
+		return ""
+	}
+	for _, field := range noted {
+		if cell := t.ly.Cell(field, texts); cell != "" && words.NameKeepsOut(cell) {
+			return field
+		}
+	}
+	return ""
 }
 
 func (t *tableFile) repeatsCodes() bool {
@@ -474,8 +484,8 @@ func (t *tableDrafts) read(row sheet.Row) (draft, *Rejection) {
 			return d, r
 		}
 	}
-	if t.namedOut(row.Texts) {
-		return d, &Rejection{row.Line, t.ly.Column(kinds.HolderName), faultName}
+	if field := t.saidOut(row.Texts); field != "" {
+		return d, &Rejection{row.Line, t.ly.Column(field), faultName}
 	}
 	if at, ok := t.ly.Remark(row.Texts); ok {
 		return d, &Rejection{row.Line, t.ly.Title(at), fmt.Sprintf("a remark may say that the ticket is cancelled, refunded, blocked or not paid; --ignore '%s' reads no remarks", t.ly.Name(at))}
@@ -627,7 +637,7 @@ func isUsed(cell string) bool {
 }
 
 const (
-	faultName       = "the name says that the ticket is cancelled, refunded, blocked or not paid"
+	faultName       = "this says that the ticket is cancelled, refunded, blocked or not paid"
 	faultText       = "a text and no code: it seems to be a footer or a heading"
 	faultSecondLine = "no code and no name: it seems to be a second line of the row above, or a footer"
 	faultNoCode     = "words in the place of a code, which say that the ticket is cancelled, refunded, blocked or not paid"

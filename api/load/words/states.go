@@ -24,13 +24,17 @@ var StateWords = alias(
 		"failed|inadimplente|atrasado|atrasada|overdue|pending overdue|approval pending|pending approval|pagamento pendente|pago pendiente|"+
 		"em disputa|disputed|contestado|contestada|nao confirmado|nao confirmada|unconfirmed|reservado|reservada|reserved|reserva|reserve|on hold|"+
 		"incompleto|incompleta|incomplete|nao efetivado|nao efetivada|nao concluido|nao concluida",
-	"blocked", "bloqueado|bloqueada|blocked|suspenso|suspensa|suspended|suspendido|inativo|inativa|inactive|inactivo")
+	"blocked", "bloqueado|bloqueada|blocked|suspenso|suspensa|suspended|suspendido|inativo|inativa|inactive|inactivo|test|teste|prueba|sandbox|"+testTitles)
+
+// testTitles say that an order was made to try a shop: nothing was paid.
+const testTitles = "testmode|test mode|test order|test ticket|modo teste|modo de teste|pedido teste|pedido de teste|ingresso teste|ingresso de teste|modo de prueba|pedido de prueba"
 
 // FlagTitles are the titles of yes/no columns that say a ticket's state.
 var FlagTitles = []struct{ State, When, Words string }{
 	{"cancelled", "true", "cancelado|cancelada|cancelled|canceled|anulado|anulada|voided|voided at|cancelado em|cancelled at|canceled at|data de cancelamento|data do cancelamento|cancellation date|void|is void|void status|is cancelled|is canceled"},
 	{"refunded", "true", "reembolsado|reembolsada|estornado|estornada|refunded|reembolsado em|refunded at|data do reembolso|is refunded"},
-	{"blocked", "true", "bloqueado|bloqueada|blocked"},
+	{"blocked", "true", "bloqueado|bloqueada|blocked|is test|is test order|" + testTitles},
+	{"blocked", "false", "livemode|live mode"},
 	{"unpaid", "false", "pago|paga|paid|pagado|pagada|quitado|quitada|is paid"},
 }
 
@@ -40,7 +44,10 @@ func StateOf(cell string, own map[string]string) string {
 	if s, ok := own[p]; ok {
 		return s
 	}
-	return StateWords[p]
+	if s := StateWords[p]; Refuses(s) || !strings.ContainsAny(cell, crosses) {
+		return s
+	}
+	return "" // pago ❌
 }
 
 // Refuses tells a state by which a ticket does not get in.
@@ -55,7 +62,7 @@ var (
 		"invalid inactiv inativ impag moros adimpl exceden comprov anulow rezygn potwierdz odwoł płatno "+
 		"betaal gesperr wartelist wachtlijst ungultig attente attesa zahlung paiement"))
 	tellingWords = strings.Fields("ativo ativa ativado ativada active activo activa enabled habilitado habilitada inativo inativa inactive disabled " +
-		"waitlist waitlisted deleted excluido excluida void permitido permitida proibido proibida allowed denied barrado banned comprovante archived arquivado arquivada " +
+		"waitlist waitlisted test teste prueba sandbox deleted excluido excluida void permitido permitida proibido proibida allowed denied barrado banned comprovante archived arquivado arquivada " +
 		"baixa baixado baixada tesouraria financeiro comprovou pix entra statut stato zustand bezahlt storniert paye annule pagato annullato regle reglee pag pg pgt sit situ stat sts st ok conf rsvp settled cleared received baja transferencia uberweisung przelew")
 	debtWords = strings.Fields("aberto devedor debito debitos divida dividas due owed owes owing balance outstanding saldo saldos pendente pendentes adeudado " +
 		"deuda deudas faltante falta resta resto restante restam remaining devendo deve devem devido devida cobrar offen")
@@ -156,7 +163,7 @@ var (
 	waitingAlone = []string{"espera", "na espera", "na fila", "suplente", "suplentes", "standby", "stand by", "waiting", "cancelo", "a confirmar", "por confirmar", "to be confirmed",
 		"falta", "negado", "negada", "acesso negado", "denied", "access denied", "barrado", "barrada", "offen", "zwrot", "rezerwowa", "rezerwowy", "a receber", "sin entrada", "renuncio", "nao vai poder", "nao podera"} // a whole text; João Cancelo is a name
 	remarksAlone = []string{"nao vai", "ausente", "fila", "excedente", "excedentes", "l espera", "en espera", "hold", "segurar", "confirmar", "tbc", "agendado", "promessa", "duvida", "invalid", "invalido", "invalida",
-		"cobrar", "acertar", "abonar", "em debito", "divida", "devedor", "devolver", "sinal", "so sinal", "deu entrada", "a cuenta", "pagara", "duplicado",
+		"pagar", "cobrar", "acertar", "abonar", "em debito", "divida", "devedor", "devolver", "sinal", "so sinal", "deu entrada", "a cuenta", "pagara", "duplicado",
 		"duplicada", "duplicate", "repetido", "repetida", "inscricao duplicada", "inscricao dupla", "impossibilitado", "impossibilitada"} // a whole remark, which as a title may be of another matter
 	notAdmittedPhrases = slices.Concat(waitingPhrases, []string{"lista espera", "nao pago", "nao paga", "nao pagou", "nao pagos", "nao pagas", "nao pagaram", "faltam pagar",
 		"not paid", "no pago", "no pagado", "sin pagar", "a pagar", "por pagar", "falta pagar", "faltou pagar", "falta receber", "em analise", "em aberto",

@@ -139,7 +139,7 @@ var Truths = map[string]string{
 }
 
 // otherTruths are the words for yes and no of further languages. No cell is read by them: a column of them is asked about.
-var otherTruths = strings.Fields("ja nein oui non nee tak nie nei nej ano ne da nu evet hayir hayır igen nem hai ie да нет так ні не ναι οχι نعم لا כן לא 是 否 有 无 無 はい いいえ 예 네 아니요 아니오")
+var otherTruths = strings.Fields("ja nein oui non nee tak nie nei nej kylla ei jah ndiyo hapana tidak ano ne da nu evet hayir hayır igen nem hai ie да нет так ні не ναι οχι نعم لا כן לא 是 否 有 无 無 はい いいえ 예 네 아니요 아니오")
 
 // IsYesOrNo tells a cell, given with its plain form, that says yes or no in any of the languages, or by a tick, an empty box or a cross.
 func IsYesOrNo(cell, text string) bool {
@@ -162,7 +162,7 @@ var otherTitles = strings.Fields("nom prenom remarque remarques vorname nachname
 	"einlass eintritt eingang zutritt vermerk ruckmeldung teilnahme buchung bestellung bestellnummer kassiert beglichen rechnung preis anzahl datum tisch essen platz gast gaste kunde " +
 	"gruppe anrede strasse plz ort wohnort telefon geburtsdatum iscrizione iscritto iscritti prenotazione partecipazione ricevuta quietanza versamento versato incasso incassato saldato " +
 	"ospite biglietto biglietti tavolo pranzo cellulare indirizzo citta nascita adresse ville montant naissance tarif encaisse encaissement versement recu acompte " +
-	"inschrijving betaling bedrag toegang tafel")
+	"inschrijving betaling bedrag toegang tafel nimi maksettu nafn nume vardas izena jina malipo nama pembayaran khach")
 
 // IsOfOtherLanguage tells a title in plain form of a language of which no words for states are known.
 func IsOfOtherLanguage(title string) bool { return HasWord(title, otherTitles) }
@@ -178,7 +178,7 @@ func TruthOf(cell string) string {
 	if asks(cell) {
 		return ""
 	}
-	if t := Truths[Plain(cell)]; t != "" {
+	if t := Truths[Plain(cell)]; t == "false" || t != "" && !strings.ContainsAny(cell, crosses) {
 		return t
 	}
 	return marks[strings.Trim(cell, " \ufe0f\ufe0e")]
