@@ -66,7 +66,7 @@ func TestTheConsoleLetsAPhoneIn(t *testing.T) {
 	k := w.laptopKey("checkin:*,admin:POST")
 	p := browse(t)
 	p.still("light")
-	p.do(chromedp.Navigate(w.served.url+"/"), chromedp.WaitVisible("#login"))
+	p.do(emulation.SetDeviceMetricsOverride(667, 375, 2, true), chromedp.Navigate(w.served.url+"/"), chromedp.WaitVisible("#login")) // a phone on its side
 	p.at("#key")
 	p.presses(k.Key, kb.Tab)
 	p.at("#secret")
@@ -74,6 +74,7 @@ func TestTheConsoleLetsAPhoneIn(t *testing.T) {
 	p.until(`document.getElementById('fault').textContent === 'Key or secret is wrong.'`)
 	p.announced("alert", "Key or secret is wrong.")
 	p.at("#secret")
+	p.until(`document.getElementById('fault').getBoundingClientRect().top > -1`)
 	p.presses(k.Secret, kb.Enter)
 	p.do(chromedp.WaitVisible("#console"))
 	p.until(`document.querySelector('h2').textContent === 'Acampamento de verão 2026' && document.querySelector('header .quiet').textContent === 'Laptop <b>'`)

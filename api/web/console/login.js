@@ -21,4 +21,5 @@ $('login').addEventListener('submit', async e => {
     $('fault').textContent = words.away;
   }
   $('secret').focus();
+  for (const id of ['secret', 'fault']) $(id).scrollIntoView({block: 'nearest'}); // what is said lies above the field, and moves it
 });
