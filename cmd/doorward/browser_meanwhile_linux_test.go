@@ -246,6 +246,17 @@ func TestAConnectionToThePhonesStorageIsOpenedAgain(t *testing.T) {
 	if n := p.kept(); n != 1 {
 		t.Errorf("%d scans lie in the phone, want one", n)
 	}
+	p.run(`{
+		const real = IDBObjectStore.prototype.put;
+		IDBObjectStore.prototype.put = function (scan) {
+			if (scan.let_in) throw new DOMException('full', 'QuotaExceededError');
+			return real.call(this, scan);
+		};
+	}`)
+	p.types("B2XX91", kb.Enter)
+	p.sees("unreachable")
+	p.run(`document.querySelector('#result-acts .primary').click()`) // let in: the phone is full by then
+	p.until(`document.getElementById('result').hidden && document.getElementById('waiting-list').textContent.includes('B2XX91')`)
 }
 
 // decided are the scans that lie in the phone, with what the helper said.

@@ -719,7 +719,8 @@ function tell(id, sentences) {
 }
 
 async function keepLetIn(scan) {
-  await queue.keep({...scan, let_in: true});
+  const safe = await queue.keep({...scan, let_in: true}).then(() => true, () => false);
+  if (!safe) return facing.kept === scan && close(); // a phone that is full by now lists it as held
   if (entries.some(entry => entry.ruling.kept === scan)) return; // tapped twice: what is shown by now may ask about the next guest
   close();
   remember({outcome: 'unreachable', label: scan.code, kept: scan}, 'ask', 'ask', scan.direction === 'out' ? 'letout.done' : 'letin.done');
