@@ -565,15 +565,19 @@ func TestAPhoneSaysThatItLetATicketInBefore(t *testing.T) {
 	t.Parallel()
 	w, p := familyDoor(t)
 	w.down()
+	code := "KID"
 	letsIn := func(repeated bool) {
 		t.Helper()
-		p.types("KID", kb.Enter)
+		p.types(code, kb.Enter)
 		p.sees("unreachable", "nothing is checked")
 		p.until(fmt.Sprintf(`document.getElementById('result').innerText.includes('This phone has let this ticket in already, at') === %t`, repeated))
 		p.next() // let in, or out
 	}
 	letsIn(false)
 	letsIn(true)
+	code = "https://tickets.example/t/k-id?from=mail"
+	letsIn(true) // the same ticket, read otherwise
+	code = "KID"
 	p.stands("Back", "out")
 	letsIn(false)
 	p.until(`document.querySelector('#last .quiet').textContent.endsWith('Let out')`)

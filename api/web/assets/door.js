@@ -371,9 +371,15 @@ async function decide(scan) {
   }
 }
 
+// plain is a code as the laptop compares it, whether it was scanned or typed: the end of a URL, in capitals, without spaces and hyphens.
+function plain(code) {
+  const end = code.includes('://') && code.replace(/[?#].*/, '').split('/').filter(Boolean).pop();
+  return (end || code).normalize('NFKC').toUpperCase().replace(/[\s\p{Pd}]/gu, '');
+}
+
 // letInBefore says when this phone let the same ticket in, if it did, has not let it out since, and the laptop does not know of it yet.
 async function letInBefore({event, code, direction}) {
-  const before = (await queue.all(event).catch(() => [])).filter(one => one.let_in && one.code === code).pop();
+  const before = (await queue.all(event).catch(() => [])).filter(one => one.let_in && plain(one.code) === plain(code)).pop();
   return before && before.direction !== 'out' && direction !== 'out' ? say('say.letin_before', {time: clock(before.at)}) : '';
 }
 
