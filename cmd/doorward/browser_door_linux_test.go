@@ -163,6 +163,9 @@ func TestANoticeWaitsForATap(t *testing.T) {
 	p.until(`document.getElementById('result-label').textContent === 'Ana S.'`)
 	p.sees("admitted", "Welcome")
 	p.paints(green, "good")
+	p.types("KID", kb.Enter)
+	p.sees("already_admitted", "Gil R.")
+	p.until(`document.getElementById('result-notice').textContent === ''`) // nothing is done for a ticket that does not let in
 }
 
 func TestGuestsLeaveAndComeBackThroughTheirDoors(t *testing.T) {

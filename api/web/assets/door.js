@@ -426,18 +426,19 @@ async function present(ruling, over) {
     if ($('work').hidden) return; // the session has ended meanwhile
   }
   facing = ruling;
-  const notice = ruling.outcome === 'admitted' && ruling.notice;
+  const advice = ['admitted', 'left', 'unreachable'].includes(ruling.outcome) ? ruling.notice ?? '' : ''; // a guest who is refused gets no wristband
+  const notice = ruling.outcome === 'admitted' && advice;
   const [colour, sign, tune] = looks[notice ? 'notice' : ruling.outcome] ?? ['bad', 'no', 'bad'];
   const result = $('result');
   result.className = 'result ' + colour;
   result.dataset.outcome = ruling.outcome;
   result.dataset.must = notice || ruling.kept ? 'tap' : '';
-  result.dataset.adds = ruling.notice ? 'notice' : '';
+  result.dataset.adds = advice ? 'notice' : '';
   $('result-icon').replaceChildren(drawn(sign));
   $('result-word').textContent = say(notice ? 'notice.title' : ruling.outcome);
   $('result-label').textContent = ruling.label ?? '';
   $('result-type').textContent = ruling.type ?? '';
-  $('result-notice').textContent = ruling.notice ?? '';
+  $('result-notice').textContent = advice;
   $('result-more').textContent = more(ruling);
   $('family').hidden = true;
   acts(ruling);
@@ -650,7 +651,7 @@ function familyRow(ticket) {
   Object.assign(box, {type: 'checkbox', id: 'kin-' + ticket.ticket_id, checked: mayEnter(ticket), disabled: !mayEnter(ticket)});
   const state = ticket.state === 'valid' ? ticket.admitted_at && say('find.in', {time: clock(ticket.admitted_at)}) : say(ticket.state);
   text.append(make('strong', ticket.label || ticket.type || '#' + ticket.ticket_id),
-    make('span', [ticket.label && ticket.type, state, ticket.notice].filter(Boolean).join(' · ')));
+    make('span', [ticket.label && ticket.type, state, mayEnter(ticket) && ticket.notice].filter(Boolean).join(' · ')));
   row.append(box, text);
   return row;
 }
@@ -1015,7 +1016,7 @@ function foundRow(ticket) {
   const row = make('li', '', 'found'), text = make('span', '', 'scan-text');
   const state = ticket.state === 'valid' ? '' : say(ticket.state);
   const tail = ticket.phone_tail && '… ' + ticket.phone_tail;
-  const says = [state, ticket.notice, ticket.admitted_at && say('find.in', {time: clock(ticket.admitted_at)})];
+  const says = [state || ticket.notice, ticket.admitted_at && say('find.in', {time: clock(ticket.admitted_at)})];
   text.append(make('strong', ticket.label || ticket.type || '#' + ticket.ticket_id), make('span', [ticket.type, ticket.order, tail].filter(Boolean).join(' · '), 'quiet'),
     make('span', says.filter(Boolean).join(' · '), 'kept'));
   const inside = Boolean(ticket.admitted_at), wanted = state ? false : way === 'out' ? inside : !inside;
