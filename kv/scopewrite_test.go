@@ -175,6 +175,32 @@ func TestTheWinnerIsTheSameEverywhere(t *testing.T) {
 	healthy(t, a)
 }
 
+// TestOnlyTheStoreItselfBringsAMissingBody: a key names a revision that the record had and of which no body is here. Nothing proves that
+// the body is the revision's, so it is not kept. The store's own replicator takes the body from a store that has it.
+func TestOnlyTheStoreItselfBringsAMissingBody(t *testing.T) {
+	s := twoChurches(t)
+	own := opens(t, s, auth.Operator(), "church-1")
+	write := func(db *docs.Database, letters, name string) {
+		t.Helper()
+		w := merge.DocWrite{ID: record.Person.DocID(record.Int(500)), Path: chain(letters), Body: fmt.Appendf(nil, `{"full_name":%q,"church_id":1}`, name)}
+		if err := push(t, db, w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(own, "ba", "Ana Souza")
+	for name, p := range map[string]auth.Principal{"key": kvtest.Login(t, s, "church:1", "*:*"), "laptop": enrolled(t, s, "church:1", auth.Venue{})} {
+		write(opens(t, s, p, "church-1"), "a", "Forged")
+		if n := kv.RowsHolding(t, s, "body", "Forged"); n != 0 {
+			t.Errorf("by a %s %d bodies are kept", name, n)
+		}
+	}
+	write(own, "a", "Ana Lima")
+	if n := kv.RowsHolding(t, s, "body", "Ana Lima"); n != 1 {
+		t.Errorf("by the store itself %d bodies are kept, want one", n)
+	}
+	healthy(t, s)
+}
+
 // TestAnEditThatLostIsListedWhereTheRecordIsDeleted: who deletes it at the laptop has seen the winner alone, and the centre may
 // never have had the other.
 func TestAnEditThatLostIsListedWhereTheRecordIsDeleted(t *testing.T) {
