@@ -200,6 +200,18 @@ func TestAnErasureThatFailsHidesThePersonAtOnce(t *testing.T) {
 		if n := k.Store.Erasures.Unfinished(); n != 0 {
 			t.Errorf("%d erasures are unfinished", n)
 		}
+		whole.Store(false)
+		for _, name := range []string{"Rui", "Eva"} {
+			id := kvtest.Create(t, k.Store, record.Person, fmt.Sprintf(`{"full_name":%q,"church_id":1}`, name))
+			if _, err := k.Store.Erasures.Erase(auth.Operator(), record.Person, record.Int(id)); (err == nil) != whole.Load() {
+				t.Errorf("the erasure of %s = %v", name, err)
+			}
+			synctest.Wait()
+			whole.Store(true)
+		}
+		if n := k.Store.Erasures.Unfinished(); n != 0 {
+			t.Errorf("%d erasures are unfinished as soon as another one has succeeded", n)
+		}
 		k.lacksTraces(t)
 		k.Store = reopenable(t, kv.Config{Dir: k.dir})
 	})
