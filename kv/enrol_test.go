@@ -96,6 +96,22 @@ func letIn(t testing.TB, s *kv.Store, e office.Enrolment) (auth.Principal, offic
 	return p, c
 }
 
+// letInAgain enrols the laptop of letIn once more, and logs it in.
+func letInAgain(t testing.TB, s *kv.Store, e office.Enrolment) auth.Principal {
+	t.Helper()
+	_, code, _, err := s.Venues.Enrol(auth.Operator(), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := office.Joiner{Node: laptopNode, Secret: keys.HashSecret("mine")}
+	j.Proof = j.Prove(code, "mine")
+	c, err := s.Venues.Exchange(code, j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loggedIn(t, s, c.Key)
+}
+
 // TestNobodyJoinsUnderAnothersName: what comes from a laptop is known by its name alone, so a code is no way to take one over.
 func TestNobodyJoinsUnderAnothersName(t *testing.T) {
 	clock := kvtest.NewClock(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))

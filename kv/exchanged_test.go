@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,6 +61,52 @@ func TestWhenAnEventIsOver(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestWhatALaptopDropsOfAnEventThatLeft: all that it holds of an event that it had. A mirror drops nothing, and only brings its facts.
+func TestWhatALaptopDropsOfAnEventThatLeft(t *testing.T) {
+	drops := []string{"drop event-1", "drop event-1-names", "drop event-1-holders", "drop event-1-labels"}
+	church := auth.Level{Name: auth.ChurchOf, IDs: []int64{1}}
+	for name, try := range map[string]struct {
+		event string            // what becomes of it: an edit; "" = it is deleted
+		next  *office.Enrolment // of the laptop; nil = it stays as it is
+		left  bool
+		want  []string
+	}{
+		"moved":                     {`{"church_id":2}`, nil, true, drops},
+		"deleted":                   {"", nil, true, drops},
+		"a laptop of another event": {`{}`, &office.Enrolment{Level: auth.Level{Name: auth.EventOf, IDs: []int64{3}}}, false, drops},
+		"a mirror":                  {`{}`, &office.Enrolment{Level: auth.Level{Name: auth.Denomination}, Events: []int64{3}, Venue: auth.Venue{Mirror: true}}, false, []string{"keep event-1"}},
+	} {
+		s := twoChurches(t) // event 1 is of church 1, event 2 of church 2
+		p, _ := letIn(t, s, office.Enrolment{Name: "first", Level: church})
+		if all, err := s.Venues.LeftEvents(p, []int64{1, 2}); err != nil || len(all) > 0 {
+			t.Errorf("%s: before that LeftEvents = %+v, %v", name, all, err)
+		}
+		if try.event != "" {
+			patched(t, s, record.Event, 1, try.event)
+		} else if err := s.Desk.Delete(auth.Operator(), target(record.Event, 1)); err != nil {
+			t.Fatal(err)
+		}
+		if try.next != nil {
+			try.next.Name = "second"
+			p = letInAgain(t, s, *try.next)
+		}
+		all, err := s.Venues.LeftEvents(p, []int64{1, 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, x := range all {
+			got = append(got, map[bool]string{true: "drop ", false: "keep "}[x.Drop]+x.Name)
+			if labels := strings.HasSuffix(x.Name, "labels"); x.Left != try.left || x.Push == labels {
+				t.Errorf("%s: %+v, want left = %t, and all but labels to be pushed", name, x, try.left)
+			}
+		}
+		if !slices.Equal(got, try.want) {
+			t.Errorf("%s: LeftEvents = %q, want %q", name, got, try.want)
+		}
 	}
 }
 
