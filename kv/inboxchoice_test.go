@@ -14,6 +14,7 @@ import (
 	"doorward/kv/desk"
 	"doorward/kv/inbox"
 	"doorward/kv/kvtest"
+	"doorward/kv/merge"
 	"doorward/kv/record"
 	"doorward/kv/table"
 	"doorward/kv/value"
@@ -100,6 +101,23 @@ func TestWhatMayBeChosenOfAConflict(t *testing.T) {
 	}
 	if got := nameOf(t, s, 1); got != "Ana" {
 		t.Errorf("person 1 is %s, want Ana", got)
+	}
+	healthy(t, s)
+}
+
+// TestMembershipsFollowARestoredPerson: a membership came while the person was deleted, and the person is restored in another church.
+func TestMembershipsFollowARestoredPerson(t *testing.T) {
+	s, _ := choices(t)
+	w := merge.DocWrite{ID: drawnDoc(record.Membership, 1), Path: chain("a"), Body: []byte(`{"person":2,"group_id":1}`)}
+	if err := push(t, opens(t, s, auth.Operator(), "church-1"), w); err != nil {
+		t.Fatal(err)
+	}
+	it := put(t, s, record.Conflict, `"kind":"person","winner":null,"at":null,"node":null,"record_id":"0000000000000002","field":"","other":{"full_name":"Eva","church_id":2}`)
+	if _, err := s.Inbox.Resolve(auth.Operator(), it, inbox.Choice{Other: true}); err != nil {
+		t.Fatal(err)
+	}
+	if got := bodyOf(t, opens(t, s, auth.Operator(), "church-2"), w.ID); !strings.Contains(got, `"person":2`) {
+		t.Errorf("in the database of the new church the membership is %s", got)
 	}
 	healthy(t, s)
 }
