@@ -17,6 +17,7 @@ import (
 	"doorward/kv/docs"
 	"doorward/kv/door"
 	"doorward/kv/entry"
+	"doorward/kv/inbox"
 	"doorward/kv/kvtest"
 	"doorward/kv/merge"
 	"doorward/kv/office"
@@ -44,6 +45,9 @@ func TestAFullDiskRefusesInThePromisedOrder(t *testing.T) {
 	newTicket(t, s, event, "first", "")
 	scanned(t, s, auth.Operator(), door.Attempt{Event: event, Code: "first", Nonce: "once"}, outcome.Admitted)
 	w := &writesOnFullDisk{TB: t, s: s, event: event, church: church}
+	for range 20 {
+		w.items = append(w.items, put(t, s, record.Conflict, `"kind":"thing","record_id":"1","field":"","other":null`))
+	}
 	w.laptop = opens(t, s, enrolled(t, s, fmt.Sprintf("event:%d", event), auth.Venue{Names: true}), fmt.Sprintf("event-%d", event))
 	w.centre = opens(t, s, auth.Operator(), fmt.Sprintf("event-%d", event))
 	if err := s.Docs.CreateDatabase(auth.Operator(), "notes"); err != nil {
@@ -86,6 +90,7 @@ type writesOnFullDisk struct {
 	laptop        *docs.Database
 	centre        *docs.Database // as this store copies from it what it pulls
 	event, church int64
+	items         []inbox.Item // to decide
 	n             int
 }
 
@@ -111,6 +116,8 @@ func (w *writesOnFullDisk) all() string {
 		"update":   second(w.s.Desk.Update(auth.Operator(), target(record.Church, w.church), kvtest.Parse(w, record.Church, fmt.Sprintf(`{"name":%q}`, name), false))),
 		"document": second(notes.Write([]merge.DocWrite{doc(name)})),
 		"database": w.s.Docs.CreateDatabase(auth.Operator(), name),
+		"laptop":   w.enrol(name),
+		"choice":   second(w.s.Inbox.Resolve(auth.Operator(), w.items[w.n], inbox.Choice{})),
 	}) + w.refused(" checkins", map[string]error{
 		"check-in":  second(w.s.Door.CheckIn(auth.Operator(), door.Attempt{Event: w.event, Code: fmt.Sprint("K", w.n)})),
 		"a refusal": second(w.s.Door.CheckIn(auth.Operator(), door.Attempt{Event: w.event, Code: "nobody" + name})),
@@ -120,6 +127,12 @@ func (w *writesOnFullDisk) all() string {
 	}) + w.refused(" repeated", map[string]error{ // which write nothing, and are answered for as long as the store is open
 		"check-in": second(w.s.Door.CheckIn(auth.Operator(), door.Attempt{Event: w.event, Code: "first", Nonce: "once"})),
 	})
+}
+
+// enrol makes the code of a laptop.
+func (w *writesOnFullDisk) enrol(name string) error {
+	_, _, _, err := w.s.Venues.Enrol(auth.Operator(), office.Enrolment{Name: name, Level: auth.Level{Name: auth.EventOf, IDs: []int64{w.event}}})
+	return err
 }
 
 // refused answers a use's name if all of its writes were refused, "" if none was.
