@@ -109,6 +109,27 @@ func TestARevisionHasAHash(t *testing.T) {
 	healthy(t, s)
 }
 
+// TestAHoldingHasAnID: the ULID zero stands for no holding, so a name under it would be the name of every ticket without a holder.
+func TestAHoldingHasAnID(t *testing.T) {
+	s := twoChurches(t)
+	for _, code := range []string{"B", "C"} {
+		newTicket(t, s, 2, code, `,"order":"ORDER"`)
+	}
+	ticket := newTicket(t, s, 1, "A", "")
+	db := opens(t, s, enrolled(t, s, "church:1", auth.Venue{Names: true}), "event-1-names")
+	w := merge.DocWrite{ID: "holder_name:00000000000000000000000000", Path: chain("a"),
+		Body: fmt.Appendf(nil, `{"event_id":1,"ticket_id":%d,"full_name":"Forged","phone_tail":"4711"}`, ticket)}
+	if err := push(t, db, w); kindOf(err) != "forbidden" {
+		t.Errorf("a name of no holding = %v, want forbidden", err)
+	}
+	d := scanned(t, s, auth.Operator(), door.Attempt{Event: 2, Code: "B"}, outcome.Admitted)
+	hits, err := s.Door.Family(auth.Operator(), 2, d.CheckinID)
+	if err != nil || len(hits) != 1 || hits[0].PhoneTail != "" {
+		t.Errorf("the ticket of another church is shown as %+v, %v", hits, err)
+	}
+	healthy(t, s)
+}
+
 // TestAnErasedPersonIsInNoRefusal pushes somebody who was erased in ways that are refused for other reasons.
 func TestAnErasedPersonIsInNoRefusal(t *testing.T) {
 	s := twoChurches(t)

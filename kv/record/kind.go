@@ -349,7 +349,7 @@ func (k *Kind) FormatID(id ID) string {
 func (k *Kind) ParseID(s string) (id ID, ok bool) {
 	if k.ULID {
 		u, err := ulid.ParseStrict(s)
-		return FromULID(u), err == nil && u.String() == s
+		return FromULID(u), err == nil && u.String() == s && u != ulid.ULID{} // zero names nothing
 	}
 	for _, c := range []byte(s) {
 		if c < '0' || c > '9' {

@@ -127,7 +127,7 @@ func TestIDs(t *testing.T) {
 				t.Errorf("%s does not come back: %s", text, k.FormatID(id))
 			}
 		}
-		for _, text := range []string{"", "0", "-1", "+1", "9007199254740992", "1.0", "01hzx3q0000000000000000abc", "８"} {
+		for _, text := range []string{"", "0", "-1", "+1", "9007199254740992", "1.0", "01hzx3q0000000000000000abc", "00000000000000000000000000", "８"} {
 			if id, ok := k.ParseID(text); ok {
 				t.Errorf("ParseID(%q) of %s = %v", text, k.Name, id)
 			}
