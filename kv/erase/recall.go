@@ -222,7 +222,7 @@ func concerns(v *table.View, p auth.Principal, names []office.Exchanged, k *reco
 	among := func(name string) bool {
 		return slices.ContainsFunc(names, func(db office.Exchanged) bool { return db.Name == name })
 	}
-	if id.IsZero() || among(table.Mirror) {
+	if among(table.Mirror) {
 		return true, nil
 	}
 	st, err := v.LoadAny(k, id)
