@@ -248,7 +248,7 @@ func TestLevelsAndPermissionsAreReadWhole(t *testing.T) {
 			t.Errorf("level %q = %v, %v", text, l, err)
 		}
 	}
-	for _, text := range []string{"", "parish:1", "denomination:3", "church", "event:", "event:0", "church:1,x"} {
+	for _, text := range []string{"", "parish:1", "denomination:3", "church", "event:", "event:0", "church:1,x", "church:9007199254740992"} {
 		if l, err := auth.ParseLevel(text); err == nil {
 			t.Errorf("level %q = %v, want an error", text, l)
 		}

@@ -241,9 +241,9 @@ type Permission struct{ Resource, Method string }
 
 // ParsePermission reads "people:GET", "checkin:*" or "*:*".
 func ParsePermission(s string) (Permission, error) {
-	resource, method, ok := strings.Cut(strings.TrimSpace(s), ":")
+	resource, method, _ := strings.Cut(strings.TrimSpace(s), ":") // without ":" the method is "", which is none
 	p := Permission{strings.ToLower(resource), strings.ToUpper(method)}
-	if !ok || !slices.Contains(resources(), p.Resource) || !slices.Contains(methods, p.Method) {
+	if !slices.Contains(resources(), p.Resource) || !slices.Contains(methods, p.Method) {
 		return Permission{}, fmt.Errorf("permission %q: want RESOURCE:METHOD, of %s and %s",
 			s, strings.Join(resources(), ", "), strings.Join(methods, ", "))
 	}

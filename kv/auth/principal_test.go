@@ -81,3 +81,22 @@ func TestWhoMakesAKeyWithoutAList(t *testing.T) {
 		t.Error("without admin a key makes churches")
 	}
 }
+
+// A client logs in by a key until it expires or is revoked. A laptop's key is for its replication alone.
+func TestWhenAKeyWorks(t *testing.T) {
+	noon := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	for name, test := range map[string]struct {
+		key   auth.Key
+		works bool
+	}{
+		"for ever":    {auth.Key{}, true},
+		"until later": {auth.Key{Expires: noon.Add(1)}, true},
+		"until now":   {auth.Key{Expires: noon}, false},
+		"revoked":     {auth.Key{Revoked: noon.Add(-1)}, false},
+		"of a laptop": {auth.Key{Node: auth.Venue{Node: "01J00000000000000000000000"}}, false},
+	} {
+		if test.key.Works(noon) != test.works {
+			t.Errorf("a key %s works = %t", name, !test.works)
+		}
+	}
+}
