@@ -43,7 +43,7 @@ func relapsed(t testing.TB, c *joined, between func()) *kvtest.Clock {
 func TestIDsLeasedBeforeARestoreAreGood(t *testing.T) {
 	c := newPair(t)
 	var last office.Lease
-	relapsed(t, &c, func() {
+	clock := relapsed(t, &c, func() {
 		for range 20 {
 			last = c.leased(t, record.Person, 10_000)
 		}
@@ -63,6 +63,11 @@ func TestIDsLeasedBeforeARestoreAreGood(t *testing.T) {
 	}
 	if next, err := c.centre.Venues.Lease(c.p, record.Person, 1, c.venue.Tables.Epochs.Present()); err != nil || next.From <= last.To {
 		t.Errorf("the next lease is %+v, %v, want one beyond %d", next, err, last.To)
+	}
+	clock.Move(8 * 24 * time.Hour)
+	made.ID = record.Person.DocID(record.Int(last.From + 1))
+	if err := push(t, opens(t, c.centre, c.p, "church-1"), made); err != nil {
+		t.Errorf("a week later the laptop brings what it had made: %v", err)
 	}
 	healthy(t, c.centre)
 }

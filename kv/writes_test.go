@@ -2,6 +2,7 @@ package kv_test
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -72,6 +73,10 @@ func TestKeysPushWhatV1Takes(t *testing.T) {
 	newTicket(t, s, 1, "CODE", "")
 	key := kvtest.Login(t, s, "church:1", "*:*")
 	reader := kvtest.Login(t, s, "church:1", "sync:*", "people:GET", "group:GET", "memberships:GET", "event:GET")
+	kvtest.Create(t, s, record.FinancialAccount, `{"name":"Cash"}`)
+	kvtest.Create(t, s, record.Supplier, `{"name":"X"}`)
+	money := record.FinancialEntry.DocID(record.Int(kvtest.Create(t, s, record.FinancialEntry, `{"church_id":1,"financial_account_id":1,"supplier_id":1,"transaction_type":"income","base_amount":"1.00"}`)))
+	cashier := opens(t, s, kvtest.Login(t, s, "church:1", "*:GET", "*:POST", "*:PATCH"), "church-1-finance")
 	leased, err := s.Venues.Lease(kvtest.Login(t, s, "church:1", "*:*"), record.Person, 9, "")
 	if err != nil {
 		t.Fatal(err)
@@ -90,6 +95,8 @@ func TestKeysPushWhatV1Takes(t *testing.T) {
 		{"a move to a church that is not its own", "forbidden", db, edit(`"church_id":1`, `"church_id":2`)},
 		{"a key that only reads", "forbidden", opens(t, s, reader, "church-1"), edit(`"Ana`, `"Eva`)},
 		{"a deletion, which /v1 does not offer", "forbidden", db, deletion(edit(`{`, `{`))},
+		{"a deletion by a key that may not delete", "forbidden", cashier, deletion(onTop(t, cashier, money, `{`, `{`))},
+		{"a deletion that /v1 offers", "ok", opens(t, s, key, "church-1-finance"), deletion(onTop(t, cashier, money, `{`, `{`))},
 		{"a new person", "ok", db, merge.DocWrite{ID: drawnDoc(record.Person, 1), Path: chain("a"), Body: []byte(`{"full_name":"New","church_id":1}`)}},
 		{"a new person of another church", "forbidden", db, merge.DocWrite{ID: drawnDoc(record.Person, 2), Path: chain("a"), Body: []byte(`{"full_name":"New","church_id":2}`)}},
 		{"an entry without an account", "forbidden", opens(t, s, key, "church-1-finance"), merge.DocWrite{ID: drawnDoc(record.FinancialEntry, 1), Path: chain("a"), Body: []byte(`{"church_id":1,"transaction_type":"income"}`)}},
@@ -160,7 +167,11 @@ func deletion(w merge.DocWrite) merge.DocWrite {
 // What a laptop pushes is stored as received, where its level writes it.
 func TestLaptopsPushWhatTheirLevelWrites(t *testing.T) {
 	s := twoChurches(t)
-	kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)
+	for range 3 {
+		kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)
+	}
+	kvtest.Create(t, s, record.Group, `{"name":"Choir","church_id":1}`)
+	kvtest.Create(t, s, record.Membership, `{"person":2,"group_id":1}`)
 	kvtest.Create(t, s, record.FinancialAccount, `{"name":"Cash"}`)
 	kvtest.Create(t, s, record.Supplier, `{"name":"X"}`)
 	newTicket(t, s, 1, "CODE", "")
@@ -169,6 +180,11 @@ func TestLaptopsPushWhatTheirLevelWrites(t *testing.T) {
 	door := enrolled(t, s, "event:1", auth.Venue{})
 	whole := enrolled(t, s, "denomination", auth.Venue{Mirror: true})
 	in := func(p auth.Principal, name string) *docs.Database { return opens(t, s, p, name) }
+	gone := deletion(onTop(t, in(church, "church-1"), "person:0000000000000003", `{`, `{`))
+	late := merge.DocWrite{ID: drawnDoc(record.Membership, 1), Path: chain("a"), Body: []byte(`{"person":3,"group_id":1}`)}
+	if err := errors.Join(s.Desk.Delete(auth.Operator(), target(record.Person, 3)), push(t, in(auth.Operator(), "church-1"), late)); err != nil {
+		t.Fatal(err)
+	}
 	entry := merge.DocWrite{ID: drawnDoc(record.FinancialEntry, 1), Path: chain("a"),
 		Body: []byte(`{"church_id":1,"financial_account_id":1,"supplier_id":1,"transaction_type":"income","base_amount":"1.00"}`)}
 	ticket := merge.DocWrite{ID: drawnDoc(record.Ticket, 1), Path: chain("a"), Body: []byte(`{"event_id":1,"state":"valid"}`)}
@@ -178,6 +194,8 @@ func TestLaptopsPushWhatTheirLevelWrites(t *testing.T) {
 		w          merge.DocWrite
 	}{
 		{"a person with a field of a newer version", "ok", in(church, "church-1"), onTop(t, in(church, "church-1"), "person:0000000000000001", `{"`, `{"a_newer_field":{"x":1},"`)},
+		{"the deletion of a person with a membership", "forbidden", in(church, "church-1"), deletion(onTop(t, in(church, "church-1"), "person:0000000000000002", `{`, `{`))},
+		{"the deletion of one that is deleted, with a membership that came later", "ok", in(church, "church-1"), gone},
 		{"a person of another church", "forbidden", in(church, "church-1"), merge.DocWrite{ID: drawnDoc(record.Person, 1), Path: chain("a"), Body: []byte(`{"full_name":"N","church_id":2}`)}},
 		{"a person through another database", "forbidden", in(church, "event-1"), merge.DocWrite{ID: drawnDoc(record.Person, 1), Path: chain("a"), Body: []byte(`{"full_name":"N","church_id":1}`)}},
 		{"a group of nobody's", "forbidden", in(church, "reference"), merge.DocWrite{ID: drawnDoc(record.Group, 1), Path: chain("a"), Body: []byte(`{"name":"N"}`)}},
