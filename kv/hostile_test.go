@@ -1,6 +1,7 @@
 package kv_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -92,6 +93,26 @@ func TestARevisionLeavesRoomForThoseThatFollow(t *testing.T) {
 	}
 	patched(t, s, record.Person, person, `{"full_name":"Bea"}`)
 	healthy(t, s)
+}
+
+// TestARecordHasRevisionsOfItsOwn pushes paths that a free database takes, or that hold nothing.
+func TestARecordHasRevisionsOfItsOwn(t *testing.T) {
+	s := twoChurches(t)
+	named := []rev.ID{{Generation: 1, Text: "mine"}}
+	for _, test := range []struct {
+		name string
+		w    merge.DocWrite
+		want error
+	}{
+		{"a revision that is no hash", merge.DocWrite{Path: named}, merge.ErrRevision},
+		{"an edit of one", merge.DocWrite{Parent: named[0]}, merge.ErrRevision},
+		{"an empty path", merge.DocWrite{Path: []rev.ID{}}, merge.ErrDocument},
+	} {
+		test.w.ID, test.w.Body = drawnDoc(record.Person, 1), []byte(`{"full_name":"Eva","church_id":1}`)
+		if err := push(t, opens(t, s, auth.Operator(), "church-1"), test.w); !errors.Is(err, test.want) {
+			t.Errorf("%s = %v, want %v", test.name, err, test.want)
+		}
+	}
 }
 
 // TestARevisionHasAHash: to a row that is merged or edited upon it, a parent of hash zero is none.

@@ -3,6 +3,7 @@ package kv_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,6 +12,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/auth"
 	"doorward/kv/docs"
+	"doorward/kv/entry"
 	"doorward/kv/kvtest"
 	"doorward/kv/merge"
 	"doorward/kv/record"
@@ -31,6 +33,7 @@ func TestUnknownKindsAreRelayed(t *testing.T) {
 		{ID: "psalm:0000000000000001", Path: chain("a"), Body: []byte(`{"verse":1.50,"of":{"b":1,"a":[]}}`)},
 		{ID: "psalm:0000000000000001", Path: chain("ba"), Body: []byte(`{"verse":2.50}`)},
 		{ID: "psalm:0000000000000001", Path: chain("ca"), Body: []byte(`{"verse":3.50}`)},
+		{ID: "psalm:0000000000000001", Path: chain("a"), Body: []byte(`{"verse":"again"}`)},
 		{ID: "hymn:0000000000000001", Path: chain("a"), Body: []byte(`{}`)},
 		{ID: "hymn:0000000000000002", Path: chain("a"), Body: []byte(`{}`)},
 		{ID: "hymn:0000000000000002", Path: chain("ba"), Deleted: true},
@@ -65,6 +68,17 @@ func TestUnknownKindsAreRelayed(t *testing.T) {
 	key := kvtest.Login(t, s, "church:1", "*:*")
 	if err := push(t, opens(t, s, key, "church-1"), merge.DocWrite{ID: "psalm:2", Path: chain("a")}); kindOf(err) != "forbidden" {
 		t.Errorf("a key pushes an unknown kind: %v", err)
+	}
+	for name, w := range map[string]merge.DocWrite{
+		"an edit":             {Body: []byte(`{}`)},
+		"one without a path":  {Path: []rev.ID{}, Body: []byte(`{}`)},
+		"one that is large":   {Path: chain("a"), Body: fmt.Appendf(nil, `{"verse":%q}`, strings.Repeat("x", entry.MaxRecordDoc))},
+		"one of long numbers": {Path: chain("a"), Body: fmt.Appendf(nil, `{"verse":%s}`, strings.Repeat("1", 65))},
+	} {
+		w.ID = "psalm:3"
+		if err := push(t, opens(t, s, p, "church-1"), w); kindOf(err) != "forbidden" {
+			t.Errorf("a laptop pushes %s of an unknown kind: %v, want forbidden", name, err)
+		}
 	}
 }
 
