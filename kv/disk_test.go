@@ -115,6 +115,7 @@ func (w *writesOnFullDisk) all() string {
 		"create":   second(w.s.Desk.Create(auth.Operator(), target(record.Church, 0), kvtest.Parse(w, record.Church, `{"name":"new"}`, true))),
 		"update":   second(w.s.Desk.Update(auth.Operator(), target(record.Church, w.church), kvtest.Parse(w, record.Church, fmt.Sprintf(`{"name":%q}`, name), false))),
 		"document": second(notes.Write([]merge.DocWrite{doc(name)})),
+		"a record": second(w.centre.Write([]merge.DocWrite{{ID: drawnDoc(record.Ticket, 1), Path: chain("a"), Body: []byte(`{"event_id":1}`)}})),
 		"database": w.s.Docs.CreateDatabase(auth.Operator(), name),
 		"laptop":   w.enrol(name),
 		"choice":   second(w.s.Inbox.Resolve(auth.Operator(), w.items[w.n], inbox.Choice{})),
