@@ -328,6 +328,8 @@ func TestDocumentsThatAreNone(t *testing.T) {
 		{"no path", merge.DocWrite{ID: "x", Path: []rev.ID{{Generation: 3}, {Generation: 1}}}, merge.ErrDocument},
 		{"an empty path", merge.DocWrite{ID: "x", Path: []rev.ID{}}, merge.ErrDocument},
 		{"a nameless attachment", merge.DocWrite{ID: "x", Attachments: []merge.Attachment{{}}}, merge.ErrDocument},
+		{"a reserved name of an attachment", merge.DocWrite{ID: "x", Attachments: []merge.Attachment{{Name: "_a"}}}, merge.ErrDocument},
+		{"a long type of an attachment", merge.DocWrite{ID: "x", Attachments: []merge.Attachment{{Name: "a", Type: strings.Repeat("x", 1025)}}}, merge.ErrDocument},
 		{"an attachment twice", merge.DocWrite{ID: "x", Attachments: []merge.Attachment{{Name: "a"}, {Name: "a"}}}, merge.ErrDocument},
 		{"an attachment without bytes", merge.DocWrite{ID: "x", Attachments: []merge.Attachment{{Name: "a"}}}, docs.ErrNoBlob},
 		{"a member within that begins with an underscore", merge.DocWrite{ID: "x", Body: []byte(`{"a":{"_b":1}}`)}, nil},
@@ -335,6 +337,9 @@ func TestDocumentsThatAreNone(t *testing.T) {
 		if r := writeFree(t, s, c.in); !errors.Is(r.Err, c.want) {
 			t.Errorf("write of %s = %v, want %v", c.name, r.Err, c.want)
 		}
+	}
+	if _, err := opens(t, s, auth.Operator(), "notes").Write(make([]merge.DocWrite, table.MaxRows+1)); err == nil {
+		t.Error("more documents than an operation takes were written")
 	}
 	if db, err := of(s).Info(); err != nil || db.Docs != 1 {
 		t.Errorf("Info = %+v, %v, want the last one alone", db, err)
