@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/oklog/ulid/v2"
+
 	"doorward/kv/auth"
 	"doorward/kv/desk"
 	"doorward/kv/kvtest"
@@ -68,6 +70,45 @@ func TestAChurchsLaptopMakesWhatIsOfItsChurch(t *testing.T) {
 	}
 	if _, err := made(record.Person, `{"full_name":"Eva","church_id":1}`); kindOf(err) != "forbidden" {
 		t.Errorf("a person, where the centre takes nothing = %v, want forbidden", err)
+	}
+}
+
+// TestWhatTheCentreTakesNoMore: of an event that the laptop's church has made since, of one where the laptop is a guest, and at all.
+func TestWhatTheCentreTakesNoMore(t *testing.T) {
+	event1 := []string{"event-1", "event-1-names", "event-1-holders"}
+	for name, try := range map[string]struct {
+		changes          func(*table.Upstream) // what the centre has said last
+		own, theirs, new string                // an edit of the laptop's ticket, of another one, and a ticket of event 4
+	}{
+		"all is taken":                  {func(*table.Upstream) {}, "ok", "ok", "ok"},
+		"the laptop is revoked":         {func(u *table.Upstream) { u.Revoked = true }, "forbidden", "forbidden", "forbidden"},
+		"its events were chosen":        {func(u *table.Upstream) { u.Chosen = true }, "ok", "ok", "forbidden"},
+		"the new event is over":         {func(u *table.Upstream) { u.Over = []string{"event-4"} }, "ok", "ok", "forbidden"},
+		"the laptop is a guest":         {func(u *table.Upstream) { u.Guest = event1 }, "ok", "forbidden", "ok"},
+		"the centre was not met so far": {func(u *table.Upstream) { u.Epoch, u.Chosen = "", true }, "ok", "ok", "ok"},
+	} {
+		s := twoChurches(t)
+		newEvent(t, s, `,"church_id":1`)
+		u := table.Upstream{URL: "http://centre.example", Node: anotherNode, Epoch: "known", Key: "key", Pushes: append([]string{"church-1"}, event1...)}
+		if err := s.Laptop.Join(auth.Operator(), u, office.Credential{Realm: s.Tables.Identity.Realm()}); err != nil {
+			t.Fatal(err)
+		}
+		own, theirs := newTicket(t, s, 1, "OWN", ""), merge.DocWrite{ID: drawnDoc(record.Ticket, 1), Path: chain("a"), Body: []byte(`{"event_id":1,"state":"valid"}`)}
+		theirs.Author = merge.Author{Node: ulid.MustParse(anotherNode), At: sunday}
+		if err := push(t, opens(t, s, auth.Operator(), "event-1"), theirs); err != nil {
+			t.Fatal(err)
+		}
+		try.changes(&u)
+		if err := s.Laptop.NoteUpstream(u); err != nil {
+			t.Fatal(err)
+		}
+		edit := func(id int64) error {
+			return second(s.Desk.Update(auth.Operator(), target(record.Ticket, id), kvtest.Parse(t, record.TicketForm, `{"type":"Adult"}`, false)))
+		}
+		made := second(s.Desk.Create(auth.Operator(), target(record.Ticket, 0), kvtest.Parse(t, record.Ticket, `{"event_id":4,"code":"NEW"}`, true)))
+		if got := [3]string{kindOf(edit(own)), kindOf(edit(record.FirstDrawn + 1)), kindOf(made)}; got != [3]string{try.own, try.theirs, try.new} {
+			t.Errorf("%s: an edit of the laptop's ticket, one of another, and a new ticket are %q, want %q, %q, %q", name, got, try.own, try.theirs, try.new)
+		}
 	}
 }
 
