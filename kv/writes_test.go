@@ -120,8 +120,8 @@ func TestKeysPushWhatV1Takes(t *testing.T) {
 	if err != nil || made.Tree.Len() != 2 || member(made.Revisions[0].Body, "created_at") == "null" || member(made.Revisions[0].Body, "created_by") != fmt.Sprint(key.Key()) {
 		t.Errorf("the new person is %+v, %v, want a second revision with the server's dates", made, err)
 	}
-	if r, err := s.Desk.Retrieve(auth.Operator(), target(record.Person, 1)); err != nil || member(r.JSON, "full_name") != `"Ana Souza"` {
-		t.Errorf("the person is %s, %v", r.JSON, err)
+	if r, err := s.Desk.Retrieve(auth.Operator(), target(record.Person, 1)); err != nil || member(r.JSON, "full_name") != `"Ana Souza"` || member(r.JSON, "created_by") != "null" {
+		t.Errorf("the person is %s, %v, want the new name, and that the key has not made the person", r.JSON, err)
 	}
 	healthy(t, s)
 }
@@ -170,6 +170,7 @@ func TestLaptopsPushWhatTheirLevelWrites(t *testing.T) {
 	for range 3 {
 		kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)
 	}
+	kvtest.Create(t, s, record.Person, `{"full_name":"Rui","church_id":2}`)
 	kvtest.Create(t, s, record.Group, `{"name":"Choir","church_id":1}`)
 	kvtest.Create(t, s, record.Membership, `{"person":2,"group_id":1}`)
 	kvtest.Create(t, s, record.FinancialAccount, `{"name":"Cash"}`)
@@ -196,6 +197,8 @@ func TestLaptopsPushWhatTheirLevelWrites(t *testing.T) {
 		{"a person with a field of a newer version", "ok", in(church, "church-1"), onTop(t, in(church, "church-1"), "person:0000000000000001", `{"`, `{"a_newer_field":{"x":1},"`)},
 		{"the deletion of a person with a membership", "forbidden", in(church, "church-1"), deletion(onTop(t, in(church, "church-1"), "person:0000000000000002", `{`, `{`))},
 		{"the deletion of one that is deleted, with a membership that came later", "ok", in(church, "church-1"), gone},
+		{"an edit of a person that is elsewhere", "forbidden", in(church, "church-1"), merge.DocWrite{ID: "person:0000000000000004", Body: []byte(`{"full_name":"N","church_id":1}`)}},
+		{"a person with an attachment", "forbidden", in(church, "church-1"), merge.DocWrite{ID: drawnDoc(record.Person, 1), Path: chain("a"), Body: []byte(`{"full_name":"N","church_id":1}`), Attachments: []merge.Attachment{{Name: "a"}}}},
 		{"a person of another church", "forbidden", in(church, "church-1"), merge.DocWrite{ID: drawnDoc(record.Person, 1), Path: chain("a"), Body: []byte(`{"full_name":"N","church_id":2}`)}},
 		{"a person through another database", "forbidden", in(church, "event-1"), merge.DocWrite{ID: drawnDoc(record.Person, 1), Path: chain("a"), Body: []byte(`{"full_name":"N","church_id":1}`)}},
 		{"a group of nobody's", "forbidden", in(church, "reference"), merge.DocWrite{ID: drawnDoc(record.Group, 1), Path: chain("a"), Body: []byte(`{"name":"N"}`)}},
@@ -285,6 +288,21 @@ func TestALaptopSignsForItselfAlone(t *testing.T) {
 		if by := doc.Tree.Winner(); err != nil || by.Node != node || by.Key != c.signed {
 			t.Errorf("%s: a psalm is signed by node %s, key %d, %v, want %s, %d", c.name, by.Node, by.Key, err, node, c.signed)
 		}
+	}
+}
+
+// TestAKeySignsForItselfAlone: no key says that another one, or a laptop, has written something, or when.
+func TestAKeySignsForItselfAlone(t *testing.T) {
+	s := twoChurches(t)
+	chief, page := kvtest.Login(t, s, "denomination", "*:*"), kvtest.Login(t, s, "church:1", "*:*")
+	w := merge.DocWrite{ID: drawnDoc(record.Person, 1), Path: chain("a"), Body: []byte(`{"full_name":"Ana","church_id":1}`)}
+	w.Author = merge.Author{Node: ulid.MustParse(anotherNode), Key: chief.Key(), At: sunday, Fields: []string{"email"}}
+	if err := push(t, opens(t, s, page, "church-1"), w); err != nil {
+		t.Fatal(err)
+	}
+	tree := kv.TreeOf(t, s, record.Person, record.FirstDrawn+1)
+	if by := tree.Nodes()[0]; by.Node != (ulid.ULID{}) || by.Key != page.Key() || by.At == sunday.UnixMicro() || by.Fields != nil {
+		t.Errorf("the revision is signed by %+v, want key %d alone", by, page.Key())
 	}
 }
 
