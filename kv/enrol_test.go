@@ -155,6 +155,9 @@ func TestNobodyJoinsUnderAnothersName(t *testing.T) {
 	if err := s.Venues.RevokeVenue(auth.Operator(), anew.ID); err != nil {
 		t.Fatal(err)
 	}
+	if err := s.Venues.RevokeVenue(auth.Operator(), anew.ID); !errors.Is(err, table.ErrNotFound) {
+		t.Errorf("RevokeVenue once more = %v, want ErrNotFound", err)
+	}
 	if third := joins("a laptop that was revoked, and has lost its key", enrol(), laptopNode, "third", "", nil); third.ID == id || third.ID == anew.ID {
 		t.Errorf("the third enrolment is %d", third.ID)
 	}

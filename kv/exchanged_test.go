@@ -14,6 +14,7 @@ import (
 	"doorward/kv/record"
 	"doorward/kv/scopes"
 	"doorward/kv/table"
+	"doorward/kv/value"
 )
 
 // TestWhenAnEventIsOver: some time after its end, or after the laptop joined; never for a mirror, nor by a clock that is doubted.
@@ -106,6 +107,65 @@ func TestWhatALaptopDropsOfAnEventThatLeft(t *testing.T) {
 		}
 		if !slices.Equal(got, try.want) {
 			t.Errorf("%s: LeftEvents = %q, want %q", name, got, try.want)
+		}
+	}
+}
+
+// TestWhichKeysGoToALaptop: those of its churches, and those of an event that has left as long as the laptop holds the event.
+func TestWhichKeysGoToALaptop(t *testing.T) {
+	s := twoChurches(t) // event 2 is of church 2
+	patched(t, s, record.Event, 1, `{"church_id":2}`)
+	for _, level := range []string{"event:1", "event:2", "event:3", "church:1", "church:2", "regional:1", "denomination"} {
+		kvtest.Key(t, s, level)
+	}
+	p, _ := letIn(t, s, office.Enrolment{Name: "laptop", Level: auth.Level{Name: auth.ChurchOf, IDs: []int64{2}}})
+	for _, step := range []struct {
+		name string
+		held []int64
+		want []string
+	}{
+		{"at first", nil, []string{"event:1", "event:2", "church:2"}},
+		{"once event 1 has left, held", []int64{1, 3}, []string{"event:1", "event:2", "church:2"}},
+		{"once it was dropped", []int64{3}, []string{"event:2", "church:2"}},
+	} {
+		if err := s.Venues.NoteContact(p, office.Contact{Events: step.held}); err != nil {
+			t.Fatal(err)
+		}
+		ids, err := s.Venues.KeysFor(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, id := range ids {
+			r, err := s.Desk.Retrieve(auth.Operator(), target(record.APIKey, id))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, value.Unquote([]byte(member(r.JSON, "level"))))
+		}
+		if !slices.Equal(got, step.want) {
+			t.Errorf("%s the keys of %q go to the laptop, want %q", step.name, got, step.want)
+		}
+		patched(t, s, record.Event, 1, `{"church_id":1}`)
+	}
+}
+
+// TestWhenALaptopIsWiped: once it was told to wipe itself, and has said that it is about to.
+func TestWhenALaptopIsWiped(t *testing.T) {
+	s := twoChurches(t)
+	p, c := letIn(t, s, office.Enrolment{Name: "laptop", Level: auth.Level{Name: auth.ChurchOf, IDs: []int64{1}}})
+	for _, step := range []struct{ told, says, wiped bool }{{false, true, false}, {true, false, false}, {true, true, true}} {
+		if step.told {
+			if err := s.Venues.WipeVenue(auth.Operator(), c.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.Venues.NoteContact(p, office.Contact{Wiped: step.says}); err != nil {
+			t.Fatal(err)
+		}
+		r, err := s.Desk.Retrieve(auth.Operator(), target(record.Node, c.ID))
+		if err != nil || (member(r.JSON, "wiped_at") != "null") != step.wiped {
+			t.Errorf("%+v: the laptop is %s, %v", step, r.JSON, err)
 		}
 	}
 }
