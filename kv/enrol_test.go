@@ -424,6 +424,17 @@ func enrolments() (all []office.Enrolment) {
 	return all
 }
 
+// TestAMirrorTakesEventsOfAnyChurch: it takes all churches along, whichever it was enrolled for.
+func TestAMirrorTakesEventsOfAnyChurch(t *testing.T) {
+	s := twoChurches(t) // event 2 is of church 2
+	for mirror, want := range map[bool]string{true: "ok", false: "faults"} {
+		e := office.Enrolment{Name: "hall", Level: auth.Level{Name: auth.ChurchOf, IDs: []int64{1}}, Events: []int64{2}, Venue: auth.Venue{Mirror: mirror}}
+		if _, _, _, err := s.Venues.Enrol(auth.Operator(), e); kindOf(err) != want {
+			t.Errorf("mirror %t: %v, want %s", mirror, err, want)
+		}
+	}
+}
+
 // TestEnrolRefusesWhatItsPullWouldRefuse: each database that a laptop is told to exchange is one that it may read or write, and nothing
 // that it was enrolled for is missing among them.
 func TestEnrolRefusesWhatItsPullWouldRefuse(t *testing.T) {
