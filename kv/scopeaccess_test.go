@@ -132,6 +132,14 @@ func TestAnEventsKeySeesTheReferencesFirstKinds(t *testing.T) {
 			t.Errorf("%s reads the group: %v", level, err)
 		}
 	}
+	patched(t, s, record.Group, 1, `{"church_id":1}`) // it leaves the reference
+	for level, want := range map[string]int{"event:2": 0, "church:1": 1} {
+		ask := docs.Feed{Since: 1, Limit: 9, IDs: []string{record.Group.DocID(record.Int(1))}}
+		page, _, err := opens(t, s, kvtest.Login(t, s, level, "*:*"), "reference").Changes(ask)
+		if err != nil || len(page) != want {
+			t.Errorf("%s is told that the group has left: %+v, %v", level, page, err)
+		}
+	}
 }
 
 func TestAScopesListenersAreWokenForIt(t *testing.T) {
