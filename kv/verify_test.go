@@ -377,3 +377,34 @@ func TestVerifyNamesWhatIsWrongBesideRecords(t *testing.T) {
 		})
 	}
 }
+
+// TestVerifyReadsEachLease: a range of a kind of which none are leased, one that is out of order, and one that goes beyond what is leased.
+func TestVerifyReadsEachLease(t *testing.T) {
+	s := kvtest.Open(t)
+	person, scan := record.Person.Number, record.Scan.Number
+	for name, row := range map[string][2][]byte{
+		"a key of nothing":      {{table.LeaseGiven}, table.SeqKey(9)},
+		"an end of nothing":     {table.LeaseKey(table.LeaseGiven, record.Person, 5), {1}},
+		"a kind without leases": {table.LeaseKey(table.LeaseGiven, record.Scan, 5), table.SeqKey(9)},
+		"from nothing":          {table.LeaseKey(table.LeaseGiven, record.Person, 0), table.SeqKey(9)},
+		"backwards":             {table.LeaseKey(table.LeaseGiven, record.Person, 5), table.SeqKey(4)},
+		"too far":               {table.LeaseKey(table.LeaseGiven, record.Person, 5), table.SeqKey(uint64(record.FirstDrawn))},
+		"the last is none":      {{table.LeaseLast, person}, table.SeqKey(0)},
+		"the last is too far":   {{table.LeaseLast, person}, table.SeqKey(uint64(record.FirstDrawn))},
+		"the last of no kind":   {{table.LeaseLast, scan}, table.SeqKey(9)},
+	} {
+		for _, there := range []bool{true, false} {
+			err := s.Tables.Do(func(o *table.Tx) error {
+				if there {
+					o.Put(table.LeaseBucket, row[0], row[1])
+				} else {
+					o.Delete(table.LeaseBucket, row[0])
+				}
+				return nil
+			})
+			if r, failed := s.Files.Verify(auth.Operator(), nil); err != nil || failed != nil || (r.Damaged > 0) != there {
+				t.Errorf("%s, there %t: Verify = %+v, %v, %v", name, there, r, err, failed)
+			}
+		}
+	}
+}
