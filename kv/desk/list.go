@@ -359,6 +359,8 @@ func matchHome(v *table.View, p auth.Principal, q Query, m *Matches) (Scope, err
 	}
 	lists := v.Lists.Kind(q.Kind)
 	switch {
+	case h.All && lists.Unsure:
+		return h, table.ErrUnsure(q.Kind)
 	case h.All:
 		m.Lists = []*table.IdList{lists.All}
 	case q.Kind == record.Event && p.IsOf(auth.EventOf):

@@ -190,6 +190,11 @@ func ErrDoubtful(k *record.Kind) error {
 	return fmt.Errorf("%w: the home of a damaged %s is not known", engine.ErrCorrupt, k.Name)
 }
 
+// ErrUnsure is the error of a list of all records while a damaged one may be deleted: its count is not known.
+func ErrUnsure(k *record.Kind) error {
+	return fmt.Errorf("%w: whether a damaged %s was deleted is not known", engine.ErrCorrupt, k.Name)
+}
+
 // errIdentity is damage to a row that a store needs before it gives an id or a sequence.
 type errIdentity struct {
 	row   string // of meta

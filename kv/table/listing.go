@@ -75,7 +75,7 @@ func (l *lists) takeSound(r *engine.View, k *record.Kind, found *damages) {
 	again, p := relist(r, k), newListing(k)
 	again.each(p.add)
 	found.join(again.damages)
-	p.Doubtful, l.Doubtful = again.doubtful, l.Doubtful || again.counts
+	p.Doubtful, p.Unsure, l.Doubtful = again.doubtful, again.unsure, l.Doubtful || again.counts
 	l.take(p)
 }
 
@@ -168,7 +168,7 @@ func (p *listing) add(st *Stored, issued bool) {
 // take adds a part to the lists. The ids of its kind's parts that were taken before are smaller.
 func (l *lists) take(p *listing) {
 	kl := l.kinds[p.kind.Number]
-	kl.Doubtful = kl.Doubtful || p.Doubtful
+	kl.Doubtful, kl.Unsure = kl.Doubtful || p.Doubtful, kl.Unsure || p.Unsure
 	kl.All = kl.All.Own(0)
 	kl.All.extend(p.All)
 	for _, h := range p.Home {
@@ -195,8 +195,9 @@ func (l *IdList) extend(o *IdList) {
 // damage. A damaged ticket counts as issued, because no other row has its state.
 //
 // Rows of the logs may be damaged too. A record is in its lists if any of its rows is sound. If none is, it is listed as a record
-// without a home, because no row shows that it was deleted. If a damaged row of a scope's log may have had the home of a record, no
-// list of a home returns ids (KindLists.Doubtful).
+// without a home, because no row shows that it was deleted. Its kind is then listed to no one, because the count may be wrong
+// (KindLists.Unsure). If a damaged row of a scope's log may have had the home of a record, no list of a home returns ids
+// (KindLists.Doubtful).
 
 // relisting collects the records of a kind of which a row is damaged.
 type relisting struct {
@@ -207,6 +208,7 @@ type relisting struct {
 	scopes   map[string]bool       // of damaged rows in the logs of scopes, likewise
 	unknown  []record.ID           // of damaged rows that no log names
 	doubtful bool                  // where some of the live records belong is not known
+	unsure   bool                  // whether some of the records are deleted is not known
 	counts   bool                  // nor how many records each scope has
 	damages
 }
@@ -222,7 +224,7 @@ func relist(r *engine.View, k *record.Kind) *relisting {
 	}
 	// If no row of the log is lost, the damage is in the keys: the log names the records under their right ids.
 	if len(l.lost) > 0 && len(l.unknown) > 0 {
-		l.doubtful, l.counts = true, true
+		l.doubtful, l.unsure, l.counts = true, true, true
 		for _, id := range l.unknown {
 			l.all[id] = &Stored{ID: id}
 		}

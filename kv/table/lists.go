@@ -80,7 +80,9 @@ type KindLists struct {
 	Issued homeLists // tickets in state valid or unpaid, by event
 	edit   uint64
 
-	Doubtful bool // it was damaged when the store was opened, and the homes of some records are unknown
+	// It was damaged when the store was opened:
+	Doubtful bool // the homes of some records are unknown
+	Unsure   bool // some of the records in All may be deleted
 }
 
 // homeLists is sorted by home.
@@ -173,7 +175,7 @@ func (kl *KindLists) clone(edit uint64) *KindLists {
 	if kl == nil {
 		return &KindLists{edit: edit}
 	}
-	return &KindLists{All: kl.All, Home: slices.Clone(kl.Home), Issued: slices.Clone(kl.Issued), edit: edit, Doubtful: kl.Doubtful}
+	return &KindLists{All: kl.All, Home: slices.Clone(kl.Home), Issued: slices.Clone(kl.Issued), edit: edit, Doubtful: kl.Doubtful, Unsure: kl.Unsure}
 }
 
 func (kl *KindLists) apply(c *ListChange) {
