@@ -53,8 +53,8 @@ func addTemplates(k *Kind) {
 	}
 	templates[k.Number] = make([]*template, int(k.Version)+1)
 	for line := range strings.Lines(templateLines) {
-		name, rest, _ := strings.Cut(line, " ")
-		version, text, _ := strings.Cut(strings.TrimSpace(rest), " ")
+		name, rest, _ := strings.Cut(strings.TrimSpace(line), " ") // it may be copied with the tab of the message below
+		version, text, _ := strings.Cut(rest, " ")
 		if n, err := strconv.ParseUint(version, 10, 8); name == k.Name && err == nil && byte(n) <= k.Version {
 			templates[k.Number][n] = newTemplate(k.Number, byte(n), text)
 		}
