@@ -95,19 +95,35 @@ func sealed(number byte, key, value []byte) []byte {
 	return binary.BigEndian.AppendUint32(bytes.Clone(value), sum.Sum32())
 }
 
-func putFormat(tx *bbolt.Tx, format byte) error {
+func putFormat(tx *bbolt.Tx, row ...byte) error {
 	key := []byte("format")
-	return tx.Bucket([]byte("meta")).Put(key, sealed(0, key, []byte{format}))
+	return tx.Bucket([]byte("meta")).Put(key, sealed(0, key, row))
 }
 
+// TestNewerFormatIsRefusedAndLeftAlone: so is a file that a version with a newer table has written to, which notes that as it opens the file.
 func TestNewerFormatIsRefusedAndLeftAlone(t *testing.T) {
-	dir := folder(t)
-	closed(t, reopenable(t, kv.Config{Dir: dir}))
-	tampered(t, dir, func(tx *bbolt.Tx) error { return putFormat(tx, kv.FormatNumber+1) })
-	for range 2 {
-		if _, err := kv.Open(kv.Config{Dir: dir}); !errors.Is(err, table.ErrNewerFormat) {
-			t.Errorf("Open = %v, want ErrNewerFormat", err)
+	tables := byte(record.Tables())
+	for _, newer := range [][]byte{{kv.FormatNumber + 1, tables}, {kv.FormatNumber, tables + 1}} {
+		dir := folder(t)
+		closed(t, reopenable(t, kv.Config{Dir: dir}))
+		tampered(t, dir, func(tx *bbolt.Tx) error { return putFormat(tx, newer...) })
+		for range 2 {
+			if _, err := kv.Open(kv.Config{Dir: dir}); !errors.Is(err, table.ErrNewerFormat) {
+				t.Errorf("Open of format %d = %v, want ErrNewerFormat", newer, err)
+			}
 		}
+	}
+	for _, restored := range []bool{false, true} {
+		dir := folder(t)
+		closed(t, reopenable(t, kv.Config{Dir: dir}))
+		tampered(t, dir, func(tx *bbolt.Tx) error { return putFormat(tx, kv.FormatNumber, tables-1) })
+		closed(t, reopenable(t, kv.Config{Dir: dir, Restored: restored}))
+		tampered(t, dir, func(tx *bbolt.Tx) error {
+			if row := tx.Bucket([]byte("meta")).Get([]byte("format")); !bytes.HasPrefix(row, []byte{kv.FormatNumber, tables}) {
+				t.Errorf("a file of earlier tables, restored %v, has format %v once it is open, want tables %d", restored, row, tables)
+			}
+			return nil
+		})
 	}
 }
 

@@ -410,6 +410,14 @@ var kindsByName = func() map[string]*Kind {
 // Kinds returns all stored kinds, in order of their numbers. The caller must not write to the list.
 func Kinds() []*Kind { return kinds }
 
+// Tables is a number that grows with each kind and each Version.
+func Tables() (n uint64) {
+	for _, k := range kinds {
+		n += uint64(k.Version)
+	}
+	return n
+}
+
 // ByName finds a stored kind.
 func ByName(name string) (*Kind, bool) {
 	k, ok := kindsByName[name]

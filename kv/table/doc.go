@@ -12,7 +12,7 @@
 // the value. A value that fails it is reported and never served. A bucket's number is never used again (file.go).
 //
 //	bucket        key                                            value
-//	meta          format, realm, node, epoch, code_key, state    uv / text / text / text / 32 bytes / see tx.go
+//	meta          format, realm, node, epoch, code_key, state    uv, tables uv / text / text / text / 32 bytes / see tx.go
 //	              free                                           sequence uv, largest id of a database or upload uv
 //	              epochs                                         n × (ended epoch 26, its last sequence uv)
 //	              marker                                         inode of the sidecar 8, 0 = not known; machine

@@ -275,6 +275,9 @@ func (s *Set) Arrive(c Config) error {
 	}
 	before := s.Epochs.Present()
 	err = s.Do(func(o *Tx) error {
+		if err := noteTables(o); err != nil {
+			return err
+		}
 		was, err := marked(o)
 		if errors.Is(err, engine.ErrCorrupt) { // it may be a copy, so it is taken for one: it gives no id and no sequence again
 			s.Damage.Note(err)
@@ -309,6 +312,9 @@ func restore(o *Tx) error {
 			continue
 		}
 		PassOver(o.Tx, &o.State, k, max(restoreGap, restoreLeases*LeaseSize(k)), !o.Store.Identity.IsLeaf())
+	}
+	if err := noteTables(o); err != nil {
+		return err
 	}
 	o.Put(MetaBucket, restoredKey, SeqKey(uint64(o.Now.UnixMicro())))
 	o.Delete(MetaBucket, markerKey) // it will be marked where it is put

@@ -44,11 +44,25 @@ func (c Config) Room() *disk.Room {
 func fillNew(w *engine.Tx) {
 	secret := make([]byte, 32)
 	rand.Read(secret)
-	w.Put(MetaBucket, formatKey, binary.AppendUvarint(nil, FormatNumber))
+	w.Put(MetaBucket, formatKey, formatRow())
 	w.Put(MetaBucket, CodeKey, secret)
 	for _, key := range [][]byte{RealmKey, nodeKey, EpochKey} {
 		w.Put(MetaBucket, key, []byte(ulid.Make().String()))
 	}
+}
+
+// formatRow tells the format of a file, and the newest tables that its bodies were written by.
+func formatRow() []byte {
+	return binary.AppendUvarint(binary.AppendUvarint(nil, FormatNumber), record.Tables())
+}
+
+// noteTables notes that this version writes bodies, before it does: earlier versions cannot read those of a newer table.
+func noteTables(o *Tx) error {
+	row, err := o.Get(MetaBucket, formatKey)
+	if err == nil && !bytes.Equal(row, formatRow()) {
+		o.Put(MetaBucket, formatKey, formatRow())
+	}
+	return err
 }
 
 // accept checks that a file has this version's format.
@@ -60,16 +74,16 @@ func accept(r *engine.View) error {
 	return err
 }
 
-// ReadFormat returns the format of a file. It returns ErrNewerFormat for one that this version does not know.
+// ReadFormat returns the format of a file. It returns ErrNewerFormat for one that this version does not know, and for newer tables.
 func ReadFormat(r *engine.View) (uint64, error) {
 	row, err := r.Get(MetaBucket, formatKey)
 	if err != nil {
 		return 0, Identified(formatKey, err)
 	}
 	c := Cutter{Rest: row}
-	format := c.Uvarint()
-	if format > FormatNumber {
-		return 0, fmt.Errorf("%w: format %d, this one knows %d", ErrNewerFormat, format, FormatNumber)
+	format, tables := c.Uvarint(), c.Uvarint()
+	if format > FormatNumber || tables > record.Tables() {
+		return 0, fmt.Errorf("%w: format %d.%d, this one knows %d.%d", ErrNewerFormat, format, tables, FormatNumber, record.Tables())
 	}
 	return format, nil
 }
