@@ -567,5 +567,5 @@ func owing(cell string) string {
 	case ok, words.IsNothing(cell, words.Plain(cell)):
 		return words.Severity[0]
 	}
-	return words.StateWords[words.Saying(cell)]
+	return words.StateOf(cell, nil)
 }

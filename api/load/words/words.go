@@ -173,12 +173,21 @@ var marks = map[string]string{"✓": "true", "✔": "true", "☑": "true", "✅"
 // crosses are the signs by which people say no, or cross out.
 const crosses = "❌✗✘✖🚫⛔"
 
+// hasSign tells a cell with a sign that may take its words back, or points to a note: ~~pago~~, pago*, !pago, ½ pago, pago ❌. A stroke through letters is one.
+func hasSign(cell string) bool {
+	return strings.HasPrefix(cell, "!") || strings.ContainsFunc(norm.NFD.String(cell), func(r rune) bool {
+		isStroke := r >= '\u0334' && r <= '\u0338'
+		isText := unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsSpace(r) || unicode.In(r, unicode.Mn, unicode.Cf, unicode.Sc)
+		return isStroke || !isText && marks[string(r)] == "" && !strings.ContainsRune(".,;:!¡()[]\"'“”‘’«»-–—_/", r)
+	})
+}
+
 // TruthOf is the yes or no that a cell says; "" where it says neither, or asks.
 func TruthOf(cell string) string {
 	if asks(cell) {
 		return ""
 	}
-	if t := Truths[Plain(cell)]; t == "false" || t != "" && !strings.ContainsAny(cell, crosses) {
+	if t := Truths[Plain(cell)]; t != "" && (!hasSign(cell) || t == "false" && strings.ContainsAny(cell, crosses)) {
 		return t
 	}
 	return marks[strings.Trim(cell, " \ufe0f\ufe0e")]
