@@ -319,6 +319,7 @@ func TestRemarksThatKeepOut(t *testing.T) {
 		"vaga cedida", "passou para a irmã", "transf. p/ Maria", "trocou com a Bia", "substituída pela Bia", "doou para a Maria", "not yet paid", "pay at gate", "bal. due", "balance 20", "wait-listed",
 		"hold", "check payment", "Sunday only", "moved to Sunday", "given to Bia", "swapped with Bia", "debe", "pagará al llegar", "falta abonar", "solo señal", "cedido a su hermana",
 		"pago?", "pgto?", "pagou?", "isento?", "50% pago", "pago 50%", "partial", "half", "em parte", "pagou 25", "pagou R$ 25,00 no pix", "paid 25", "ingresso da Bia", "o ingresso é da Bia", "no lugar: Bia",
+		"krank", "ist krank", "absent", "doente", "Anzahlung geleistet", "angezahlt", "reserviert", "faleceu", "deceased",
 		"deve", "ainda falta", "still owes", "saldo 50", "parcialmente", "pagar",
 	} {
 		wantAsked(t, remark, "Code;Name;Notes\n"+rowsOf("Ana;vegetarian", "Bia;"+remark, "Caio;chega tarde"), "Notes")

@@ -164,7 +164,8 @@ var (
 		"falta", "negado", "negada", "acesso negado", "denied", "access denied", "barrado", "barrada", "offen", "zwrot", "rezerwowa", "rezerwowy", "a receber", "sin entrada", "renuncio", "nao vai poder", "nao podera"} // a whole text; João Cancelo is a name
 	remarksAlone = []string{"nao vai", "ausente", "fila", "excedente", "excedentes", "l espera", "en espera", "hold", "segurar", "confirmar", "tbc", "agendado", "promessa", "duvida", "invalid", "invalido", "invalida",
 		"pagar", "cobrar", "acertar", "abonar", "em debito", "divida", "devedor", "devolver", "sinal", "so sinal", "deu entrada", "a cuenta", "pagara", "duplicado",
-		"duplicada", "duplicate", "repetido", "repetida", "inscricao duplicada", "inscricao dupla", "impossibilitado", "impossibilitada"} // a whole remark, which as a title may be of another matter
+		"krank", "erkrankt", "absent", "absente", "abwesend", "verhindert", "malade", "sick", "ill", "doente", "enfermo", "enferma", "reserviert", "falecido", "falecida", "faleceu",
+		"fallecido", "fallecida", "fallecio", "deceased", "verstorben", "duplicada", "duplicate", "repetido", "repetida", "inscricao duplicada", "inscricao dupla", "impossibilitado", "impossibilitada"} // a whole remark, which as a title may be of another matter
 	notAdmittedPhrases = slices.Concat(waitingPhrases, []string{"lista espera", "nao pago", "nao paga", "nao pagou", "nao pagos", "nao pagas", "nao pagaram", "faltam pagar",
 		"not paid", "no pago", "no pagado", "sin pagar", "a pagar", "por pagar", "falta pagar", "faltou pagar", "falta receber", "em analise", "em aberto",
 		"vai pagar", "vou pagar", "pagar na porta", "pagar na portaria", "pagar na entrada", "pagar na hora", "pagar no dia", "pagar no local", "pay at the door", "nao deixar entrar", "nao pode entrar", "nao entra", "nao liberar",
@@ -182,7 +183,7 @@ var (
 		"will pay", "pays cash", "pays at", "no show", "nicht bezahlt", "kommt nicht", "geld zuruck", "abendkasse", "zahlt vor ort", "lista rezerwowa", "nie zapłacił", "nie zapłaciła",
 		"nie zapłacono", "nie zapłacone", "nie opłacone", "do zapłaty", "zapłaci na miejscu", "nie przyjdzie",
 		"liste d attente", "pas paye", "non paye", "reste a payer", "ne vient pas", "lista d attesa", "non pagato", "non ha pagato", "da pagare", "non viene", "non versato", "non versata", "non ha versato", "da versare", "in attesa", "muss noch zahlen", "noch ausstehend",
-		"niet betaald", "nog betalen", "komt niet",
+		"niet betaald", "nog betalen", "komt niet", "ist krank", "krank geworden", "krank gemeldet", "est malade",
 		"sem ingresso", "no ticket", "without ticket", "a receber r", // R$
 		"did not register", "didn t register", "not registered", "nao se inscreveu", "nao inscrito", "nao inscrita", "nao inscritos", "no se inscribio", "renuncio a", "no inscrito", "no inscrita",
 		"hasn t settled", "not settled", "can t make it", "cannot make it", "cannot come", "can t come", "cannot attend", "can t attend", "won t attend", "won t come", "will not attend",
