@@ -3,6 +3,7 @@ package load_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -313,6 +314,15 @@ func TestAHeadingIsNoPerson(t *testing.T) {
 	}
 	if got := fieldOf(t, s, "phone"); len(got) != 3 || got["Bia Luz"] != "24" || got["Membro Silva"] != "25" {
 		t.Errorf("people = %v", got)
+	}
+	for _, heading := range []string{"FALECIDOS", "Membros inativos (2)", "In memoriam", "EX-MEMBROS", "Deceased"} {
+		_, err := importPeople(s, "Nome;Telefone\nDavi Reis;26\n"+heading+";\nEva Reis;27\n", nil)
+		if !errors.Is(err, load.ErrSource) || !strings.Contains(err.Error(), "line 3 says “"+heading+"”, and no column says who is active") {
+			t.Errorf("%s: error = %v, want that no column says who is active", heading, err)
+		}
+	}
+	if rep, err := importPeople(s, "Nome;Status\nHugo Paz;ativo\nFALECIDOS;\nIara Paz;falecida\n", nil); err != nil || rep.Created != 2 {
+		t.Errorf("report = %+v, error %v; want two people where a column says who is active", rep, err)
 	}
 }
 

@@ -364,6 +364,9 @@ func (c *contradictions) has(ly *columns.Layout, texts []string) bool {
 
 // checkHeadings stops an import if a heading refuses admission to the rows below it, and the columns do not.
 func (t *tableFile) checkHeadings() error {
+	if t.ly.Form.Kind == record.Person {
+		return t.checkGone()
+	}
 	i := slices.IndexFunc(t.headings, func(h columns.Heading) bool { return h.Out })
 	if i < 0 || t.ly.Form.Kind != record.Ticket {
 		return nil
@@ -375,12 +378,18 @@ func (t *tableFile) checkHeadings() error {
 		return nil
 	}
 	h := t.headings[i]
-	where := fmt.Sprintf("line %d", h.Line)
-	if h.Line == 0 {
-		where = "the sheet's name"
-	}
 	return fmt.Errorf("%w: %s says “%s”, and no column says who gets in: give each row its state in a column, or take those rows out of the file, "+
-		"or say --states '=valid' to let all rows in, or '=unpaid' or '=blocked' to keep all out", ErrSource, where, profile.Sample(h.Text))
+		"or say --states '=valid' to let all rows in, or '=unpaid' or '=blocked' to keep all out", ErrSource, h.Where(), profile.Sample(h.Text))
+}
+
+// checkGone stops an import of people if a heading says that those below it are not active, and no column says who is.
+func (t *tableFile) checkGone() error {
+	i := slices.IndexFunc(t.headings, columns.Heading.SaysGone)
+	if i < 0 || len(t.ly.Gone) > 0 || t.ly.Has(kinds.IsActive) {
+		return nil
+	}
+	h := t.headings[i]
+	return fmt.Errorf("%w: %s says “%s”, and no column says who is active: say it of each row in a column Status, or take the heading and its rows out of the file", ErrSource, h.Where(), profile.Sample(h.Text))
 }
 
 // checkSections stops an import if the columns let a row in that stands below a heading of rows that do not get in.

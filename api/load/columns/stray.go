@@ -1,6 +1,7 @@
 package columns
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -127,6 +128,14 @@ const (
 	faultTotal   = "a line of totals"
 )
 
+// Where is its place in a sentence.
+func (h Heading) Where() string {
+	if h.Line == 0 {
+		return "the sheet's name"
+	}
+	return fmt.Sprintf("line %d", h.Line)
+}
+
 // HeadingOf is the only cell of a row above the header, if it refuses admission.
 func HeadingOf(row sheet.Row) (h Heading, ok bool) {
 	for _, cell := range row.Texts {
@@ -139,6 +148,7 @@ func HeadingOf(row sheet.Row) (h Heading, ok bool) {
 		h = Heading{Line: row.Line, Text: cell}
 	}
 	h.Out, _ = words.Heading(words.Plain(h.Text))
+	h.Out = h.Out || h.SaysGone()
 	return h, h.Out
 }
 
@@ -155,9 +165,32 @@ func groupOf(row sheet.Row, ly *Layout) (h Heading, ok bool) {
 	return Heading{}, false
 }
 
+// goneNouns are further words of headings over people who have died.
+var goneNouns = strings.Fields("obito falecimento morto morta memoriam dead death")
+
+// SaysGone tells a heading over people who are not active: FALECIDOS (3), Membros inativos.
+func (h Heading) SaysGone() bool {
+	text := words.Plain(h.Text)
+	gone := words.Choices[kinds.IsActive][strings.TrimSuffix(text, "s")] == "false" // ex-membros
+	for word := range strings.FieldsSeq(text) {
+		one := strings.TrimSuffix(word, "s")
+		switch {
+		case words.Choices[kinds.IsActive][one] == "false", slices.Contains(goneNouns, one):
+			gone = true
+		case !slices.Contains(peopleNouns, word) && !isNumber(word) && !slices.Contains(strings.Fields("lista list de do da dos das e of the and in ex former"), word):
+			return false
+		}
+	}
+	return gone
+}
+
 // Section is a heading among the rows of a list of tickets: the only words of a row that has no code. A number may stand beside them, or the
-// titles of the columns once more.
+// titles of the columns once more. In a list of people it is a line that says of those below it that they are not active.
 func (ly *Layout) Section(row sheet.Row) (h Heading, ok bool) {
+	if ly.Form.Kind == record.Person && ly.Origin != OwnOrigin && len(ly.Titles) > 1 {
+		h = Heading{Line: row.Line, Text: strings.TrimSpace(strings.Join(row.Texts, " ")), Out: true}
+		return h, h.SaysGone()
+	}
 	if ly.Form.Kind != record.Ticket || ly.Origin == OwnOrigin {
 		return h, false
 	}
