@@ -18,6 +18,7 @@ type Source struct {
 	Size  int64 // 0 = unknown
 
 	file *os.File
+	info os.FileInfo   // of the file when it was opened; nil of one of ours
 	temp bool          // file is one of ours
 	rest io.ReadCloser // of lines that cannot be read twice
 }
@@ -42,7 +43,7 @@ func Open(name string, stdin io.Reader) (*Source, error) {
 	case !info.Mode().IsRegular():
 		return s, s.take(f)
 	}
-	s.file, s.Size = f, info.Size()
+	s.file, s.info, s.Size = f, info, info.Size()
 	head := make([]byte, 256)
 	n, err := f.ReadAt(head, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -89,7 +90,28 @@ func (s *Source) Reader() io.ReadCloser {
 	if s.rest != nil {
 		return s.rest
 	}
-	return io.NopCloser(io.NewSectionReader(s.file, 0, s.Size))
+	return io.NopCloser(&table{io.NewSectionReader(s.file, 0, s.Size), s})
+}
+
+// errChanged is returned at the end of a table that another program has changed: the plan may be of other rows.
+var errChanged = errors.New("the file has changed since the import began; import it again once it is saved")
+
+// table reads a source, and sees at its end whether it has changed.
+type table struct {
+	from *io.SectionReader
+	of   *Source
+}
+
+// Read reads some more. It returns errChanged in the place of io.EOF.
+func (t *table) Read(b []byte) (int, error) {
+	n, err := t.from.Read(b)
+	if was := t.of.info; errors.Is(err, io.EOF) && was != nil && !t.of.Lines {
+		now, fault := t.of.file.Stat()
+		if fault != nil || now.Size() != was.Size() || !now.ModTime().Equal(was.ModTime()) {
+			return n, errors.Join(fault, errChanged)
+		}
+	}
+	return n, err
 }
 
 // Close closes the file, and removes a temporary one.
