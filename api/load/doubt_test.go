@@ -395,6 +395,12 @@ func TestColumnsOfOtherLanguages(t *testing.T) {
 	} {
 		wantAsked(t, head, head+"\n"+rowsOf("Ana;50", "Bia;", "Caio;50"), title)
 	}
+	for title, cell := range map[string][2]string{
+		"Đã trả": {"có", "chưa"}, "Đã trả?": {"có", "chưa"}, "Thanh toán": {"rồi", "chưa"}, "Imelipwa": {"ndiyo", "bado"}, "Bayad": {"oo", "hindi"}, "Bayaran": {"sudah", "belum"}, "Tasutud?": {"jah", "ei"},
+		"Makstud": {"makstud", "maksmata"}, "Color": {"green", "red"}, "Marca": {"1", ""}, "Mark": {"🙂", "🙁"}, "Sign": {"+", "-"}, "Semáforo": {"🟢", "🔴"}, "Letra": {"A", "B"},
+	} {
+		wantAsked(t, title, "Code;Name;"+title+"\n"+rowsOf("Ana;"+cell[0], "Bia;"+cell[1], "Caio;"+cell[0]), title)
+	}
 	wantAsked(t, "an amount that one lacks", "Code;付款金额\n"+numbered(30, func(i int) string { return fmt.Sprintf("%d.50", 50+i) })+"KX9;\n", "付款金额")
 	importsStates(t, map[string]stateCase{
 		"a state beside it":     {"Code;Status;城市\n" + rowsOf("paid;上海", "paid;北京"), states(2, 0, 0, 0), 0},
@@ -403,7 +409,11 @@ func TestColumnsOfOtherLanguages(t *testing.T) {
 		"who has paid":          {"Code;Bezahlt am;Data wpłaty\n" + rowsOf("1.10.2026;1.10.2026", "2.10.2026;2.10.2026"), states(2, 0, 0, 0), 0},
 		"no remark":             {"Code;Uwagi\n" + rowsOf("brak", "wegetarianin"), states(2, 0, 0, 0), 0},
 		"a Latin name of a day": {"Code;Tag\n" + rowsOf("Sa", "So"), states(2, 0, 0, 0), 0},
-		"words that are known":  {"Code;Nom;Status\n" + rowsOf("Ana;paid", "Bia;pending"), states(1, 1, 0, 0), 0},
+		"what Tito tells":       {"Code;Void Status;Discount Status;Tags;Order Discount Code\n" + rowsOf(";;;", ";Discount;speaker;EARLY", ";Discount;;EARLY"), states(3, 0, 0, 0), 0},
+		"colours beside states": {"Code;Status;Color\n" + rowsOf("active;green", "active;red", "active;green"), states(3, 0, 0, 0), 0},
+		"usual matters": {"Code;Tamanho;Mesa;Igreja;Cidade;Sexo;Faixa etária;Lote;Portão;Fila;Company;Job title;Dietary requirements;Track;Channel;How did you hear of us?;Como soube da festa?\n" +
+			rowsOf("P;1;Sede;Rio;M;18-25;1;A;F;Acme;Dev;none;Web;Web;ad;site", "M;2;Norte;Niterói;F;26-35;2;B;G;Foo;CTO;vegan;Ops;Door;friend;amigo", "M;1;Sede;Rio;M;18-25;1;A;F;Acme;Dev;none;Web;Web;ad;site"), states(3, 0, 0, 0), 0},
+		"words that are known": {"Code;Nom;Status\n" + rowsOf("Ana;paid", "Bia;pending"), states(1, 1, 0, 0), 0},
 	})
 }
 

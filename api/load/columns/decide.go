@@ -390,19 +390,23 @@ func lacksProof(p *profile.Column) bool {
 
 // askForTicks asks about columns of yes and no that differ from row to row, where no column says a state and --states does not say it of all
 // rows. A question to the guest, and what is asked of guests as a rule, is left out. In another language or script no title is known: a
-// column of yes and no, or of few values, or with blanks, may say there what is paid, also beside a state that does not.
+// column of yes and no, or of few values, or with blanks, may say there what is paid, also beside a state that does not. So may one that sorts the
+// rows, by words, colours or signs, under any title of no known matter, if no column says a state.
 func (c admission) askForTicks() {
 	if _, all := c.said.States[""]; all || c.profiles == nil || c.origin != Unknown {
 		return
 	}
 	stated := c.isStated()
+	unread := !stated && !slices.ContainsFunc(c.plains, words.IsOfOtherLanguage) // askForLanguage asks then
 	for i := range c.plains {
 		p := &c.profiles[i]
-		ticks := p.IsYesOrNo() && !words.IsAboutGuests(c.ly.Titles[i]) ||
+		yes, any := words.IsAboutGuests(c.ly.Titles[i])
+		ticks := p.IsYesOrNo() && !yes ||
 			words.AsksToCome(c.plains[i]) && p.Has[profile.Truths] > 0 && p.IsChoice() // yes, no and perhaps
 		ticks = ticks && (!stated || p.Share(words.IsForeignTruth) > 0)
 		parts := p.IsChoice() || p.Filled > 0 && p.Filled < p.Rows || p.Has[profile.Zeros] > 0 // some rows from others
-		if !c.taken[i] && (ticks || words.IsForeign(c.plains[i]) && parts) {
+		sorts := unread && !any && p.Sorts() && (!p.IsYesOrNo() || p.Share(words.IsForeignTruth) > 0)
+		if !c.taken[i] && (ticks || sorts || words.IsForeign(c.plains[i]) && parts) {
 			c.ask(c.question(i), i)
 		}
 	}

@@ -17,6 +17,8 @@ const (
 	MaxDistinct = 200 // values of a column that are counted one by one; of every cell it is seen what it may be
 	MaxSamples  = 2
 	maxChoice   = 12 // values of a column that tells one group of rows from another
+	maxSorts    = 4  // values of one that sorts the rows
+	maxShort    = 20 // characters of each of these
 	maxSample   = 40 // characters of a sample
 )
 
@@ -311,6 +313,20 @@ func (p *Column) IsYesOrNo() bool {
 // IsChoice tells a column of few values, not the same in all rows.
 func (p *Column) IsChoice() bool {
 	return p.Filled > 0 && p.Counts != nil && len(p.Counts) <= maxChoice && (p.Filled < p.Rows || len(p.Counts) > 1)
+}
+
+// Sorts tells a column that sorts the rows by two to four short values, blank among them, which stand over and over.
+func (p *Column) Sorts() bool {
+	values := len(p.Counts)
+	if p.Filled < p.Rows {
+		values++
+	}
+	for v := range p.Counts {
+		if len([]rune(v)) > maxShort {
+			return false
+		}
+	}
+	return p.Filled > 0 && p.Counts != nil && values > 1 && values <= maxSorts && p.Rows >= 3*(values-1)
 }
 
 // IsNumbering tells a column in which every row has a number or code of its own.

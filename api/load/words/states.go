@@ -72,7 +72,7 @@ var (
 		"reservado ate", "reserva ate", "pagar ate", "reserved until", "hold until", "pay by", "pay until"})
 	refundTitles = strings.Fields("refund reembols estorn devol devuel chargeback disput erstatt rembours rimbors")
 	mailTitles   = strings.Fields("mail email correo")
-	otherMatters = strings.Fields("civil marital endereco address direccion fatura invoice billing home work shipping entrega metodo forma meio method provider " +
+	otherMatters = strings.Fields("discount civil marital endereco address direccion fatura invoice billing home work shipping entrega metodo forma meio method provider " +
 		"gateway valor total amount taxa fee fees preco price precio currency moeda mail email cupom coupon voucher processing uf natal birth")
 	PlaceTitles  = strings.Fields("cidade city ciudad pais country cep zip postal bairro endereco address municipio logradouro rua street")
 	dayTitles    = strings.Fields("data date fecha")
@@ -159,7 +159,7 @@ var (
 		"anulowane anulowany anulowana anulowano odwołane odwołany odwołana nieopłacone nieopłacony nieopłacona rezygnacja zrezygnował zrezygnowała " +
 		"annule annulee annules annulees rembourse remboursee remboursement impaye impayee annullato annullata annullati rimborsato rimborsata rimborso " +
 		"geannuleerd terugbetaald wachtlijst afgemeld afgezegd geblokkeerd adeuda adeudan moroso morosa zahlt fehlt gesperrt ungultig hausverbot stattdessen weitergegeben " +
-		"paie paiera acompte interdit interdite doublon doppione dubbel doppelt doppelte bloccato bloccata")
+		"anzahlung angezahlt paie paiera acompte interdit interdite doublon doppione dubbel doppelt doppelte bloccato bloccata")
 	waitingAlone = []string{"espera", "na espera", "na fila", "suplente", "suplentes", "standby", "stand by", "waiting", "cancelo", "a confirmar", "por confirmar", "to be confirmed",
 		"falta", "negado", "negada", "acesso negado", "denied", "access denied", "barrado", "barrada", "offen", "zwrot", "rezerwowa", "rezerwowy", "a receber", "sin entrada", "renuncio", "nao vai poder", "nao podera"} // a whole text; João Cancelo is a name
 	remarksAlone = []string{"nao vai", "ausente", "fila", "excedente", "excedentes", "l espera", "en espera", "hold", "segurar", "confirmar", "tbc", "agendado", "promessa", "duvida", "invalid", "invalido", "invalida",
@@ -473,12 +473,29 @@ var comingTitles = strings.Split("vem|voce vem|vai|voce vai|vai vir|vai comparec
 // AsksToCome tells a title in plain form that asks whether the guest comes.
 func AsksToCome(title string) bool { return slices.Contains(comingTitles, title) }
 
-// IsAboutGuests tells a title, as it stands, of a column of yes and no that speaks of the guest and not of the ticket: a question, but whether the
-// guest comes, or a usual matter.
-func IsAboutGuests(title string) bool {
-	plain := Plain(title)
-	return asks(title) && !AsksToCome(plain) || HasWord(plain, wishes) || Begins(plain, guestTitles)
+// IsAboutGuests tells a title, as it stands, of a column that speaks of the guest and not of the ticket, if its cells say yes and no: a question, but
+// whether the guest comes, or a usual matter. Any tells one under which cells of any words speak of no payment: a matter that is known here.
+func IsAboutGuests(title string) (yes, any bool) {
+	plain := PlainTitle(title)
+	yes = asks(title) && !AsksToCome(plain) || HasWord(plain, wishes) || Begins(plain, guestTitles)
+	any = asks(title) && HasWord(plain, questionWords) || HasWord(plain, matters) || Begins(plain, matterStems) || isTitle(plain)
+	return yes, any
 }
+
+// Words, and the beginnings of words, in titles of what lists of guests tell beside their tickets, and words of questions. A question in another language has none.
+var (
+	questionWords = strings.Fields("qual quais como quando onde quem quantos quantas quanto voce vc tem tera what which how where who when do does did are have has will would you your " +
+		"cual cuales donde quien cuantos cuantas tiene tienes quieres usted eres")
+	matters = slices.Concat(PlaceTitles, DateTitles, AmountTitles, cutTitles, CountTitles, mailTitles, wishes, strings.Fields("tam size id ids num ref rg cpf cnpj ip url link age sexo sex sala row ano year uf role "+
+		"job tag tags lote fila diet dieta dietary menu food comida sede item rede team time nome name nombre title titulo obs nota note notes sku tier gate lang type tipo cargo curso grade class turma state estado serie "+
+		"plan plano code codigo seat table mesa mesas hora hour piso floor andar zona zone area box raca etnia race ethnicity ordem order pedido idade edad bus van carro car"))
+	matterStems = slices.Concat(guestTitles, strings.Fields("taman talla numer number setor sector section assento asiento lugar portao puerta camarote lounge pista bloco distri regi provinc county bairro barrio neighb "+
+		"igreja iglesia church campus congreg paroq parish denomin dioces grup group equip minist celula departa nucleo gener gender faixa etari escolar educa profiss profes occupa ocupa position posicao funcao funcion "+
+		"function company empresa organi institu univers school escola nivel level experi idioma language lengua nacional nation prefix suffix pronome pronoun tratamento sobrenome surname apellid canal channel source "+
+		"origem origen fonte referr refer utm campanh campaign medium device disposit browser vendedor seller vendor promot promoc cupom cupon coupon voucher discount descont descuent delivery entrega envio shipping moeda "+
+		"currency loja store point ponto variat variac pacote package paquete batch categor modalid modality produt product option opcao opcion aliment cardapio prato bebida drink track trilha workshop oficina palestra "+
+		"interes parentes relac relation vinculo observ coment comment remark telef phone fone celular cell mobil contat contact document servi service atividade activit actividad convid guest cheg arriv lleg saida depart dispon avail carona horario industr senior salut wristb pulseir pulser badge cracha hotel shuttle accommod sponsor patroc instrument voice voz naipe saude salud health conveni medic insur grau respons encarg parroq comuna butaca prefer favor dons talent gift extra adicion waiver add seating location acompan enterast"))
+)
 
 // SpeaksOfPayment tells a word for a state, in plain form, that says what is paid. Confirmed, or active, says it not.
 func SpeaksOfPayment(state string) bool {
