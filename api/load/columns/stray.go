@@ -165,10 +165,10 @@ func groupOf(row sheet.Row, ly *Layout) (h Heading, ok bool) {
 	return Heading{}, false
 }
 
-// goneNouns are further words of headings over people who have died.
+// goneNouns are further words of headings over the dead.
 var goneNouns = strings.Fields("obito falecimento morto morta memoriam dead death")
 
-// SaysGone tells a heading over people who are not active: FALECIDOS (3), Membros inativos.
+// SaysGone tells a heading over people that are not active: FALECIDOS (3), Membros inativos.
 func (h Heading) SaysGone() bool {
 	text := words.Plain(h.Text)
 	gone := words.Choices[kinds.IsActive][strings.TrimSuffix(text, "s")] == "false" // ex-membros
