@@ -66,8 +66,12 @@ func (s *server) greetKeys(store *kv.Store) {
 		if err != nil {
 			where = s.Dir
 		}
-		fmt.Fprintf(out, "There is no key yet in %s. If you expected your congregation here, stop, and look at --data.\nThe first key is made with:\n  %s keys add --data %s --name admin --level denomination --allow %s\n",
-			where, console.Shell(s.Console.Name), console.Shell(s.Dir), console.Shell("*:*"))
+		doubt := ""
+		if isEmpty(store) {
+			doubt = " If you expected your congregation here, stop, and look at --data."
+		}
+		fmt.Fprintf(out, "There is no key yet in %s.%s\nThe first key is made with:\n  %s keys add --data %s --name admin --level denomination --allow %s\n",
+			where, doubt, console.Shell(s.Console.Name), console.Shell(s.Dir), console.Shell("*:*"))
 	case joined && u.Revoked:
 		fmt.Fprintf(out, "This laptop (%s) is REVOKED at %s: it sells and edits nothing more. Its check-ins are still taken there, for review.\n", u.Name, u.URL)
 	case joined && len(names) == 0:
@@ -75,6 +79,17 @@ func (s *server) greetKeys(store *kv.Store) {
 	case joined:
 		fmt.Fprintf(out, "This laptop is %s at %s. Keys that work here: %s\n", u.Name, u.URL, fault.Listed(names))
 	}
+}
+
+// isEmpty reports whether the store has no record.
+func isEmpty(store *kv.Store) bool {
+	counts, err := store.Figures.RecordCounts(auth.Operator())
+	for _, n := range counts {
+		if n > 0 {
+			return false
+		}
+	}
+	return err == nil
 }
 
 // working are the keys that can log in now, each with its level.
