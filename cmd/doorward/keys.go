@@ -47,11 +47,12 @@ func keysAddCommand(t *tool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "add", Short: "Make a key and print its secret, once", Args: words(0),
 		Long: keysAddLong(), Example: keysAddExamples,
+		Annotations: map[string]string{"level": "--level takes " + levelWords + ".", "permissions": "--allow takes RESOURCE:METHOD.\n" + permissionWords()},
 	}
 	t.jsonFlag(cmd)
 	f := cmd.Flags()
 	f.StringVar(&k.Name, "name", "", "what the key is for")
-	f.StringVar(&k.Level, "level", "", "how much it sees: denomination, regional:1, church:3,4 or event:7")
+	f.StringVar(&k.Level, "level", "", "how much it sees: "+levelWords)
 	f.StringSliceVar(&k.Permissions, "allow", []string{}, "what it may do, as people:GET,checkin:*; nothing = everything but admin and sync")
 	f.StringVar(&expires, "expires", "", "how long it is good, as 48h or 30d, or its last day, as 2030-01-31; none = until it is revoked")
 	f.IntVar(&k.Rate, "rate-limit", 0, "requests a minute; 0 = no limit")
@@ -73,14 +74,21 @@ func keysAddCommand(t *tool) *cobra.Command {
 	return cmd
 }
 
-// keysAddLong lists the permissions that a key can have.
-func keysAddLong() string {
+const levelWords = "denomination, regional:1, church:3,4 or event:7"
+
+// permissionWords lists what permissions are made of.
+func permissionWords() string {
 	resources, methods := auth.PermissionWords()
+	return "Resources: " + strings.Join(resources, ", ") + "\n(checkin is the door; admin is everything below /admin/v1 that the others do not name; sync is replication.)\nMethods:   " + strings.Join(methods, ", ")
+}
+
+// keysAddLong says what --level and --allow take.
+func keysAddLong() string {
 	return "Make a key and print its secret, which is shown this once.\n\n" +
 		"--level says how much the key sees: denomination is everything; regional:1, church:3,4 and event:7 are what belongs to these.\n" +
 		"--allow says what it may do there, as RESOURCE:METHOD. * is every resource, or every method. Without --allow the key may do\n" +
 		"everything but admin and sync.\n\n" +
-		"Resources: " + strings.Join(resources, ", ") + "\n(checkin is the door; admin is everything below /admin/v1 that the others do not name; sync is replication.)\nMethods:   " + strings.Join(methods, ", ")
+		permissionWords()
 }
 
 const keysAddExamples = `  # the first key, which may do everything

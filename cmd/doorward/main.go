@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"syscall"
 	"time"
 	_ "time/tzdata" // a venue's machine may have no time zones of its own
@@ -94,10 +96,23 @@ func (m *Main) Run(ctx context.Context) int {
 	}
 	c.Warn("%v", err)
 	if usage := new(console.UsageError); errors.As(err, usage) || !*began {
+		fmt.Fprint(c.Err, taken(cmd, err))
 		fmt.Fprintf(c.Err, "See: %s --help\n", cmd.CommandPath())
 		return exitUsage
 	}
 	return exitFailed
+}
+
+// taken says what the flags take that the server has refused, by the annotations of a command: field → text.
+func taken(cmd *cobra.Command, err error) (text string) {
+	faults := control.Faults{}
+	errors.As(err, &faults)
+	for _, field := range slices.Sorted(maps.Keys(faults)) {
+		if takes := cmd.Annotations[field]; takes != "" {
+			text += takes + "\n"
+		}
+	}
+	return text
 }
 
 // What the linker sets (see the Makefile); empty in a plain go build.

@@ -148,6 +148,19 @@ func closable(ctx context.Context, body io.Reader) io.Reader {
 	return r
 }
 
+// Faults is why the server refuses a form: what is wrong with each field.
+type Faults map[string][]string
+
+// Error is one line, in the order of the fields' names.
+func (f Faults) Error() string {
+	var parts []string
+	for field, texts := range f {
+		parts = append(parts, field+": "+strings.TrimSuffix(strings.Join(texts, " "), "."))
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, "; ")
+}
+
 // refusal is an error answer as an error; a bad request is wrong usage.
 func refusal(resp *http.Response) error {
 	var f struct {
@@ -160,9 +173,9 @@ func refusal(resp *http.Response) error {
 		return fmt.Errorf("the server answered %s", resp.Status)
 	}
 	err := errors.New(strings.TrimPrefix(Lower(f.Error.Message), "wrong usage: "))
-	var faults map[string][]string
+	var faults Faults
 	if json.Unmarshal(f.Error.Details, &faults) == nil && len(faults) > 0 {
-		err = errors.New(faultText(faults))
+		err = faults
 	}
 	if resp.StatusCode == http.StatusBadRequest {
 		return console.Usage(err)
@@ -177,15 +190,6 @@ func Lower(s string) string {
 		return strings.ToLower(s[:1]) + s[1:]
 	}
 	return s
-}
-
-func faultText(faults map[string][]string) string {
-	var parts []string
-	for field, texts := range faults {
-		parts = append(parts, field+": "+strings.TrimSuffix(strings.Join(texts, " "), "."))
-	}
-	slices.Sort(parts)
-	return strings.Join(parts, "; ")
 }
 
 // Call sends a request that is answered with one JSON document.
