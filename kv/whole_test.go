@@ -62,6 +62,7 @@ func TestWhatConcernsTheWholeStore(t *testing.T) {
 		"OlderFiles":     func(p auth.Principal) error { return second(s.Files.OlderFiles(p, time.Time{})) },
 		"LastVerify":     func(p auth.Principal) error { return second(s.Figures.LastVerify(p)) },
 		"LastBackup":     func(p auth.Principal) error { return second(s.Figures.LastBackup(p)) },
+		"LastRestore":    func(p auth.Principal) error { return second(s.Figures.LastRestore(p)) },
 		"KeyExpiry":      func(p auth.Principal) error { return third(s.Keys.KeyExpiry(p)) },
 		"Preview":        func(p auth.Principal) error { return second(s.Erasures.Preview(p, record.Int(1))) },
 		"Erase":          func(p auth.Principal) error { return second(s.Erasures.Erase(p, record.Person, record.Int(1))) },

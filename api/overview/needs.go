@@ -288,6 +288,8 @@ func (s needs) ofBackup() {
 	name := "doorward-" + s.now.In(s.Store.Tables.Clock.Zone()).Format(time.DateOnly) + ".db"
 	switch b := s.Backup; {
 	case s.Centre != nil || s.Records[record.Person.Name]+s.Records[record.Event.Name]+s.Records[record.FinancialEntry.Name] == 0:
+	case b == nil && !s.restored.IsZero():
+		s.need("backup_due", "No backup was made since this store was restored from one, %s ago. Make one, on another disk.", s.ago(s.restored)).run("backup", name)
 	case b == nil:
 		s.need("backup_due", "No backup was ever made of this store. Make one, on another disk.").run("backup", name)
 	case s.now.Sub(b.of.At).Abs() > backupAfter: // a clock that was ahead says nothing of its age

@@ -182,8 +182,9 @@ type Config struct {
 type survey struct {
 	Config
 	*Overview
-	now     time.Time
-	current []door.CurrentEvent
+	now      time.Time
+	current  []door.CurrentEvent
+	restored time.Time // zero = the store was made of no backup
 }
 
 // Take reads everything that an operator has to know. A part that is damaged stays empty: the rest is told all the same.
@@ -393,6 +394,9 @@ func (s *survey) upkeep() error {
 	}
 	if !made.At.IsZero() {
 		s.Backup = &backupState{value.Time(made.At.UTC()), made.Path, made}
+	}
+	if s.restored, err = s.Store.Figures.LastRestore(s.Who); err != nil {
+		return err
 	}
 	checked, err := s.Store.Figures.LastVerify(s.Who)
 	if err == nil && !checked.At.IsZero() {

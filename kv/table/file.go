@@ -122,13 +122,19 @@ const recoveryTime = 7 * 24 * time.Hour
 
 var restoredKey = []byte("restored") // in meta: when the store was restored, microseconds since 1970 8
 
+// RestoredAt returns when the store was made of a backup the last time; zero = it never was.
+func RestoredAt(v *View) (time.Time, error) {
+	row, err := v.Get(MetaBucket, restoredKey)
+	if err != nil || len(row) != 8 {
+		return time.Time{}, err
+	}
+	return time.UnixMicro(int64(binary.BigEndian.Uint64(row))), nil
+}
+
 // Recovers tells whether the store takes from laptops the records that its backup did not have.
 func Recovers(o *Tx) (bool, error) {
-	row, err := o.Get(MetaBucket, restoredKey)
-	if err != nil || len(row) != 8 {
-		return false, err
-	}
-	return o.Now.Sub(time.UnixMicro(int64(binary.BigEndian.Uint64(row)))) < recoveryTime, nil
+	at, err := RestoredAt(o.View)
+	return !at.IsZero() && o.Now.Sub(at) < recoveryTime, err
 }
 
 // The buckets. Their numbers are part of each checksum and are never used again.

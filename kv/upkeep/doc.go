@@ -3,7 +3,7 @@
 //	Figures                                  read from
 //	RecordCounts, TicketStates               the lists in memory, and the tickets page by page
 //	Reads                                    the rows that the tables write once a minute
-//	LastBackup, LastVerify                   the rows and files that each backup and each check leaves
+//	LastBackup, LastRestore, LastVerify      the rows and files that each backup, restore and check leaves
 //	Gauge                                    all of these as metrics, read when they are scraped
 //
 // A caller needs denomination level; a key's reads are shown within the level of the caller. NoteVerify and the function LastVerify need no

@@ -98,6 +98,18 @@ func (fg *Figures) LastBackup(p auth.Principal) (last table.Backup, err error) {
 	return last, nil
 }
 
+// LastRestore returns when the store was made of a backup; zero = it never was. It returns *Forbidden.
+func (fg *Figures) LastRestore(p auth.Principal) (at time.Time, err error) {
+	if err := p.CheckRule(); err != nil {
+		return at, err
+	}
+	err = fg.tables.View(func(v *table.View) error {
+		at, err = table.RestoredAt(v)
+		return err
+	})
+	return at, err
+}
+
 // shownEvents is how many events the gauge of check-ins has: the latest ones.
 const shownEvents = 100
 
