@@ -25,7 +25,7 @@ func TestSearch(t *testing.T) {
 	}
 	for _, row := range []struct{ query, want string }{
 		{"", "blank greek joao ligat nfd quote strauß"},
-		{` , ,"" `, "blank greek joao ligat nfd quote strauß"},
+		{` , ,"" `, "blank greek joao ligat nfd quote strauß"}, {`"`, "blank greek joao ligat nfd quote strauß"},
 		{"joao", "joao"}, {"JOÃO", "joao"}, {"oã", "joao"}, {"conceicao", "joao"}, {"silva,joao", "joao"}, {"joao souza", ""},
 		{"da", "joao"}, {"joao da", "joao"}, {"example.org", "joao"}, {"js.99", "joao"}, {"joao example", "joao"},
 		{`"conceicao da"`, "joao"}, {`"joao conceicao"`, "joao"}, {`"da conceicao"`, ""}, {`"joao conc`, "joao"}, {`silva"joao"`, "joao"},
