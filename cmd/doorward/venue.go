@@ -37,7 +37,8 @@ func venueEnrolCommand(t *tool) *cobra.Command {
 	var e api.EnrolForm
 	cmd := &cobra.Command{
 		Use: "enrol", Short: "Make the code by which one laptop may join, once and within a day", Args: words(0),
-		Example: venueEnrolExamples, Annotations: map[string]string{"door_data": "--door-data takes names or labels."},
+		Example:     venueEnrolExamples,
+		Annotations: map[string]string{"event": "--event, --church or --mirror says what the laptop takes along.", "door_data": "--door-data takes names or labels."},
 		Long: "Make the code by which one laptop may join, once and within a day, and print the command for the laptop. Run it at the centre.\n\n" +
 			"A laptop that is enrolled for events takes them along and checks people in; one that is enrolled for churches takes their\n" +
 			"people and groups too, and of their events those that --event names, or all. Where --event names some, the laptop sells tickets\n" +
