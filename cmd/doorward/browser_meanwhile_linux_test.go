@@ -723,16 +723,29 @@ func TestTheLastScansStayAtTheirEvent(t *testing.T) {
 	p.do(chromedp.Click("#last button"))
 	p.sees("undone", "Ana S.")
 	p.next()
+	p.run(lateAnswers + `; late = '/scan/'`)
+	p.types("SOLO", kb.Enter)
+	p.until(`held`)
 	chooses(2)
+	p.run(`release()`)
+	p.sees("admitted", "Ana S.")
+	p.do(chromedp.Click("#result-acts button:last-child")) // Undo, of the event that the helper has left
+	p.sees("undone", "Ana S.")
+	p.next()
 	p.until(`document.getElementById('last').children.length === 0`)
 	chooses(1)
 	p.types("SOLO", kb.Enter)
 	p.sees("admitted")
 	p.next()
+	p.run(`held = false`)
+	p.types("KID", kb.Enter) // its answer comes to the next helper
+	p.until(`held`)
 	p.do(chromedp.Click("#menu"), chromedp.WaitVisible("#leave"), chromedp.Click("#leave"), chromedp.WaitVisible("#enter"))
 	p.signsInByKey(w)
 	p.goes(1)
-	p.until(`document.getElementById('last').children.length === 0`)
+	p.run(`release()`)
+	p.settles()
+	p.until(`document.getElementById('last').children.length === 0 && document.getElementById('result').hidden`)
 }
 
 // TestASearchWaitsForTheIndex: the laptop is there and cannot search yet. The page asks again.

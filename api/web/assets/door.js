@@ -152,7 +152,7 @@ async function bring(ticket) {
 }
 
 function enter(fault) {
-  entries.length = 0; // of a session that has ended
+  entries.length = codes.length = 0; // of a session that has ended
   $('enter-kept').textContent = '';
   $('enter-ticket').hidden = !ticket;
   $('enter-how').hidden = Boolean(ticket);
@@ -319,9 +319,9 @@ const codes = []; // read and not decided yet
 let deciding = false;
 
 // read takes a code from wherever it came. Codes are decided one after the other, in the order they were read.
-function read(code) {
+function read(code, from = place()) {
   code = code.trim();
-  if (code) decideNext({code});
+  if (code) decideNext({code, ...from});
 }
 
 // place is where a scan is made. The scan is decided for that place, also when the helper stands at another one by then.
@@ -352,22 +352,29 @@ async function scanNow(scan) {
   }
 }
 
+// decide presents the ruling on a scan, with the scan: what follows from it is asked of the scan's event. A session that has ended meanwhile shows nothing.
 async function decide(scan) {
+  const by = me, ruling = await rule(scan);
+  if (ruling && me === by) await settle({...ruling, scan});
+}
+
+// rule returns the laptop's ruling on a scan, or the phone's while the laptop is away; nothing if the session has ended.
+async function rule(scan) {
   try {
     const {status, data} = await scanNow(scan);
     reached(true);
-    if (status === 401) return ended();
-    if (status !== 200) return await settle({outcome: 'refused', why: because(data)});
+    if (status === 401) return void ended();
+    if (status !== 200) return {outcome: 'refused', why: because(data)};
     if ('let_in' in scan) forget(scan).catch(() => null); // it waited in the phone; asked again, it gets the same answer
-    await settle(data);
+    return data;
   } catch (fault) {
     if (!(fault instanceof Unreachable)) throw fault;
     reached(false);
-    if (!('code' in scan)) return await settle({outcome: 'unreachable'});
+    if (!('code' in scan)) return {outcome: 'unreachable'};
     const kept = {...scan, let_in: false};
     const safe = await queue.keep(kept).then(() => true, () => false);
     if (safe) drawWaiting();
-    await settle({outcome: 'unreachable', notice: await letInBefore(kept), ...(safe && {kept})});
+    return {outcome: 'unreachable', notice: await letInBefore(kept), ...(safe && {kept})};
   }
 }
 
@@ -421,6 +428,7 @@ const unlocked = () => new Promise(done => dialog().addEventListener('close', do
 
 // present shows a ruling. It waits for a dialog that is open, and for a result that must be tapped, unless it goes over that one.
 async function present(ruling, over) {
+  if (!$('enter').hidden) return; // nor over the next sign-in
   while (dialog() || facing !== over && must()) {
     await (dialog() ? unlocked() : tapped());
     if ($('work').hidden) return; // the session has ended meanwhile
@@ -445,7 +453,7 @@ async function present(ruling, over) {
   cover();
   signal(tune, settings.sound);
   if (ruling.outcome !== 'unreachable' && !ruling.family) remember(ruling, colour, sign);
-  if (ruling.order && ['admitted', 'already_admitted'].includes(ruling.outcome) && way !== 'out') offerFamily(ruling);
+  if (ruling.order && ['admitted', 'already_admitted'].includes(ruling.outcome) && ruling.scan.direction !== 'out') offerFamily(ruling);
   closeAfter(notice || ruling.kept ? 0 : ['admitted', 'left'].includes(ruling.outcome) ? settings.time : settings.time * 4);
 }
 
@@ -487,7 +495,7 @@ function more(ruling) {
   switch (ruling.outcome) {
     case 'admitted': return ruling.more ?? '';
     case 'left': return say('say.left', came);
-    case 'already_admitted': return say(ruling.door !== door ? 'say.already_admitted' : readTwice(ruling) ? 'say.already_here' : 'say.already_beside', came);
+    case 'already_admitted': return say(ruling.door !== ruling.scan.door ? 'say.already_admitted' : readTwice(ruling) ? 'say.already_here' : 'say.already_beside', came);
     case 'refused': return say('say.refused', {why: ruling.why});
     case 'undone': return say(ruling.was === 'left' ? 'say.undone_left' : 'say.undone');
   }
@@ -574,9 +582,9 @@ document.addEventListener('keydown', e => {
 
 // undo takes a check-in back. A check-in is taken back once, so its id is the key of the request, however often the helper asks.
 async function undo(ruling) {
-  const answer = told => present(told, ruling); // over its own result at once, over another when it was tapped
+  const answer = told => present({...told, scan: ruling.scan}, ruling); // over its own result at once, over another when it was tapped
   try {
-    const {status, data} = await ask('POST', path('undo'), {checkin_id: ruling.checkin_id}, undefined, `undo-${ruling.checkin_id}`);
+    const {status, data} = await ask('POST', path('undo', ruling.scan.event), {checkin_id: ruling.checkin_id}, undefined, `undo-${ruling.checkin_id}`);
     if (status === 401) return ended();
     if (status === 403) return answer({outcome: 'refused', why: say('undo.old')});
     if (status !== 200) return answer({outcome: 'refused', why: because(data)});
@@ -589,7 +597,7 @@ async function undo(ruling) {
 }
 
 function remember(ruling, colour, sign, word = ruling.outcome) {
-  if (ruling.outcome !== 'undone') entries.unshift({ruling, colour, sign, word, at: Date.now(), time: now(), undone: false});
+  if (ruling.outcome !== 'undone' && ruling.scan.event === event.id) entries.unshift({ruling, colour, sign, word, at: Date.now(), time: now(), undone: false});
   entries.length = Math.min(entries.length, 8);
   drawLists();
 }
@@ -622,7 +630,7 @@ function drawLast() {
 
 // offerFamily shows the other tickets of the order: one tap lets in those that are ticked.
 async function offerFamily(ruling) {
-  const {status, data} = await ask('GET', `${path('family')}?checkin_id=${ruling.checkin_id}`).catch(() => ({}));
+  const {status, data} = await ask('GET', `${path('family', ruling.scan.event)}?checkin_id=${ruling.checkin_id}`).catch(() => ({}));
   if (status !== 200 || $('result').hidden || facing !== ruling) return; // another is shown
   if (!data.results.some(mayEnter)) return;
   $('family-list').replaceChildren(...data.results.map(familyRow));
@@ -663,14 +671,14 @@ async function letInFamily(first, tickets) {
   $('result').dataset.must = 'tap'; // what is scanned meanwhile is shown after it
   for (const ticket of tickets) {
     const name = ticket.label || ticket.type || '#' + ticket.ticket_id;
-    const {status, data} = await scanNow({...place(), ticket_id: ticket.ticket_id, nonce: nonce()}).catch(() => ({}));
+    const {status, data} = await scanNow({...first.scan, code: undefined, ticket_id: ticket.ticket_id, nonce: nonce()}).catch(() => ({}));
     if (status === 401) return ended();
     if (status !== 200) {
       refused.push(`${name} (${say('unreachable')})`);
       continue;
     }
     const [colour, sign] = looks[data.outcome] ?? ['bad', 'no'];
-    remember(data, colour, sign);
+    remember({...data, scan: first.scan}, colour, sign);
     if (data.outcome !== 'admitted') {
       refused.push(`${name} (${say(data.outcome)})`);
       continue;
@@ -728,9 +736,10 @@ function tell(id, sentences) {
 async function keepLetIn(scan) {
   const safe = await queue.keep({...scan, let_in: true}).then(() => true, () => false);
   if (!safe) return facing.kept === scan && close(); // a phone that is full by now lists it as held
-  if (entries.some(entry => entry.ruling.kept === scan)) return; // tapped twice: what is shown by now may ask about the next guest
+  if (scan.let_in) return; // tapped twice: what is shown by now may ask about the next guest
+  scan.let_in = true;
   close();
-  remember({outcome: 'unreachable', label: scan.code, kept: scan}, 'ask', 'ask', scan.direction === 'out' ? 'letout.done' : 'letin.done');
+  remember({outcome: 'unreachable', label: scan.code, kept: scan, scan}, 'ask', 'ask', scan.direction === 'out' ? 'letout.done' : 'letin.done');
   drawWaiting();
   showAway();
 }
@@ -744,8 +753,8 @@ async function takeBack(entry) {
   if (dropped === null) return;
   entry.undone = dropped;
   entry.offered = true;
-  if (!dropped) return present({outcome: 'refused', why: say('undo.old')});
-  present({outcome: 'undone', was: direction === 'out' ? 'left' : 'admitted', label: code});
+  if (!dropped) return present({outcome: 'refused', why: say('undo.old'), scan: entry.ruling.scan});
+  present({outcome: 'undone', was: direction === 'out' ? 'left' : 'admitted', label: code, scan: entry.ruling.scan});
   showAway();
 }
 
@@ -753,7 +762,7 @@ async function takeBack(entry) {
 function told(nonce, result) {
   const entry = entries.find(one => one.ruling.kept?.nonce === nonce);
   if (!entry) return;
-  const ruling = {outcome: 'refused', label: entry.ruling.label, ...result}, [colour, sign] = looks[ruling.outcome] ?? ['bad', 'no'];
+  const ruling = {outcome: 'refused', label: entry.ruling.label, scan: entry.ruling.scan, ...result}, [colour, sign] = looks[ruling.outcome] ?? ['bad', 'no'];
   Object.assign(entry, {ruling, colour, sign, word: ruling.outcome, offered: false});
 }
 
@@ -936,7 +945,7 @@ function closeCamera() {
 }
 
 $('photo').addEventListener('change', async () => {
-  const [file] = $('photo').files;
+  const [file] = $('photo').files, from = place();
   if (!file) return;
   closeCamera(); // it would read on behind the photo
   $('video').hidden = true;
@@ -947,12 +956,12 @@ $('photo').addEventListener('change', async () => {
     const found = await fromPhoto(file);
     if (found.length === 0) return void ($('eye-says').textContent = say('photo.none'));
     closeCamera();
-    if (found.length === 1) return read(found[0]);
+    if (found.length === 1) return read(found[0], from);
     $('choose-list').replaceChildren(...found.map(code => {
       const row = make('li');
       row.append(make('button', code, 'wide', () => {
         $('choose').close();
-        read(code);
+        read(code, from);
       }));
       return row;
     }));
@@ -988,11 +997,11 @@ $('find').addEventListener('keydown', e => { // a browser empties a search field
 
 async function find() {
   if (!$('find').open) return;
-  const typed = () => $('find-words').value.trim(), words = typed();
+  const typed = () => $('find-words').value.trim(), words = typed(), of = event.id, stale = () => words !== typed() || of !== event.id;
   if (words.length < 2) return showFound(say('find.more'));
   try {
     const {status, data} = await ask('GET', path('search') + '?q=' + encodeURIComponent(words));
-    if (words !== typed()) return; // more was typed meanwhile
+    if (stale()) return; // more was typed meanwhile, or at another event
     if (status === 401) return ended();
     if (status === 400) return showFound(say('find.more')); // commas alone, say
     if (status !== 200) return showFound(say('say.refused', {why: because(data)}));
@@ -1000,7 +1009,7 @@ async function find() {
     showFound(results.length === 0 ? say('find.none') : more || results.length > shown ? say('find.many') : '', results.slice(0, shown));
   } catch (fault) {
     if (!(fault instanceof Unreachable)) throw fault;
-    if (words !== typed()) return;
+    if (stale()) return;
     if (fault.status !== 503) return showFound(say('away'));
     showFound(say('find.soon'));
     typing = setTimeout(find, 2000);
@@ -1027,7 +1036,7 @@ function foundRow(ticket) {
   })));
   if (inside && me.role === 'supervisor') row.append(about(ticket.checkin_id, make('button', say('undo'), '', () => {
     $('find').close();
-    undo({checkin_id: ticket.checkin_id, label: ticket.label});
+    undo({checkin_id: ticket.checkin_id, label: ticket.label, scan: place()});
   })));
   return row;
 }
