@@ -57,13 +57,13 @@ func readBody(d *Doc, b Body) error {
 	if first := d.Kind.labels[d.Kind.sorted[0]]; len(b.Hidden) == 0 && bytes.HasPrefix(b.Shown, []byte(first)) {
 		order[0] = d.Kind.sorted // a canonical one
 	}
-	t, ok := templateOf(b.Shown)
-	if t != nil {
-		ok = t.read(d, b.Shown)
+	var sound bool
+	if t := templateOf(b.Shown); t != nil {
+		sound = t.read(d, b.Shown)
 	} else {
-		ok = ok && readRun(d, b.Shown, order[0])
+		sound = readRun(d, b.Shown, order[0])
 	}
-	if !ok || !readRun(d, b.Hidden, order[1]) {
+	if !sound || !readRun(d, b.Hidden, order[1]) {
 		return ErrBody
 	}
 	applyDefaults(d)
@@ -332,7 +332,7 @@ func (b Body) reference(name string) jsontext.Value {
 
 // shown finds a member of the shown run, from i on; 0: in all of it.
 func (b Body) shown(name string, i int) (v jsontext.Value, after int) {
-	if t, _ := templateOf(b.Shown); t != nil {
+	if t := templateOf(b.Shown); t != nil {
 		return t.find(b.Shown, i, name)
 	}
 	return findMember(b.Shown, i, name)

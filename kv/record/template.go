@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -35,7 +34,8 @@ const headSize = 3
 // packedMark is the first byte of a packed run.
 const packedMark = 0
 
-// cutFrom is from how many bytes on a stretch of defaults is cut out. To put back a shorter one takes longer than to copy it.
+// cutFrom is from how many bytes on a stretch of defaults is cut out. To put back a shorter one takes longer than to copy it. Bodies are
+// compared as they lie in the store: with another number, unchanged records would seem changed until each Version is raised.
 const cutFrom = 48
 
 // The templates of each Version that a store may have bodies of, a line each: kind, Version, members. A line is never changed.
@@ -51,15 +51,14 @@ func addTemplates(k *Kind) {
 	if k.Number == 0 || k.Fact {
 		return
 	}
-	templates[k.Number] = make([]*template, int(k.Version)+1)
-	for line := range strings.Lines(templateLines) {
-		name, rest, _ := strings.Cut(strings.TrimSpace(line), " ") // it may be copied with the tab of the message below
-		version, text, _ := strings.Cut(rest, " ")
-		if n, err := strconv.ParseUint(version, 10, 8); name == k.Name && err == nil && byte(n) <= k.Version {
-			templates[k.Number][n] = newTemplate(k.Number, byte(n), text)
+	lines, all := "\n"+strings.ReplaceAll(templateLines, "\t", ""), make([]*template, int(k.Version)+1) // a line may be copied with the tab of the message below
+	for version := range all {
+		if _, rest, ok := strings.Cut(lines, fmt.Sprintf("\n%s %d ", k.Name, version)); ok {
+			text, _, _ := strings.Cut(rest, "\n")
+			all[version] = newTemplate(k.Number, byte(version), strings.TrimSpace(text))
 		}
 	}
-	k.template = templates[k.Number][k.Version]
+	templates[k.Number], k.template = all, all[k.Version]
 	var want []byte
 	for _, i := range k.shown {
 		want = appendNext(want, 0, k.labels[i], k.initial[i])
@@ -85,15 +84,12 @@ func newTemplate(number, version byte, text string) *template {
 	return t
 }
 
-// templateOf is the template that a run is packed by; nil for JSON. ok is false for a run of neither form.
-func templateOf(run []byte) (t *template, ok bool) {
-	if len(run) == 0 || run[0] != packedMark {
-		return nil, true
+// templateOf is the template that a run is packed by. It is nil for JSON, and for a run of neither form, which cannot be read as JSON.
+func templateOf(run []byte) *template {
+	if len(run) < headSize || run[0] != packedMark || int(run[2]) >= len(templates[run[1]]) {
+		return nil
 	}
-	if len(run) >= headSize && int(run[2]) < len(templates[run[1]]) {
-		t = templates[run[1]][run[2]]
-	}
-	return t, t != nil
+	return templates[run[1]][run[2]]
 }
 
 // members is how many there are.
@@ -235,9 +231,8 @@ func (t *template) read(d *Doc, packed []byte) bool {
 
 // AppendShown appends the shown run as JSON.
 func (b Body) AppendShown(dst []byte) []byte {
-	t, _ := templateOf(b.Shown)
-	if t == nil {
-		return append(dst, b.Shown...)
+	if t := templateOf(b.Shown); t != nil {
+		return t.expand(dst, b.Shown)
 	}
-	return t.expand(dst, b.Shown)
+	return append(dst, b.Shown...)
 }

@@ -2,8 +2,10 @@ package record
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -40,6 +42,11 @@ func TestABodyOfAnEarlierTable(t *testing.T) {
 	if want := "\x00\xc8\x01" + "\x00\x01\x0c" + `"name":"Ana"`; string(body.Shown) != want {
 		t.Errorf("%q, want %q", body.Shown, want)
 	}
+	whole := d.Clone()
+	whole.Set("a_second_one_of_the_same", jsontext.Value(`"y"`))
+	if got, want := string(whole.Encode().Shown), `"name":"Ana",`+strings.Replace(long, "x", "y", 1)+`,"note":null`; got != want {
+		t.Errorf("%q, want JSON where nothing is cut out: %q", got, want)
+	}
 	now := trial(t, 2, first+second, named[3],
 		Field{"an_address_that_most_records_have_not", Text{Max: 9}, 0, `"none"`}, named[0], Field{"new", Bool{}, 0, `false`})
 	d, err := now.Decode(body)
@@ -56,11 +63,11 @@ func TestABodyOfAnEarlierTable(t *testing.T) {
 // TestATableNeedsItsTemplate: a table that changes without its Version would read stored bodies wrongly.
 func TestATableNeedsItsTemplate(t *testing.T) {
 	name := Field{"name", Text{Max: 9}, 0, `""`}
-	for _, lines := range []string{"", "trial 2 \"name\":\"\"\n", "trial 1 \"name\":null\n", "trial 1 \"name\":\"\",\"b\":null\n", "trial 1 \"b\":\"\"\n", "other 1 \"name\":\"\"\n"} {
+	for _, lines := range []string{"", "trial 2 \"name\":\"\"\n", "trial 1 \"name\":null\n", "trial 1 \"name\":\"\",\"b\":null\n", "trial 1 \"b\":\"\"\n", "other 1 \"name\":\"\"\n", "subtrial 1 \"name\":\"\"\n", "trial 1 name\n"} {
 		func() {
 			defer func() {
-				if recover() == nil {
-					t.Errorf("a table is taken with %q", lines)
+				if said := fmt.Sprint(recover()); !strings.Contains(said, "templates.txt") {
+					t.Errorf("a table with %q says %s", lines, said)
 				}
 			}()
 			trial(t, 1, lines, name)
@@ -120,7 +127,38 @@ func TestAFaultyPackedBody(t *testing.T) {
 			}
 		}
 	}
+	head, ana := whole[:headSize:headSize], `"full_name":"Ana"`
+	for name, faulty := range map[string][]byte{
+		"a byte too many":              slices.Concat(whole, []byte{7}),
+		"a stretch that is no JSON":    slices.Concat(head, []byte{0, 1, byte(len(ana) + 2)}, []byte(ana+",x")),
+		"a stretch of no known length": slices.Concat(head, []byte{0, 1}, bytes.Repeat([]byte{255}, 12)),
+		"another first byte":           slices.Concat([]byte{1}, whole[1:]),
+		"a later Version":              slices.Concat([]byte{packedMark, Person.Number, Person.Version + 1}, whole[headSize:]),
+	} {
+		if _, err := Person.Decode(Body{Shown: faulty}); err == nil {
+			t.Errorf("%s: %q is read", name, faulty)
+		}
+	}
 	if _, err := Church.Decode(Body{Shown: whole}); err == nil {
 		t.Error("a person is read as a church")
+	}
+}
+
+// TestWhatIsCutOut: a stretch of 48 bytes, and none of 47. Stored bodies are compared with what this program would write.
+func TestWhatIsCutOut(t *testing.T) {
+	for size, want := range map[int]string{
+		47: `"a":1,"` + strings.Repeat("b", 47-len(`"":null,`)) + `":null,"c":1,"d":1`,
+		48: "\x00\xc8\x01" + "\x00\x01\x05" + `"a":1` + "\x02\x04\x0b" + `"c":1,"d":1`,
+	} {
+		middle := strings.Repeat("b", size-len(`"":null,`))
+		k := trial(t, 1, `trial 1 "a":null,"`+middle+`":null,"c":null,"d":null`, Field{"a", Text{Max: 9}, Null, ``}, Field{middle, Text{Max: 9}, Null, ``},
+			Field{"c", Text{Max: 9}, Null, ``}, Field{"d", Text{Max: 9}, Null, ``})
+		d := k.NewDoc()
+		for _, name := range []string{"a", "c", "d"} {
+			d.Set(name, jsontext.Value("1"))
+		}
+		if got := string(d.Encode().Shown); got != want {
+			t.Errorf("with a stretch of %d bytes: %q, want %q", size, got, want)
+		}
 	}
 }
