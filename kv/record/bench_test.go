@@ -32,7 +32,7 @@ func BenchmarkShowPerson(b *testing.B) {
 
 func BenchmarkMember(b *testing.B) {
 	body := personBody(b, benchPerson)
-	for _, name := range []string{"full_name", "email", "is_active", "church_id", "created_by"} {
+	for _, name := range []string{"full_name", "email", "is_active", "church_id", "role_ids"} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
