@@ -19,12 +19,14 @@ import (
 	"doorward/kv/auth"
 	"doorward/kv/desk"
 	"doorward/kv/door"
+	"doorward/kv/engine"
 	"doorward/kv/idempotency"
 	"doorward/kv/kvtest"
 	"doorward/kv/merge"
 	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/rev"
+	"doorward/kv/scopes"
 	"doorward/kv/table"
 )
 
@@ -407,4 +409,139 @@ func TestVerifyReadsEachLease(t *testing.T) {
 			}
 		}
 	}
+}
+
+// wrongRow is a row as it should not be; nil: it should not be missing.
+type wrongRow struct {
+	bucket     engine.Bucket
+	key, value []byte
+}
+
+// wantSaid changes rows of a store for one check, which names each of some things, and puts back what was there.
+func wantSaid(t *testing.T, s *kv.Store, name string, rows []wrongRow, want ...string) {
+	t.Helper()
+	var were []wrongRow
+	put := func(rows []wrongRow) {
+		err := s.Tables.Do(func(o *table.Tx) error {
+			for _, r := range rows {
+				was, err := o.Get(r.bucket, r.key)
+				if err != nil {
+					return err
+				}
+				were = append(were, wrongRow{r.bucket, r.key, bytes.Clone(was)})
+				if r.value == nil {
+					o.Delete(r.bucket, r.key)
+				} else {
+					o.Put(r.bucket, r.key, r.value)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(rows)
+	r, err := s.Files.Verify(auth.Operator(), nil)
+	for _, want := range want {
+		if err != nil || !strings.Contains(strings.Join(r.Damage, "\n"), want) {
+			t.Errorf("%s: Verify = %+v, %v, want a sentence with %q", name, r, err, want)
+		}
+	}
+	slices.Reverse(were)
+	put(slices.Clone(were))
+}
+
+// TestVerifyComparesARecordWithItsRows: with its tree, its kept bodies, and what the scopes say that it is in or has left.
+func TestVerifyComparesARecordWithItsRows(t *testing.T) {
+	s := kvtest.Open(t)
+	for _, name := range []string{"A", "B"} {
+		kvtest.Create(t, s, record.Church, `{"name":"`+name+`"}`)
+	}
+	person := kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)
+	patched(t, s, record.Person, person, `{"church_id":2}`)
+	id, of := record.Int(person), table.KindBucket(record.Person)
+	left, in := scopes.Scope{Sort: scopes.Church, ID: 1}, scopes.Scope{Sort: scopes.Church, ID: 2}
+	var st table.Stored
+	var row, latest, parted, at, tree []byte
+	err := s.Tables.View(func(v *table.View) (err error) {
+		get := func(b engine.Bucket, key []byte) (value []byte) {
+			if err == nil {
+				value, err = v.Get(b, key)
+			}
+			return bytes.Clone(value)
+		}
+		row = get(of, key8(uint64(person)))
+		if err == nil {
+			err = st.Parse(row)
+		}
+		at = get(table.LeftBucket, table.LeftKey(record.Person, id, left))
+		latest = get(table.ScopeLogBucket, table.ScopeSeqKey(nil, in, st.Seq))
+		parted = get(table.ScopeLogBucket, append(table.AppendScope(nil, left), at...))
+		return err
+	})
+	if err != nil || len(at) != 8 || latest == nil || parted == nil {
+		t.Fatalf("%v; left at %x, %x, latest %x", err, at, parted, latest)
+	}
+	var deleted rev.Tree
+	if _, err := deleted.Graft([]rev.ID{st.Revision, st.Before()}, rev.Node{Deleted: true, Held: true}); err != nil {
+		t.Fatal(err)
+	}
+	tree = deleted.Append(nil)
+	flagged := func(flag byte) []byte { return slices.Concat(row[:2], []byte{row[2] ^ flag}, row[3:]) }
+	stray := bytes.Clone(row)
+	stray[bytes.Index(row, st.Parent[:])] ^= 1
+	treeKey, leftKey, inLeft := table.TreeKey(record.Person, id), table.LeftKey(record.Person, id, left), table.LeftKey(record.Person, id, in)
+	log := func(s scopes.Scope, seq uint64) []byte { return table.ScopeSeqKey(nil, s, seq) }
+	const wrongly, silent = "says wrongly that its record has left", "whose log does not say so"
+	for _, c := range []struct {
+		name string
+		rows []wrongRow
+		want []string
+	}{
+		{"a key that is no id", []wrongRow{{of, key8(1)[:7], row}}, []string{"unreadable row"}},
+		{"a deleted record in the lists", []wrongRow{{of, key8(uint64(person)), flagged(1)}}, []string{"is listed wrongly"}},
+		{"a tree that is deleted", []wrongRow{{table.TreeBucket, treeKey, tree}}, []string{"is not what its tree says"}},
+		{"another parent", []wrongRow{{of, key8(uint64(person)), stray}}, []string{"is not what its tree says"}},
+		{"branches that are none", []wrongRow{{of, key8(uint64(person)), flagged(2)}}, []string{"says wrongly whether its tree has branches"}},
+		{"a kept body of no revision", []wrongRow{{table.BodyBucket, append(slices.Clone(treeKey), key8(1)...), []byte{0, 1, 0}}}, []string{"bucket body:"}},
+		{"a key beyond a sequence", []wrongRow{{table.ScopeLogBucket, append(log(in, st.Seq), 0), latest}}, []string{"bucket scope_log:"}},
+		{"no record has left", []wrongRow{{table.ScopeLogBucket, log(left, 900), bytes.Replace(parted, key8(uint64(person)), key8(99), 1)}}, []string{wrongly}},
+		{"it has left, and is there", []wrongRow{{table.ScopeLogBucket, log(in, 900), parted}, {table.LeftBucket, inLeft, key8(900)}}, []string{wrongly, silent}},
+		{"it left at no sequence", []wrongRow{{table.LeftBucket, leftKey, append(slices.Clone(at), 0)}}, []string{wrongly, "bucket left:"}},
+		{"it left at another", []wrongRow{{table.LeftBucket, leftKey, key8(900)}}, []string{wrongly, silent}},
+		{"it left no scope", []wrongRow{{table.LeftBucket, append(slices.Clone(leftKey), 0), at}}, []string{"bucket left:"}},
+		{"its latest change elsewhere", []wrongRow{{table.ScopeLogBucket, log(left, st.Seq), latest}}, []string{"of a scope is not its record's latest"}},
+		{"a code of no ticket", []wrongRow{{table.CodeBucket, []byte{1}, []byte{}}}, []string{"bucket code:"}},
+	} {
+		wantSaid(t, s, c.name, c.rows, c.want...)
+	}
+	healthy(t, s)
+}
+
+// TestVerifyReadsEachTakenLease: what is left of it lies in it, the last id that was taken covers it, and no other overlaps it.
+func TestVerifyReadsEachTakenLease(t *testing.T) {
+	s := kvtest.Open(t)
+	b, last := table.LeaseBucket, []byte{table.LeaseLast, record.Person.Number}
+	taken := func(from uint64) []byte { return append([]byte{table.LeaseTaken, record.Person.Number}, key8(from)...) }
+	ids := func(to, next uint64) []byte { return append(key8(to), key8(next)...) }
+	const used, beyond = "nothing is left", "beyond the last"
+	for name, c := range map[string]struct {
+		change []wrongRow
+		want   string
+	}{
+		"a key that is too long":    {[]wrongRow{{b, append(taken(5), 0), ids(9, 7)}}, "bucket lease:"},
+		"a row that is too long":    {[]wrongRow{{b, taken(5), append(ids(9, 7), 0)}}, used},
+		"the next is before it":     {[]wrongRow{{b, taken(5), ids(9, 4)}}, used},
+		"the next is beyond it":     {[]wrongRow{{b, taken(5), ids(9, 10)}}, used},
+		"the last is within it":     {[]wrongRow{{b, last, key8(8)}}, beyond},
+		"no last":                   {[]wrongRow{{b, last, nil}}, beyond},
+		"a last that is no number":  {[]wrongRow{{b, last, append(key8(9), 0)}}, beyond},
+		"another begins at its end": {[]wrongRow{{b, taken(9), ids(9, 9)}}, "overlap at 9"},
+		"one before it has no end":  {[]wrongRow{{b, taken(4), []byte{1}}}, "overlap at 5"},
+	} {
+		wantSaid(t, s, name, append([]wrongRow{{b, last, key8(9)}, {b, taken(5), ids(9, 7)}}, c.change...), c.want)
+	}
+	wantSaid(t, s, "a sound one", []wrongRow{{b, last, key8(9)}, {b, taken(5), ids(9, 7)}})
+	healthy(t, s)
 }
