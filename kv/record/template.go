@@ -51,7 +51,8 @@ func addTemplates(k *Kind) {
 	if k.Number == 0 || k.Fact {
 		return
 	}
-	lines, all := "\n"+strings.ReplaceAll(templateLines, "\t", ""), make([]*template, int(k.Version)+1) // a line may be copied with the tab of the message below
+	lines := "\n" + strings.ReplaceAll(templateLines, "\t", "") // one may be copied with the tab of the message below
+	all := make([]*template, int(k.Version)+1)
 	for version := range all {
 		if _, rest, ok := strings.Cut(lines, fmt.Sprintf("\n%s %d ", k.Name, version)); ok {
 			text, _, _ := strings.Cut(rest, "\n")
