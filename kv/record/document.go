@@ -37,8 +37,8 @@ func applyDefaults(d *Doc) {
 	}
 }
 
-// Decode opens a stored body of this Version of the table, or an earlier one. A field that it lacks gets its default; a field that this version does not
-// know is kept. The document shares nothing with the body. Decode returns ErrBody for anything else.
+// Decode opens a stored body of this Version of the table, or an earlier one. A field that it lacks gets its default; a field that this
+// version does not know is kept. The document shares nothing with the body. Decode returns ErrBody for anything else.
 func (k *Kind) Decode(b Body) (*Doc, error) {
 	cut := len(b.Shown)
 	buf := append(append(make([]byte, 0, cut+len(b.Hidden)), b.Shown...), b.Hidden...)
