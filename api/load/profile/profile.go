@@ -194,7 +194,7 @@ func traitsOf(cell string) [traits]bool {
 	text := words.Plain(cell)
 	sign, isNumber := cells.SignOf(cell)
 	isWhole := strings.Trim(cell, "0123456789") == ""
-	isOk := words.StateOf(cell, nil) == words.Severity[0]
+	isOk := words.StateWords[text] == words.Severity[0] && words.StateOf(cell, nil) != "" // most cells say no state
 	return [traits]bool{
 		Letters:  strings.ContainsFunc(cell, unicode.IsLetter),
 		Digits:   strings.ContainsFunc(cell, unicode.IsDigit),

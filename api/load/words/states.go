@@ -44,7 +44,7 @@ func StateOf(cell string, own map[string]string) string {
 	if s, ok := own[p]; ok {
 		return s
 	}
-	if s := StateWords[p]; Refuses(s) || !hasSign(cell) {
+	if s := StateWords[p]; s == "" || Refuses(s) || !hasSign(cell) {
 		return s
 	}
 	return "" // pago ❌
