@@ -269,7 +269,7 @@ func NewHolding(s *table.Set, parts *record.Parts, now record.Moment) *madeHoldi
 	if !s.Identity.IsLeaf() {
 		label := record.HolderLabel.NewDoc()
 		label.Set("event_id", h.name.Value("event_id"))
-		label.Set("label", record.LabelOf(h.name.Encode()))
+		label.Set("label", record.LabelOf(h.name.Value("full_name")))
 		h.label = label
 	}
 	return h

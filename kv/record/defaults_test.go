@@ -123,7 +123,7 @@ func TestTicketFormPartsAndJoins(t *testing.T) {
 	expect(t, docs[holder], map[string]string{"event_id": "7", "email": `"a@e.org"`, "phone": `"+55 11 98765-4321"`, "person_id": "4", "persons": "[4]"})
 
 	form := record.JoinTicket(docs[ticket].Encode(), docs[code].Encode(), docs[name].Encode(), docs[holder].Encode())
-	form.Set("label", record.LabelOf(docs[name].Encode()))
+	form.Set("label", record.LabelOf(docs[name].Value("full_name")))
 	got := string(record.TicketForm.Show(nil, record.Admin, &record.View{ID: record.Int(9), Body: form.Encode(), UpdatedAt: noon}))
 	want := `{"id":9,"event_id":7,"code":"K7QP-2M","type":"Adult","state":"valid","holder_name":"Ana da Souza","email":"a@e.org",` +
 		`"phone":"+55 11 98765-4321","person_id":4,"order":"Souza","valid_from":"2026-05-01T09:00:00Z","valid_until":null,` +

@@ -135,9 +135,9 @@ func (p *Parts) NamesHolder() bool {
 // SetTail gives a HolderName the last digits of its Holder's phone.
 func SetTail(name, holder *Doc) { name.Set("phone_tail", tailValue(holder.Text("phone"))) }
 
-// LabelOf is the stored label of a HolderName's body.
-func LabelOf(name Body) jsontext.Value {
-	return value.Quote(names.Label(value.Unquote(name.Member("full_name"))))
+// LabelOf is the stored label of a holder's stored full name.
+func LabelOf(fullName jsontext.Value) jsontext.Value {
+	return value.Quote(names.Label(value.Unquote(fullName)))
 }
 
 func tailValue(phone string) jsontext.Value {

@@ -245,7 +245,7 @@ func WriteLabel(o *table.Tx, id record.ID, author int64) error {
 	}
 	c := table.Edit{Kind: record.HolderLabel, ID: id, Before: before, Is: record.HolderLabel.NewDoc(), Author: author}
 	for field, v := range map[string]jsontext.Value{"event_id": name.Body.Member("event_id"), "ticket_id": name.Body.Member("ticket_id"),
-		"label": record.LabelOf(name.Body)} {
+		"label": record.LabelOf(name.Body.Member("full_name"))} {
 		c.Is.Set(field, v.Clone())
 	}
 	if before != nil && !before.Deleted {
