@@ -270,8 +270,11 @@ func TestImportOfNDJSON(t *testing.T) {
 		`{"kind":"person","id":2147483648,"full_name":"Edu"}`,
 		`{"kind":"person","id":"abc","full_name":"Edu"}`,
 		`{"kind":"person","external_id":"x4","email":"not an address","gender":"Mulher Maravilha","church_id":1}`,
+		`{"kind":"church","name":"Sul","id":2}`,
+		`{"kind":"person","full_name":"Bia of another church","external_id":"x1","church_id":2}`,
+		`{"kind":"person","full_name":"Bia","external_id":"x1","church_id":2}`,
 	}, "\n"))})
-	want := load.Report{Created: 1, Ignored: []string{"shoe_size"}, Rejected: []load.Rejection{
+	want := load.Report{Created: 3, Ignored: []string{"shoe_size"}, Rejected: []load.Rejection{
 		{2, "external_id", "the same external_id stands in line 1"},
 		{3, "_rev", "a name that begins with “_” is the server's own"},
 		{4, "", "a name stands twice, at character 37"},
@@ -281,6 +284,7 @@ func TestImportOfNDJSON(t *testing.T) {
 		{9, "id", "Ensure this value is less than or equal to 2147483647."},
 		{10, "id", "not an id: an integer from 1 is wanted"},
 		{11, "email", "Enter a valid email address. gender: is not a valid choice."},
+		{14, "external_id", "the same external_id stands in line 13"},
 	}}
 	if diff := cmp.Diff(want, core(rep)); diff != "" {
 		t.Errorf("report differs (-want +got):\n%s", diff)

@@ -161,7 +161,7 @@ func newSeen(dryRun bool) *seen {
 // before returns the line of an earlier row with the same record, and the field that shows it; 0 if there is none.
 func (s *seen) before(it *item) (field string, line int) {
 	p := it.row.Patch
-	event, _ := p.Value(kinds.Event)
+	home, placed := p.Value(it.form.Kind.Home) // an external_id and a code are of one church or event
 	code := ""
 	if it.form.Kind == record.Ticket {
 		code = p.Text(kinds.Code)
@@ -175,8 +175,9 @@ func (s *seen) before(it *item) (field string, line int) {
 	if !it.row.ID.IsZero() {
 		add(kinds.ID, "", it.form.Kind.FormatID(it.row.ID))
 	}
-	add(kinds.ExternalID, string(event)+"\x00", p.Text(kinds.ExternalID))
-	add(kinds.Code, string(event)+"\x00", code)
+	ext := p.Text(kinds.ExternalID)
+	add(kinds.ExternalID, string(home)+"\x00", ext)
+	add(kinds.Code, string(home)+"\x00", code)
 	if group, ok := p.Value("group_id"); ok && it.form.Kind == record.Membership {
 		person, _ := p.Value("person")
 		add("person", string(group)+"\x00", string(person))
@@ -184,17 +185,27 @@ func (s *seen) before(it *item) (field string, line int) {
 	if cpf := p.Text(kinds.CPF); it.form.Kind == record.Person && names.IsCPF(cpf) {
 		add(kinds.CPF, "", cpf)
 	}
+	ways := len(keys)
+	if !placed { // it may mean the record of any church
+		add(kinds.ExternalID, anyHome, ext)
+	}
 	for _, k := range keys {
 		if n, ok := s.lines[k.sum]; ok {
 			return k.field, int(n)
 		}
 	}
+	if placed && entry.OwnedByChurch(it.form.Kind) {
+		add(kinds.ExternalID, anyHome, ext)
+	}
 	for _, k := range keys {
 		s.lines[k.sum] = int32(min(it.line, math.MaxInt32))
 	}
-	s.note(it, code, len(keys))
+	s.note(it, code, ways)
 	return "", 0
 }
+
+// anyHome is the scope of an external_id in whatever church.
+const anyHome = "*\x00"
 
 // rowKey is a field that names a row's record, and a hash of the name.
 type rowKey struct {

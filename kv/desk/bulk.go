@@ -40,7 +40,7 @@ type RowResult struct {
 var errDryRun = errors.New("dry run")
 
 // Upsert writes up to MaxRows rows, each on its own: a bad one is rejected and blocks none. A row finds its record by
-// external_id within its event or kind, else by id, else, a ticket, by event and code, a person by CPF; a record that has no external_id yet
+// external_id within its church or event, else by id, else, a ticket, by event and code, a person by CPF; a record that has no external_id yet
 // takes a row's. A row of another person, by name and data, than its external_id or CPF leads to is a *Conflict. A row that does not reinstate
 // lets no ticket in that is blocked, refunded or cancelled: that is a *Conflict about its state.
 // dryRun decides all and writes nothing; its rows do not see each other. The error is the store's own, not a row's.
@@ -177,7 +177,7 @@ func existingID(o *table.Tx, p auth.Principal, row entry.Row, in *entry.Input) (
 	if ext == "" {
 		return otherKey(o, p, row, in, event)
 	}
-	if id, err := entry.First(entry.ByExternalID(o, row.Kind, event, ext)); err != nil || !id.IsZero() {
+	if id, err := named(o, p, row, ext); err != nil || !id.IsZero() {
 		return id, err
 	}
 	id, err := otherKey(o, p, row, in, event)
@@ -189,6 +189,53 @@ func existingID(o *table.Tx, p auth.Principal, row entry.Row, in *entry.Input) (
 		return record.ID{}, err // another one's: creating it will say what collides
 	}
 	return id, nil // it was imported before it had an external_id, or is the person of this CPF
+}
+
+// named finds the record with a row's external_id, in the church or the event that the row names. A row that names no church means the only
+// record with this external_id that p sees; if p sees several, that is a *Conflict.
+func named(o *table.Tx, p auth.Principal, row entry.Row, ext string) (record.ID, error) {
+	k, home := row.Kind, int64(0)
+	v, given := row.Patch.Value(k.Home)
+	switch {
+	case k == record.Membership:
+		if person, err := o.Load(record.Person, record.Int(value.Int(v))); err != nil {
+			return record.ID{}, err
+		} else if person != nil {
+			home = person.Home(record.Person)
+		}
+	case given || !entry.OwnedByChurch(k):
+		home = value.Int(v)
+	case p.IsOf(auth.ChurchOf) && len(p.Level().IDs) == 1:
+		home = p.Level().IDs[0]
+	default:
+		return onlyNamed(o, p, k, ext)
+	}
+	return entry.First(entry.ByExternalID(o, k, home, ext))
+}
+
+// onlyNamed finds the one record with an external_id that p sees, in whatever church.
+func onlyNamed(o *table.Tx, p auth.Principal, k *record.Kind, ext string) (record.ID, error) {
+	ids, err := o.Lookup(k, "external_id", ext)
+	if err != nil {
+		return record.ID{}, err
+	}
+	return onlySeen(o, p, k, ids, &table.Conflict{Reason: "records of several churches have this external_id: the row's church says which is meant", Field: "external_id"})
+}
+
+// onlySeen returns the one record of some that p sees, the zero id for none, and an error that is given if p sees several.
+func onlySeen(o *table.Tx, p auth.Principal, k *record.Kind, ids []record.ID, several error) (found record.ID, err error) {
+	err = o.EachLive(k, ids, func(st *table.Stored) error {
+		ok, err := entry.Sees(o.View, p, k, st)
+		if err != nil || !ok {
+			return err
+		}
+		if !found.IsZero() {
+			return several
+		}
+		found = st.ID
+		return nil
+	})
+	return found, err
 }
 
 // otherKey finds the record that a row means by what else it may be known by.
@@ -214,27 +261,16 @@ func otherKey(o *table.Tx, p auth.Principal, row entry.Row, in *entry.Input, eve
 }
 
 // personOf finds the one person with a valid CPF, among the people that the principal sees. It does not choose between two people with one CPF.
-func personOf(o *table.Tx, p auth.Principal, row entry.Row) (found record.ID, err error) {
+func personOf(o *table.Tx, p auth.Principal, row entry.Row) (record.ID, error) {
 	cpf := row.Patch.Text("cpf")
 	if !names.IsCPF(cpf) {
-		return found, nil
+		return record.ID{}, nil
 	}
 	ids, err := o.Lookup(record.Person, "cpf", cpf)
 	if err != nil {
-		return found, err
+		return record.ID{}, err
 	}
-	err = o.EachLive(record.Person, ids, func(st *table.Stored) error {
-		ok, err := entry.Sees(o.View, p, record.Person, st)
-		if err != nil || !ok {
-			return err
-		}
-		if !found.IsZero() {
-			return &table.Conflict{Reason: "two people have this CPF: the row's id says which is meant", Field: "cpf"}
-		}
-		found = st.ID
-		return nil
-	})
-	return found, err
+	return onlySeen(o, p, record.Person, ids, &table.Conflict{Reason: "two people have this CPF: the row's id says which is meant", Field: "cpf"})
 }
 
 // Vacant tells a store that holds no records but keys.

@@ -154,9 +154,9 @@ func write(o *table.Tx, e table.Edit) (*table.Stored, error) {
 // ErrTooLarge is a document beyond MaxRecordDoc.
 var ErrTooLarge = errors.New("the document is too large")
 
-// SameKeys tells whether two bodies of a record have the same unique fields.
+// SameKeys reports whether two bodies of a record have the same unique fields.
 func SameKeys(a, b *record.Doc) bool {
-	return !slices.ContainsFunc([]string{"external_id", "event_id", "code_hash", "group_id", "person"}, func(field string) bool {
+	return !slices.ContainsFunc([]string{"external_id", "church_id", "event_id", "code_hash", "group_id", "person"}, func(field string) bool {
 		return string(a.Value(field)) != string(b.Value(field))
 	})
 }
@@ -238,11 +238,15 @@ func GiveChurch(p auth.Principal, k *record.Kind, patch *record.Patch) {
 	patch.Faults.Add("church_id", fault.Required)
 }
 
-// Unique refuses a second record of what can be there once: an external_id within a kind or event, a person within a group,
-// a code within an event.
+// Unique returns a *Conflict for a second record of what can be there once: an external_id within the church or the event that the
+// record belongs to, a person within a group, a code within an event. So it says nothing of the records of another church.
 func Unique(o *table.Tx, k *record.Kind, id record.ID, d *record.Doc) error {
 	if ext := d.Text("external_id"); ext != "" {
-		other, err := First(ByExternalID(o, k, d.Int("event_id"), ext))
+		home, err := table.HomeOf(o, k, d)
+		if err != nil {
+			return err
+		}
+		other, err := First(ByExternalID(o, k, home, ext))
 		if err != nil {
 			return err
 		}
@@ -273,13 +277,14 @@ func Memberships(o *table.Tx, group, person int64) ([]record.ID, error) {
 	return liveOf(o, record.Membership, ids, err, func(st *table.Stored) bool { return Member(st.Body, "group_id").Int() == group })
 }
 
-// ByExternalID finds records by their external_id, within an event for tickets.
-func ByExternalID(o *table.Tx, k *record.Kind, event int64, ext string) ([]record.ID, error) {
+// ByExternalID finds records by their external_id, within the church or the event that they belong to; 0 finds those that belong to
+// none. Records of a kind without a home are found wherever they are.
+func ByExternalID(o *table.Tx, k *record.Kind, home int64, ext string) ([]record.ID, error) {
 	ids, err := o.Lookup(k, "external_id", ext)
-	if k.Home != "event_id" {
+	if k.Home == "" {
 		return ids, err
 	}
-	return liveOf(o, k, ids, err, func(st *table.Stored) bool { return st.Home(k) == event })
+	return liveOf(o, k, ids, err, func(st *table.Stored) bool { return st.Home(k) == home })
 }
 
 // liveOf keeps the records that are live and for which is returns true, unless looking them up has failed.

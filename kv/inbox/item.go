@@ -134,12 +134,24 @@ func find(v *table.View, p auth.Principal, it Item) (*table.Stored, *record.Doc,
 	return st, d, nil
 }
 
-// seesConflict tells whether p sees the record that a conflict is about; one that is deleted is seen where it was.
+// seesConflict reports whether p sees the record that a conflict is about and, if that record was merged, the record that stays.
 func seesConflict(v *table.View, p auth.Principal, d *record.Doc) (bool, error) {
 	if p.IsWhole() {
 		return true, nil
 	}
 	k, id, _ := table.ListedRecord(record.Conflict, d)
+	if ok, err := seesListed(v, p, k, id); err != nil || !ok || d.Text("field") != "" || d.IsNull("winner") {
+		return ok, err
+	}
+	k, id, ok := record.ParseDocID(d.Text("winner"))
+	if !ok {
+		return false, nil // a newer version has written it
+	}
+	return seesListed(v, p, k, id)
+}
+
+// seesListed reports whether p sees a record that an item is about. A record that is deleted is seen where it was.
+func seesListed(v *table.View, p auth.Principal, k *record.Kind, id record.ID) (bool, error) {
 	if k == nil || k.Home == "" { // a record without a home is changed at denomination level
 		return false, nil
 	}

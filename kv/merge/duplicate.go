@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/oklog/ulid/v2"
+
 	"doorward/kv/access"
 	"doorward/kv/engine"
 	"doorward/kv/entry"
@@ -14,15 +16,18 @@ import (
 )
 
 // Two records are duplicates if they have the same key: the same list was imported at the centre and on a laptop, for example. A key is
-// an external_id within the kind or the event, the code of a ticket within its event, or the person and the group of a membership.
-// The root merges duplicates (sync.md §3): it deletes the record with the higher id, and the tombstone names the record with the lowest
-// id that shares a key with it, even if that record is merged itself. The order of arrival does not matter, because the keys of
-// merged records are kept:
+// an external_id within the church or the event that the record belongs to, the code of a ticket within its event, or the person and the
+// group of a membership. So records of different churches are never duplicates. The root merges duplicates (sync.md §3): it deletes the
+// record with the higher id, and the tombstone names the record with the lowest id that shares a key with it, even if that record is
+// merged itself. The order of arrival does not matter, because the keys of merged records are kept:
 //
 //	k 1, kind 1, keyed hash of a key 16, id 8   -   a merged record had this key
 //	i 1, kind 1, id 8, id of a merged record 8  -   the second record was merged into the first; at every store
 //
 // The rows stay if a merged record is made again. The file calls their bucket twin.
+//
+// A twin is a ticket from a laptop that may change only what it has made, with a key of a ticket that others have made or changed. It
+// decides nothing about that ticket: whatever its id, it is merged into the other, its state is only listed, and its keys are not kept.
 const mergedKey = 'k'
 
 // hasDuplicates tells whether records of a kind are merged if they were made twice. Events are not: the tickets of an event would
@@ -31,7 +36,8 @@ func hasDuplicates(k *record.Kind) bool {
 	return access.OfLaptops(k) && !k.Fact && k != record.Event && !k.OfTicket()
 }
 
-// joinDuplicates merges an arrived record with the records that share a key with it.
+// joinDuplicates merges an arrived record with the records that share a key with it. It returns *Forbidden for an edit that gives a
+// guest's ticket a key of a ticket of others.
 func joinDuplicates(o *table.Tx, ad *Adoption) error {
 	switch {
 	case o.Store.Identity.IsLeaf() || ad.is == nil:
@@ -45,7 +51,48 @@ func joinDuplicates(o *table.Tx, ad *Adoption) error {
 	if err != nil {
 		return err
 	}
+	if ad.Guest != (ulid.ULID{}) {
+		original, err := originalOf(o, ad, d)
+		switch {
+		case err != nil:
+			return err
+		case original != 0 && ad.Before != nil:
+			return errOthersKey
+		case original != 0:
+			return absorb(o, merging{Kind: ad.Kind, id: st.ID.Int(), into: original, guest: ad.Guest})
+		}
+	}
 	return join(o, ad.Kind, st.ID.Int(), d)
+}
+
+// errOthersKey refuses an edit by which a guest's ticket would become a twin.
+var errOthersKey = table.Refused("another ticket of the event has this code or external_id")
+
+// originalOf returns the id of the ticket that an arrived one is a twin of: the lowest that shares a key with it and that the guest
+// could not change. It returns 0 if the arrived ticket is no twin.
+func originalOf(o *table.Tx, ad *Adoption, d *record.Doc) (int64, error) {
+	others, err := withSameKey(o, ad.Kind, d)
+	if err != nil {
+		return 0, err
+	}
+	original := int64(0)
+	for _, other := range others {
+		st, err := table.Survivor(o.View, ad.Kind, record.Int(other))
+		if err != nil {
+			return 0, err
+		}
+		if st == nil || st.ID == ad.ID {
+			continue
+		}
+		t, err := table.LoadTree(o.View, ad.Kind, st)
+		if err != nil {
+			return 0, err
+		}
+		if !table.IsOnlyOf(&t, ad.Guest) && (original == 0 || st.ID.Int() < original) {
+			original = st.ID.Int()
+		}
+	}
+	return original, nil
 }
 
 // anyMerged tells whether any record was ever merged. Until then no merged keys need be looked up.
@@ -80,7 +127,12 @@ func join(o *table.Tx, k *record.Kind, id int64, d *record.Doc) error {
 	return mergeInto(o, k, id, into)
 }
 
-// withSameKey lists the records that share a key with a document, merged ones too, in order of their ids.
+// keyedByID reports whether records of a kind with one external_id in one church or event are one record. Memberships are told apart by
+// their person and group.
+func keyedByID(k *record.Kind) bool { return k != record.Membership }
+
+// withSameKey lists the records that share a key with a document, merged ones too, in order of their ids. Merged ones whose survivor has
+// moved to another church are left out.
 func withSameKey(o *table.Tx, k *record.Kind, d *record.Doc) (all []int64, err error) {
 	add := func(ids []record.ID, failed error) {
 		for _, id := range ids {
@@ -90,8 +142,12 @@ func withSameKey(o *table.Tx, k *record.Kind, d *record.Doc) (all []int64, err e
 			err = failed
 		}
 	}
-	if ext := d.Text("external_id"); ext != "" {
-		add(entry.ByExternalID(o, k, d.Int("event_id"), ext))
+	home, err := table.HomeOf(o, k, d)
+	if err != nil {
+		return nil, err
+	}
+	if ext := d.Text("external_id"); ext != "" && keyedByID(k) {
+		add(entry.ByExternalID(o, k, home, ext))
 	}
 	switch k {
 	case record.Ticket:
@@ -102,26 +158,34 @@ func withSameKey(o *table.Tx, k *record.Kind, d *record.Doc) (all []int64, err e
 		add(entry.Memberships(o, d.Int("group_id"), d.Int("person")))
 	}
 	if err == nil && anyMerged(o) {
-		add(mergedBy(o, k, d))
+		add(mergedBy(o, k, d, home))
 	}
 	slices.Sort(all)
 	return slices.Compact(all), err
 }
 
-// mergedBy lists the merged records that share a key with a document.
-func mergedBy(o *table.Tx, k *record.Kind, d *record.Doc) (ids []record.ID, err error) {
-	for _, key := range duplicateKeys(o, k, d) {
+// mergedBy lists the merged records that share a key with a document of a church or an event, unless their survivor belongs to another.
+func mergedBy(o *table.Tx, k *record.Kind, d *record.Doc, home int64) (ids []record.ID, err error) {
+	for _, key := range duplicateKeys(o, k, d, home) {
 		some, err := table.IDsUnder(o.View, table.MergedBucket, key, k)
 		if err != nil {
 			return nil, err
 		}
-		ids = append(ids, some...)
+		for _, id := range some {
+			st, err := table.Survivor(o.View, k, id)
+			if err != nil {
+				return nil, err
+			}
+			if st == nil || st.Home(k) == home {
+				ids = append(ids, id)
+			}
+		}
 	}
 	return ids, nil
 }
 
-// duplicateKeys are the prefixes of the rows that keep the keys of a merged record.
-func duplicateKeys(o *table.Tx, k *record.Kind, d *record.Doc) (keys [][]byte) {
+// duplicateKeys are the prefixes of the rows that keep the keys of a merged record of a church or an event.
+func duplicateKeys(o *table.Tx, k *record.Kind, d *record.Doc, home int64) (keys [][]byte) {
 	add := func(field string, values ...any) {
 		key := table.LookupPrefix(nil, k, field)
 		for _, v := range values {
@@ -130,8 +194,8 @@ func duplicateKeys(o *table.Tx, k *record.Kind, d *record.Doc) (keys [][]byte) {
 		hash := o.Store.Identity.HashCode(string(key))
 		keys = append(keys, append([]byte{mergedKey, k.Number}, hash[:]...))
 	}
-	if ext := d.Text("external_id"); ext != "" {
-		add("external_id", d.Int("event_id"), ext)
+	if ext := d.Text("external_id"); ext != "" && keyedByID(k) {
+		add("external_id", home, ext)
 	}
 	switch {
 	case k == record.Ticket && !d.IsNull("code_hash"):

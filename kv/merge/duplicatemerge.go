@@ -15,48 +15,64 @@ import (
 	"doorward/kv/value"
 )
 
-// mergeInto deletes a duplicate with a tombstone that names the record which stays. A record that was merged before gets
-// the lower id.
+// mergeInto deletes a duplicate with a tombstone that names the record which stays, and keeps its keys. A record that was merged before
+// gets the lower id.
 func mergeInto(o *table.Tx, k *record.Kind, id, into int64) error {
-	st, err := o.LoadAny(k, record.Int(id))
+	st, d, err := o.LoadDoc(k, record.Int(id))
+	if err != nil {
+		return err
+	}
+	if st == nil {
+		return lowerInto(o, k, id, into)
+	}
+	for _, key := range duplicateKeys(o, k, d, st.Home(k)) {
+		o.Put(table.MergedBucket, k.AppendID(key, st.ID), nil)
+	}
+	return absorb(o, merging{Kind: k, id: id, into: into})
+}
+
+// merging says which record is merged into which.
+type merging struct {
+	*record.Kind
+	id, into int64
+	guest    ulid.ULID // of a twin: the laptop that brought it; zero: the record is no twin
+}
+
+// absorb deletes a record that is merged, lists what it said and lets what belongs to it follow.
+func absorb(o *table.Tx, m merging) error {
+	st, d, err := o.LoadDoc(m.Kind, record.Int(m.id))
 	if err != nil || st == nil {
 		return err
 	}
-	if st.Deleted {
-		return lowerInto(o, k, id, into)
+	if err := listDuplicate(o, m.Kind, st, d, m.into); err != nil {
+		return err
 	}
-	d, err := st.Decode(k)
+	if err := deleteDuplicate(o, m.Kind, st, d, m.into); err != nil {
+		return err
+	}
+	if m.Kind != record.Ticket {
+		return redirectAll(o, m.Kind, st.ID)
+	}
+	if err := mergeCode(o, m.id, m.into); err != nil {
+		return err
+	}
+	stays, err := survivorOf(o, m.Kind, m.into) // the record may be merged itself
 	if err != nil {
 		return err
 	}
-	for _, key := range duplicateKeys(o, k, d) {
-		o.Put(table.MergedBucket, k.AppendID(key, st.ID), nil)
-	}
-	if err := listDuplicate(o, k, st, d, into); err != nil {
-		return err
-	}
-	if err := deleteDuplicate(o, k, st, d, into); err != nil {
-		return err
-	}
-	if k != record.Ticket {
-		return redirectAll(o, k, st.ID)
-	}
-	if err := mergeCode(o, id, into); err != nil {
-		return err
-	}
-	stays, err := survivorOf(o, k, into) // the record may be merged itself
+	by, err := writerOf(o, m.Kind, st)
 	if err != nil {
 		return err
 	}
-	by, err := writerOf(o, k, st)
-	if err != nil {
-		return err
+	settleState := tighten
+	if m.guest != (ulid.ULID{}) {
+		settleState = listState
 	}
-	if err := tighten(o, record.Int(stays), d, by); err != nil {
+	if err := settleState(o, record.Int(stays), d, by); err != nil {
 		return err
 	}
 	for _, h := range entry.HoldingsOf(d) {
-		if err := mergeHolding(o, h, record.Int(stays)); err != nil {
+		if err := mergeHolding(o, h, record.Int(stays), m.guest); err != nil {
 			return err
 		}
 	}
@@ -131,8 +147,17 @@ func tighten(o *table.Tx, stays record.ID, merged *record.Doc, by ulid.ULID) err
 	return admission.SettleTicket(o, stays)
 }
 
+// listState lists for staff the state of a twin, if it is not that of the ticket that stays. by is the node that wrote the twin.
+func listState(o *table.Tx, stays record.ID, twin *record.Doc, by ulid.ULID) error {
+	st, err := o.Load(record.Ticket, stays)
+	if err != nil || st == nil || value.Equal(st.Body.Member(state), twin.Value(state)) {
+		return err
+	}
+	return listConflict(o, record.Ticket, stays, record.Clash{Field: state, Winner: st.Body.Member(state), Other: twin.Value(state)}, by)
+}
+
 // tightenByEdit is tighten for an edit of a ticket that was merged before the edit arrived, if the edit changes the state: a refund at a laptop
-// that had not heard of the merge.
+// that had not heard of the merge. The edit of a guest is only listed.
 func tightenByEdit(o *table.Tx, ad *Adoption) error {
 	if ad.Doc == nil || ad.is != nil || o.Store.Identity.IsLeaf() {
 		return nil // it is no edit, or the ticket is there
@@ -149,6 +174,9 @@ func tightenByEdit(o *table.Tx, ad *Adoption) error {
 	}
 	if was != nil && value.Equal(was.Value(state), ad.Doc.Value(state)) {
 		return nil
+	}
+	if ad.Guest != (ulid.ULID{}) {
+		return listState(o, record.Int(stays), ad.Doc, ad.Node.Node)
 	}
 	return tighten(o, record.Int(stays), ad.Doc, ad.Node.Node)
 }
@@ -203,8 +231,8 @@ func mergeCode(o *table.Tx, id, into int64) error {
 }
 
 // mergeHolding moves a holding of a merged ticket to the ticket that stays. There it is an ended holding, unless that ticket
-// has no holding.
-func mergeHolding(o *table.Tx, id, into record.ID) error {
+// has no holding and no guest brought the merged one.
+func mergeHolding(o *table.Tx, id, into record.ID, guest ulid.ULID) error {
 	for _, k := range [...]*record.Kind{record.HolderName, record.Holder} {
 		st, err := o.Load(k, id)
 		if err != nil {
@@ -221,11 +249,12 @@ func mergeHolding(o *table.Tx, id, into record.ID) error {
 			return err
 		}
 	}
-	return addHolding(o, id, into)
+	return addHolding(o, id, into, guest)
 }
 
-// addHolding adds a holding of a merged ticket to the ticket that stays.
-func addHolding(o *table.Tx, id, into record.ID) error {
+// addHolding adds a holding of a merged ticket to the ticket that stays. The holding of a guest's twin never becomes the present one: if
+// the ticket has none, the guest's is listed, and staff may take it.
+func addHolding(o *table.Tx, id, into record.ID, guest ulid.ULID) error {
 	st, was, err := o.LoadDoc(record.Ticket, into)
 	if err != nil || st == nil {
 		return err
@@ -234,9 +263,16 @@ func addHolding(o *table.Tx, id, into record.ID) error {
 		return ticket.PlaceHolding(o, id, entry.PresentOf(st.Body) == id)
 	}
 	is, text := was.Clone(), record.Holder.FormatID(id)
-	if is.IsNull("holding") {
+	switch vacant := is.IsNull("holding"); {
+	case vacant && guest == (ulid.ULID{}):
 		is.Set("holding", value.Quote(text))
-	} else {
+	case vacant:
+		c := record.Clash{Field: "holding", Winner: is.Value("holding"), Other: value.Quote(text)}
+		if err := listConflict(o, record.Ticket, into, c, guest); err != nil {
+			return err
+		}
+		fallthrough
+	default:
 		is.Set("ended", record.Adding(is.Value("ended"), text))
 	}
 	if _, err := o.Write(table.Edit{Kind: record.Ticket, ID: into, Before: st, Was: was, Is: is}); err != nil {
@@ -293,7 +329,7 @@ func joinHolding(o *table.Tx, ad *Adoption, st *table.Stored, ticket record.ID) 
 		if err := listHolding(o, ad.Kind, st, ticket); err != nil {
 			return err
 		}
-		return addHolding(o, ad.ID, ticket)
+		return addHolding(o, ad.ID, ticket, ad.Guest)
 	}
 	if ad.Before != nil {
 		return nil // it was compared when it first arrived

@@ -538,7 +538,7 @@ func Tombstone(k *Kind, into int64) string {
 	return intoStart + k.DocID(Int(into)) + intoEnd
 }
 
-// MergedInto reads the canonical body of a record's tombstone: 0 where it names no record of the kind with a lower id.
+// MergedInto reads the canonical body of a record's tombstone. It returns 0 if the tombstone names no other record of the kind.
 func MergedInto(k *Kind, id ID, tombstone []byte) int64 {
 	rest, ok := bytes.CutPrefix(tombstone, []byte(intoStart))
 	if !ok || k.ULID {
@@ -546,7 +546,7 @@ func MergedInto(k *Kind, id ID, tombstone []byte) int64 {
 	}
 	name, ok := strings.CutSuffix(string(rest), intoEnd)
 	of, into, isID := ParseDocID(name)
-	if !ok || !isID || of != k || into.Compare(id) >= 0 {
+	if !ok || !isID || of != k || into == id {
 		return 0
 	}
 	return into.Int()

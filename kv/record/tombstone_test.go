@@ -25,7 +25,7 @@ func TestATombstoneNamesWhatStays(t *testing.T) {
 	}{
 		{"a lower id", ticket5, record.Ticket, 7, 5},
 		{"its own id", ticket5, record.Ticket, 5, 0},
-		{"a higher id", ticket5, record.Ticket, 4, 0},
+		{"a higher id", ticket5, record.Ticket, 4, 5},
 		{"another kind", ticket5, record.Person, 7, 0},
 		{"an id that is spelt otherwise", `{"merged_into":"ticket:5"}`, record.Ticket, 7, 0},
 		{"no id", `{"merged_into":"ticket:"}`, record.Ticket, 7, 0},

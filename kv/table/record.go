@@ -380,8 +380,10 @@ func MergedIn(t *rev.Tree) (into int64) {
 	return into
 }
 
-// Survivor is the record that an id now stands for: its own, or the one that it was merged into. It is nil for a deleted record.
+// Survivor is the record that an id now stands for: its own, or the one that it was merged into. It is nil for a deleted record, and
+// for records that tombstones of a file from elsewhere lead to each other.
 func Survivor(v *View, k *record.Kind, id record.ID) (*Stored, error) {
+	var seen []record.ID
 	for {
 		st, err := v.LoadAny(k, id)
 		if err != nil || st == nil || !st.Deleted {
@@ -389,9 +391,10 @@ func Survivor(v *View, k *record.Kind, id record.ID) (*Stored, error) {
 		}
 		t, err := LoadTree(v, k, st)
 		into := MergedIn(&t)
-		if err != nil || into == 0 || into >= id.Int() { // each has a lower id than the one before
+		if err != nil || into == 0 || slices.Contains(seen, record.Int(into)) {
 			return nil, err
 		}
+		seen = append(seen, id)
 		id = record.Int(into)
 	}
 }

@@ -119,6 +119,7 @@ type world struct {
 	erased   []string            // names
 	codes    []string
 	people   []int64
+	numbers  map[int]int     // by church: the last number that it has given to a person
 	restored time.Time       // when the centre was, by its clock; zero: never
 	late     map[string]bool // facts that it refuses since
 	step     int
@@ -132,7 +133,7 @@ var opening = time.Date(2026, 11, 22, 17, 0, 0, 0, time.UTC)
 func newWorld(t testing.TB, dir string, seed uint64) *world {
 	time.Sleep(time.Until(opening))
 	w := &world{TB: t, Rand: rand.New(rand.NewPCG(seed, 5)), dir: dir, promises: map[string]*promise{}, claims: map[string]string{},
-		undone: map[string]bool{}, deleted: map[int64]string{}, names: map[string][]string{}, late: map[string]bool{}}
+		undone: map[string]bool{}, numbers: map[int]int{}, deleted: map[int64]string{}, names: map[string][]string{}, late: map[string]bool{}}
 	w.centre = newNode(t, dir, "centre", 0)
 	w.centre.serve()
 	w.settle()
@@ -170,8 +171,11 @@ func (w *world) settle() {
 	for range 4 {
 		w.sell(w.centre)
 	}
+	for range 8 { // so that numbers which the laptop of church 1 gives are taken in church 2
+		w.enterAt(w.centre, 2)
+	}
 	for range 3 {
-		w.enter(w.centre)
+		w.enterAt(w.centre, 1)
 		kvtest.Create(w, c, record.Membership, fmt.Sprintf(`{"person":%d,"group_id":1}`, w.people[len(w.people)-1]))
 	}
 }
