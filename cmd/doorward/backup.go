@@ -93,7 +93,7 @@ func verifyCommand(t *tool) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		ctx, o := cmd.Context(), t.open(control.Need{Aside: true, Reads: true, Keeps: *keeps})
 		if *here {
-			return verifyHere(t, control.With(ctx, o, func(l *control.Line) error { return relayVerify(ctx, t.Out, l) }))
+			return verifyHere(t, control.With(ctx, o, func(l *control.Line) error { return relayVerify(ctx, t.Exact(), l) }))
 		}
 		found, err := archive.Verify(ctx, o)
 		if found == nil {

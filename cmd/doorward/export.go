@@ -57,7 +57,7 @@ func exportCommand(t *tool) *cobra.Command {
 				if l.Progress.Shares(t.Out) {
 					l.Progress = &console.Progress{}
 				}
-				return write(t.Out)
+				return write(t.Exact())
 			}
 			return console.Stopped(cmd.Context(), t.folder.Write(cmd.Context(), args[0], write))
 		})

@@ -70,8 +70,8 @@ const (
 
 // Run carries out the command that Args name and returns the exit code.
 func (m *Main) Run(ctx context.Context) int {
-	out := console.NewOutput(m.Stdout)
-	c := &console.Console{Name: m.Name, Args: m.Args, In: m.Stdin, Out: out, Err: m.Stderr}
+	out, errs := console.NewOutput(m.Stdout), console.NewOutput(m.Stderr)
+	c := &console.Console{Name: m.Name, Args: m.Args, In: m.Stdin, Out: out, Err: errs}
 	if c.Name == "" {
 		c.Name = "doorward"
 	}
@@ -82,8 +82,8 @@ func (m *Main) Run(ctx context.Context) int {
 	root.SetErr(c.Err)
 	strictly(root)
 	cmd, err := root.ExecuteContextC(ctx)
-	if out.Err() != nil && (err == nil || errors.Is(err, console.ErrSaid)) {
-		err = out.Err()
+	if lost := out.Err(); lost != nil && (err == nil || errors.Is(err, console.ErrSaid)) {
+		err = lost
 	}
 	switch {
 	case err == nil:

@@ -13,13 +13,16 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 )
 
-// Console is what a command reads and writes.
+// Console is what a command reads and writes. Out and Err are each an Output, so nothing that a command prints does anything to a terminal.
+// What is not for people to read goes to Exact.
 type Console struct {
 	Name string   // how the program was called
 	Args []string // without the program's name
@@ -28,6 +31,9 @@ type Console struct {
 	Err  io.Writer
 	Logs Logs
 }
+
+// Exact returns the standard output for what is copied byte for byte: JSON, and an export. It has no other use.
+func (c *Console) Exact() io.Writer { return exactly(c.Out) }
 
 // UsageError is a wrong use of the command line.
 type UsageError struct{ error }
@@ -58,7 +64,7 @@ func (c *Console) JSON(v any) error {
 	if err != nil {
 		panic(err) // the program makes each value that it prints
 	}
-	_, err = fmt.Fprintf(c.Out, "%s\n", b)
+	_, err = fmt.Fprintf(c.Exact(), "%s\n", b)
 	return err
 }
 
@@ -126,36 +132,132 @@ func AreOne(a, b any) bool {
 
 // fileOf returns the file of a stream; nil if it has none.
 func fileOf(stream any) *os.File {
-	if o, ok := stream.(*Output); ok {
+	switch o := stream.(type) {
+	case *Output:
+		stream = o.w
+	case exact:
 		stream = o.w
 	}
 	f, _ := stream.(*os.File)
 	return f
 }
 
-// Output is the standard output. It remembers the first error of a write, so that a command that lost its output fails.
+// Output is a stream that people read, the standard output or the standard error. It writes a dot for each character that could do
+// something to a terminal, because much of what a command prints was written by others: a list, a peer's message, a document. It remembers
+// the first error of a write, so that a command that lost its output fails.
 type Output struct {
 	w   io.Writer
+	mu  sync.Mutex // guards what follows, and the order of writes
+	cut []byte     // the beginning of a character of which the end has not been written yet
 	err error
 }
 
 // NewOutput returns an Output that writes to w.
 func NewOutput(w io.Writer) *Output { return &Output{w: w} }
 
-// Write writes to the standard output.
+// Write writes text. Only lines and tabs are controlled by it.
 func (o *Output) Write(b []byte) (int, error) {
-	n, err := o.w.Write(b)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	text := append(o.cut, b...)
+	o.cut = nil
+	if n := unfinished(text); n > 0 {
+		text, o.cut = text[:len(text)-n], bytes.Clone(text[len(text)-n:])
+	}
+	if err := o.write(harmless(text)); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// write writes bytes as they are.
+func (o *Output) write(b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	_, err := o.w.Write(b)
 	if err != nil {
 		err = fmt.Errorf("the output could not be written: %w", err)
 	}
 	if o.err == nil {
 		o.err = err
 	}
-	return n, err
+	return err
 }
 
 // Err is the first error of a write; nil = there was none.
-func (o *Output) Err() error { return o.err }
+func (o *Output) Err() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.flush()
+	return o.err
+}
+
+// flush writes the beginning of a character that does not go on.
+func (o *Output) flush() {
+	_ = o.write(harmless(o.cut)) // the error is kept
+	o.cut = nil
+}
+
+// exact writes to an Output byte for byte.
+type exact struct{ *Output }
+
+// Write writes bytes as they are.
+func (e exact) Write(b []byte) (int, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.flush()
+	if err := e.write(b); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// exactly returns a writer that writes to a stream byte for byte.
+func exactly(w io.Writer) io.Writer {
+	if o, ok := w.(*Output); ok {
+		return exact{o}
+	}
+	return w
+}
+
+// unfinished returns the length of a character at the end of a text that may go on in the next write.
+func unfinished(text []byte) int {
+	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
+		if end := text[len(text)-n:]; utf8.RuneStart(end[0]) {
+			if utf8.FullRune(end) {
+				return 0
+			}
+			return n
+		}
+	}
+	return 0
+}
+
+// harmless returns a text with a dot for each character that could do something to a terminal, and for each byte that is no text: some
+// terminals take single bytes beyond ASCII for commands.
+func harmless(text []byte) []byte {
+	clean := make([]byte, 0, len(text))
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		if r != '\n' && r != '\t' && !isShown(r, size) {
+			r = harmlessDot
+		}
+		clean, text = utf8.AppendRune(clean, r), text[size:]
+	}
+	return clean
+}
+
+// harmlessDot stands for a character that is not shown.
+const harmlessDot = '·'
+
+// isShown reports whether a terminal shows a character and does nothing else. size is of its bytes.
+func isShown(r rune, size int) bool {
+	if r == utf8.RuneError && size <= 1 {
+		return false
+	}
+	return unicode.IsPrint(r) || unicode.Is(unicode.Zs, r)
+}
 
 // Progress shows on a terminal how far a command is, once the command takes longer than a second. Its zero value shows nothing.
 type Progress struct {
@@ -168,7 +270,7 @@ type Progress struct {
 func (c *Console) Progress() *Progress {
 	p := &Progress{from: time.Now()}
 	if IsTerminal(c.Err) {
-		p.w = c.Err
+		p.w = exactly(c.Err)
 	}
 	return p
 }
@@ -275,13 +377,13 @@ func (s *shell) write(args []string) string {
 	return strings.Join(quoted, " ")
 }
 
-// Printable is a text without what would do something to a terminal.
+// Printable is a text without what would break its line: an Output shows lines and tabs as they are.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
+		if isShown(r, utf8.RuneLen(r)) {
 			return r
 		}
-		return '·'
+		return harmlessDot
 	}, text)
 }
 
