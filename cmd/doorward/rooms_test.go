@@ -117,7 +117,7 @@ var mayUse = map[string][]string{
 	"github.com/nicksnyder/go-i18n/":      {"api/web"},
 	"github.com/oklog/ulid/v2":            {"kv/backup", "kv/desk", "kv/docs", "kv/inbox", "kv/keys", "kv/merge", "kv/office", "kv/record", "kv/rev", "kv/rev/revtest", "kv/table", "kv/ticket", "sync/peertest", "sync/replicate", "sync/transit"},
 	"github.com/pion/":                    {"cmd/announce"},
-	"golang.org/x/net":                    {"cmd/announce"},
+	"golang.org/x/net":                    {"cmd/announce", "sync/dial"},
 	"github.com/pelletier/go-toml/v2":     {"cmd"},
 	"github.com/prometheus/client_golang": {"api", "cmd/certificate", "cmd/serve", "index", "kv", "kv/desk", "kv/disk", "kv/door", "kv/engine", "kv/erase", "kv/inbox", "kv/kvtest", "kv/table", "kv/upkeep", "sync", "sync/venue"},
 	"github.com/shopspring/decimal":       {"kv/record"},

@@ -25,12 +25,16 @@ const (
 // ErrNotDialed is an address that a client may not dial.
 var ErrNotDialed = errors.New("the address is not one that may be dialled from here")
 
-// NewClient makes a client for peers. It follows no redirects. The address that is dialled in the end decides whether it may be dialled,
-// so no name server can lead elsewhere.
-func NewClient(reach Reach) *http.Client { return newClient(reach.dial) }
+// NewClient makes a client for peers that others may name. It follows no redirects, and uses no proxy. The address that is dialled in the
+// end decides whether it may be dialled, so no name server can lead elsewhere.
+func NewClient(reach Reach) *http.Client { return newClient(reach.dial, nil) }
 
-// NewEagerClient makes a client for the time of an event: it dials each second until there is a connection.
-func NewEagerClient(reach Reach) *http.Client { return newClient(eager(reach.dial)) }
+// NewProxiedClient makes a client for what a person's command or a laptop dials. It is NewClient through the proxy of the environment, if
+// there is one.
+func NewProxiedClient(reach Reach) *http.Client { return newClient(reach.dial, environment()) }
+
+// NewEagerClient makes a client for a laptop during an event. It is NewProxiedClient, and dials each second until there is a connection.
+func NewEagerClient(reach Reach) *http.Client { return newClient(eager(reach.dial), environment()) }
 
 // dialFunc makes a connection, as a dialer does.
 type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
@@ -88,15 +92,22 @@ func eager(dial dialFunc) dialFunc {
 	}
 }
 
-// newClient makes a client with a dialer.
-func newClient(dial dialFunc) *http.Client {
-	return &http.Client{
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Transport: &http.Transport{
-			DialContext: dial, ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second,
-			MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, ResponseHeaderTimeout: stallLimit, ExpectContinueTimeout: time.Second,
-		},
+// newClient makes a client with a dialer, and with the proxy of each request; nil = there is none. All clients of this program for other
+// servers are made here.
+func newClient(dial dialFunc, proxy proxyFunc) *http.Client {
+	t := &http.Transport{
+		DialContext: dial, ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second,
+		MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, ResponseHeaderTimeout: stallLimit, ExpectContinueTimeout: time.Second,
 	}
+	c := &http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport:     t,
+	}
+	if proxy != nil {
+		t.Proxy, t.OnProxyConnectResponse = proxy, checkProxy
+		c.Transport = proxied{t}
+	}
+	return c
 }
 
 // notPublic are networks that are not public, and that netip does not know.

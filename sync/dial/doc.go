@@ -5,6 +5,7 @@
 //
 //	request → Link.Do → *Refusal   the server says no: status, CouchDB's word, when to come back
 //	                    ErrCut     no connection, or it broke off: the same may be tried again after Pause
+//	                    *ProxyError   a proxy has made no connection
 //	                    ErrNoCentre, ErrRedirect, ErrNotDialed   another server than the one that was meant
 //
 // Between our own nodes these headers are added (link.go):

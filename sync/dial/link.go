@@ -116,8 +116,8 @@ type Payload struct {
 	Accept  string    // Accept-Encoding; "" = gzip, which net/http decompresses by itself
 }
 
-// Do sends a request. It returns *Refusal for an answer that is an error, ErrCut if there was no whole answer, and ErrNoCentre if another
-// server gives something, or says that it is not there.
+// Do sends a request. It returns *Refusal for an answer that is an error, ErrCut if there was no whole answer, *ProxyError if a proxy made no
+// connection, and ErrNoCentre for the answer of another server than the one that is meant.
 func (l *Link) Do(ctx context.Context, method, address string, p *Payload) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	req, err := l.request(ctx, method, address, p)
@@ -137,7 +137,7 @@ func (l *Link) Do(ctx context.Context, method, address string, p *Payload) (*htt
 	}
 	w.body, w.ctx = resp.Body, ctx
 	resp.Body = w
-	if l.isOther(resp) && (resp.StatusCode < 300 || resp.StatusCode == http.StatusNotFound) {
+	if l.isOther(resp) {
 		_ = w.Close() // its body is not read
 		return nil, ErrNoCentre
 	}
@@ -147,9 +147,20 @@ func (l *Link) Do(ctx context.Context, method, address string, p *Payload) (*htt
 	return resp, nil
 }
 
-// isOther tells whether an answer is another server's than the one that is meant.
+// isOther tells whether an answer is another server's than the one that is meant: what another server gives or does not have, and the
+// refusal of one that is no Doorward, as of a captive portal. What else refuses may be on the way to the one that is meant.
 func (l *Link) isOther(resp *http.Response) bool {
-	return l.node != "" && resp.Header.Get(HeaderNode) != l.node
+	node := resp.Header.Get(HeaderNode)
+	if l.node == "" || node == l.node {
+		return false
+	}
+	switch resp.StatusCode {
+	case http.StatusNotFound:
+		return true
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return node == ""
+	}
+	return resp.StatusCode < 300
 }
 
 // request makes a request.
@@ -186,6 +197,9 @@ func (l *Link) requestError(ctx context.Context, err error) error {
 		return ErrNotDialed
 	case cause != nil && !errors.Is(cause, ErrCut):
 		return cause
+	}
+	if proxy, is := errors.AsType[*ProxyError](err); is {
+		return proxy
 	}
 	cause := err
 	if sent := (*url.Error)(nil); errors.As(err, &sent) {

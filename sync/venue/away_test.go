@@ -154,7 +154,11 @@ func TestALaptopTriesItsCentreEverySecondDuringAnEvent(t *testing.T) {
 		{"a week before", 7 * 24 * hour, false, linkDown, false},
 		{"a day after", -26 * hour, false, linkDown, false},
 		{"with a centre that wants to be left alone", -hour, false, answers(429, "Retry-After", "12"), false},
-		{"with a centre that refuses", -hour, false, answers(403), false},
+		{"with a portal that asks for a login", -hour, false, answers(401), true},
+		{"with a portal that forbids", -hour, false, answers(403, "Retry-After", "60"), true},
+		{"with a proxy that wants a password", -hour, false, func() (*http.Response, error) { return nil, &dial.ProxyError{Host: "proxy", Status: 407} }, true},
+		{"with a centre that refuses", -hour, false, answers(403, dial.HeaderNode, "01J00000000000000000000000"), false},
+		{"with a centre that does not know the key", -hour, false, answers(401, dial.HeaderNode, "01J00000000000000000000000"), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

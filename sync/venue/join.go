@@ -81,7 +81,7 @@ func Join(ctx context.Context, c JoinConfig) (table.Upstream, error) {
 	if code == "" {
 		return table.Upstream{}, ErrNoCode
 	}
-	l, err := dial.New(dial.Config{URL: site + "/sync/_enrol", Client: dial.NewClient(reach)})
+	l, err := dial.New(dial.Config{URL: site + "/sync/_enrol", Client: dial.NewProxiedClient(reach)})
 	if err != nil {
 		return table.Upstream{}, err
 	}

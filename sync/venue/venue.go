@@ -119,7 +119,7 @@ func (v *Venue) dialer(reach dial.Reach) *http.Client {
 	if v.inProgress() {
 		return dial.NewEagerClient(reach)
 	}
-	return dial.NewClient(reach)
+	return dial.NewProxiedClient(reach)
 }
 
 // inProgress tells whether an event is in progress here.
@@ -132,6 +132,9 @@ func (v *Venue) inProgress() bool {
 func isDown(err error) bool {
 	if r, is := errors.AsType[*dial.Refusal](err); is {
 		return r.Status >= 500 && !isDiskFull(err)
+	}
+	if _, is := errors.AsType[*dial.ProxyError](err); is {
+		return true
 	}
 	return errors.Is(err, dial.ErrCut) || errors.Is(err, dial.ErrNoCentre) || errors.Is(err, dial.ErrRedirect)
 }

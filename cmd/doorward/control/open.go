@@ -167,9 +167,9 @@ func Backlog(store *kv.Store) api.Backlog {
 // Outbound is a client for other servers: on this machine alone, or anywhere.
 func Outbound(loopback bool) *http.Client {
 	if loopback {
-		return dial.NewClient(dial.Loopback)
+		return dial.NewProxiedClient(dial.Loopback)
 	}
-	return dial.NewClient(dial.Anywhere)
+	return dial.NewProxiedClient(dial.Anywhere)
 }
 
 // Handler answers the owner of the folder.

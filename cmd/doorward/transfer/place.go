@@ -172,9 +172,12 @@ func (p *place) shown(ctx context.Context) (names []string, err error) {
 		req.SetBasicAuth(p.config.Key, p.config.Secret)
 	}
 	resp, err := p.config.Client.Do(req)
+	proxy, byProxy := errors.AsType[*dial.ProxyError](err)
 	switch {
 	case ctx.Err() != nil && err != nil:
 		return nil, console.ErrStopped
+	case byProxy:
+		return nil, fmt.Errorf("%s does not answer: %w", u.Redacted(), proxy)
 	case err != nil:
 		return nil, fmt.Errorf("%s does not answer", u.Redacted())
 	}
