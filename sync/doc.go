@@ -19,6 +19,7 @@
 //	POST {db}/_ensure_full_commit  _compact     GET PUT {db}/_revs_limit
 //	POST /sync/_replicate              copies between two peers         GET /sync/_active_tasks
 //	POST /sync/_enrol  GET POST _hello  POST _lease  _erased            between our own nodes (package handshake)
+//	GET POST /sync/_stick                                               a laptop takes a file of its centre (stick.go)
 //	GET POST  {db}/_feed               lines, between our own nodes (package line)
 //
 // A request passes: Host, sizes, CORS, request id and metrics (the face around this room) → route → key (Authorization, or the session's cookie) → the key's

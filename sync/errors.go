@@ -79,6 +79,8 @@ var answers = []struct {
 	{errNoDatabase, problem{404, "not_found", "Database does not exist."}},
 	{errDeleted, problem{404, "not_found", "deleted"}},
 	{errMissing, problem{404, "not_found", "missing"}},
+	{errNoLaptop, problem{404, "not_found", "The store has joined no centre."}},
+	{replicate.ErrFile, problem{400, "bad_request", "The body is not a file of changes."}},
 	{table.ErrNotFound, problem{404, "not_found", "missing"}},
 	{errExists, problem{412, "file_exists", "The database could not be created, the file already exists."}},
 	{table.ErrConflict, problem{409, "conflict", ""}},
@@ -133,6 +135,7 @@ func problemOf(err error) problem {
 	var more *office.HoldsMore
 	var member transit.BadMember
 	var option unsupported
+	var untaken laptop.NotTaken
 	switch {
 	case errors.As(err, &option):
 		return problem{400, "bad_request", option.Error()}
@@ -146,6 +149,8 @@ func problemOf(err error) problem {
 		return problem{404, "db_not_found", "A database of the order does not exist at its server."}
 	case errors.As(err, &peer):
 		return problem{502, "replication_failed", peer.Error()}
+	case errors.As(err, &untaken):
+		return problem{403, "forbidden", untaken.Error()}
 	case errors.As(err, &forbidden):
 		return problem{403, "forbidden", forbidden.Error()}
 	case errors.As(err, &slow):

@@ -53,8 +53,13 @@ func enrol(c *call) error {
 		return err
 	}
 	c.server.config.Logger.Info("a laptop has joined", "id", cred.ID)
+	var g handshake.Greeting
+	if err := tellDatabases(c, cred.Laptop, nil, &g); err != nil {
+		return err
+	}
 	return c.reply(http.StatusOK, handshake.EnrolAnswer{
 		ID: cred.ID, Name: cred.Name, Key: cred.Key, Realm: cred.Realm, Node: cred.Centre, CodeKey: hex.EncodeToString(cred.CodeKey), Ends: cred.Ends,
+		Databases: g.Databases, Chosen: g.Chosen,
 	})
 }
 
@@ -89,24 +94,32 @@ func answerHello(c *call) error {
 // shortVersion cuts a version to what is kept.
 func shortVersion(version string) string { return version[:min(len(version), 64)] }
 
-// fillGreeting says what the laptop may exchange, and gives it ids and keys.
-func fillGreeting(c *call, in *handshake.Hello, g *handshake.Greeting) error {
-	e, err := c.store().Venues.Venue(c.caller)
+// tellDatabases says which databases a laptop exchanges, and which it drops. held are the events that it holds.
+func tellDatabases(c *call, laptop auth.Principal, held []int64, g *handshake.Greeting) error {
+	e, err := c.store().Venues.Venue(laptop)
 	if err != nil {
 		return err
 	}
 	g.Revoked, g.Wipe, g.Chosen = !e.Revoked.IsZero(), !e.Wipe.IsZero(), !e.TakesAll()
-	all, err := c.store().Venues.Exchanged(c.caller, c.server.config.OverAfter)
+	all, err := c.store().Venues.Exchanged(laptop, c.server.config.OverAfter)
 	if err != nil {
 		return err
 	}
-	left, err := c.store().Venues.LeftEvents(c.caller, in.Events)
+	left, err := c.store().Venues.LeftEvents(laptop, held)
 	if err != nil {
 		return err
 	}
-	terms := handshake.Terms{Now: c.store().Tables.Clock.Now(), After: c.server.config.OverAfter, Held: in.Events}
+	terms := handshake.Terms{Now: c.store().Tables.Clock.Now(), After: c.server.config.OverAfter, Held: held}
 	for _, x := range append(all, left...) {
 		g.Tell(x, terms)
+	}
+	return nil
+}
+
+// fillGreeting says what the laptop may exchange, and gives it ids and keys.
+func fillGreeting(c *call, in *handshake.Hello, g *handshake.Greeting) error {
+	if err := tellDatabases(c, c.caller, in.Events, g); err != nil {
+		return err
 	}
 	if g.Clone {
 		return nil // it asks again with another epoch
@@ -114,6 +127,7 @@ func fillGreeting(c *call, in *handshake.Hello, g *handshake.Greeting) error {
 	if err := tellErasures(c, g, in.Erased); err != nil || g.Revoked {
 		return err
 	}
+	var err error
 	if g.Behind, err = countBehind(c, in.Since); err != nil {
 		return err
 	}

@@ -24,6 +24,10 @@ func sendLines(c *call) error {
 	if _, err := replicate.SinceOf(c.store(), since); err != nil {
 		return err
 	}
+	along, err := alongOf(c)
+	if err != nil {
+		return err
+	}
 	s := beginLines(c)
 	out, upto := line.NewWriter(s), since
 	if upto == nil {
@@ -33,9 +37,11 @@ func sendLines(c *call) error {
 		return err
 	}
 	own, wish := replicate.NewLocal(c.store(), c.db), replicate.Wish{Since: since, Carry: true}
-	err := own.Feed(c.request.Context(), wish, func(page *replicate.Batch) error {
+	err = own.Feed(c.request.Context(), wish, func(page *replicate.Batch) error {
 		for _, x := range page.Revisions {
-			out.Add(x)
+			if along == nil || isAlong(along, x) {
+				out.Add(x)
+			}
 		}
 		for _, id := range page.Left {
 			out.Remove(id, page.Upto)

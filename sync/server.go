@@ -148,6 +148,8 @@ func routes() []route {
 		{"GET", "/_hello", false, awaitKeys},
 		{"POST", "/_lease", false, lease},
 		{"POST", "/_erased", false, recallErasures},
+		{"GET", "/_stick", false, showStick},
+		{"POST", "/_stick", false, takeStick},
 		{"PUT", "/{db}", false, createDatabase},
 		{"DELETE", "/{db}", false, deleteDatabase},
 		{"GET", "/{db}", false, withDatabase(showDatabase)},

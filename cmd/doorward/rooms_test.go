@@ -42,7 +42,7 @@ var mayImport = map[string][]string{
 	"kv":                   {"kv/auth", "kv/backup", "kv/desk", "kv/docs", "kv/door", "kv/engine", "kv/erase", "kv/feed", "kv/inbox", "kv/keys", "kv/laptop", "kv/merge", "kv/office", "kv/record", "kv/table", "kv/upkeep"},
 	"sync/line":            {"kv/merge", "kv/rev", "sync/input", "sync/transit"},
 	"kv/backup":            {"kv/admission", "kv/auth", "kv/crash", "kv/disk", "kv/docs", "kv/engine", "kv/entry", "kv/laptop", "kv/merge", "kv/record", "kv/rev", "kv/table"},
-	"sync/handshake":       {"kv/erase", "kv/office", "kv/record", "kv/scopes"},
+	"sync/handshake":       {"kv/erase", "kv/office", "kv/record", "kv/scopes", "kv/table"},
 	"sync/mango":           {"kv/docs"},
 	"sync/transit":         {"kv/docs", "kv/entry", "kv/merge", "kv/rev", "sync/input"},
 	"kv/docs":              {"kv/access", "kv/admission", "kv/auth", "kv/crash", "kv/disk", "kv/engine", "kv/entry", "kv/fault", "kv/inbox", "kv/keys", "kv/merge", "kv/office", "kv/record", "kv/rev", "kv/scopes", "kv/table", "kv/value"},

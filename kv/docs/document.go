@@ -22,12 +22,13 @@ import (
 type document struct {
 	id string
 	table.Document
-	body func(rev.Node) (DocRevision, error) // reads a revision's body
+	body   func(rev.Node) (DocRevision, error) // reads a revision's body
+	scopes []string                            // of Doc
 }
 
 // read returns the revisions that are asked for. It returns ErrNotFound for the zero document.
 func (d *document) read(ask Ask) (Doc, error) {
-	doc := Doc{ID: d.id, Seq: d.Seq, Deleted: d.Deleted, Tree: d.Tree}
+	doc := Doc{ID: d.id, Seq: d.Seq, Deleted: d.Deleted, Tree: d.Tree, Scopes: d.scopes}
 	if d.Seq == 0 {
 		return Doc{}, table.ErrNotFound
 	}
@@ -47,7 +48,7 @@ func (d *document) read(ask Ask) (Doc, error) {
 func (d *document) change(bodies bool) (c DocChange, err error) {
 	c = DocChange{Seq: d.Seq, ID: d.id, Deleted: d.Deleted, Leaves: d.Tree.Leaves()}
 	if bodies {
-		c.Tree = d.Tree
+		c.Tree, c.Scopes = d.Tree, d.scopes
 		c.Winner, err = d.body(c.Leaves[0])
 	}
 	return c, err
@@ -67,6 +68,7 @@ type Doc struct {
 	Deleted   bool   // its winner is a tombstone
 	Tree      rev.Tree
 	Revisions []DocRevision
+	Scopes    []string // the databases that it is in, if it was read from all records; otherwise nil
 }
 
 // DocRevision is one revision of a document. Body is its canonical JSON without members that begin with "_"; nil where the
@@ -145,6 +147,7 @@ type DocChange struct {
 	Leaves  []rev.Node  // the winner first
 	Winner  DocRevision // with Feed.Bodies
 	Tree    rev.Tree    // with Feed.Bodies
+	Scopes  []string    // as of Doc, with Feed.Bodies
 }
 
 // MissingRevs lists the revisions that the database does not have, and those of its own that may be their ancestors.

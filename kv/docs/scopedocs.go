@@ -204,14 +204,20 @@ func (db *scopeDocs) find(v *table.View, id string) (d document, err error) {
 	if err != nil || !db.holds(k, st) {
 		return d, err
 	}
-	return recordDocument(v, k, st)
+	return db.document(v, k, st)
 }
 
-// recordDocument is a record as a document.
-func recordDocument(v *table.View, k *record.Kind, st *table.Stored) (document, error) {
+// document is a record as a document.
+func (db *scopeDocs) document(v *table.View, k *record.Kind, st *table.Stored) (document, error) {
 	tree, err := table.LoadTree(v, k, st)
 	body := func(n rev.Node) (DocRevision, error) { return revision(v, k, st, n) }
-	return document{k.DocID(st.ID), table.Document{Seq: st.Seq, Deleted: st.Deleted, Tree: tree}, body}, err
+	d := document{id: k.DocID(st.ID), Document: table.Document{Seq: st.Seq, Deleted: st.Deleted, Tree: tree}, body: body}
+	for _, s := range st.Scopes {
+		if db.scope.Sort == 0 && s.Sort != 0 { // a document of any other database is in that
+			d.scopes = append(d.scopes, s.String())
+		}
+	}
+	return d, err
 }
 
 // read reads a document, and notes that a record was read.
@@ -309,7 +315,7 @@ func (db *scopeDocs) change(v *table.View, c table.ScopeChange, bodies bool) (d 
 	if err != nil || st == nil || st.Seq != c.Seq {
 		return d, table.OrCorrupt(err)
 	}
-	doc, err := recordDocument(v, c.Kind, st)
+	doc, err := db.document(v, c.Kind, st)
 	if err != nil {
 		return d, err
 	}

@@ -25,7 +25,7 @@ func (ds docStore) find(v *table.View, id string) (document, error) {
 		return document{}, err
 	}
 	body := func(n rev.Node) (DocRevision, error) { return ds.revision(v, id, n) }
-	return document{id, d, body}, nil
+	return document{id: id, Document: d, body: body}, nil
 }
 
 func (ds docStore) read(v *table.View, id string, ask Ask) (Doc, error) {

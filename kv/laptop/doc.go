@@ -7,6 +7,7 @@
 //	Held, Release           a database that the centre keeps leaves the file           release.go
 //	Leave                   so do documents that have left the laptop's databases      leave.go
 //	TakeBack                a refused revision is replaced by what the centre has      leave.go
+//	Take                    what of a file of its centre is for the laptop             stick.go
 //	Mirror                  records pulled from another server; only at a centre       mirror.go
 //
 // What leaves the file gets no tombstone, and leaves after the centre has all changes of it.

@@ -4,6 +4,7 @@
 //	Enrol      staff say what a laptop may do; the centre gives a code for a day        enrol.go
 //	Exchange   the laptop brings the code and the hash of its secret, and gets a key    enrol.go
 //	Exchanged  the databases that it exchanges with the centre, and when it drops one   exchanged.go
+//	Along      what of a file of all records a laptop takes                             along.go
 //	Lease      ids that no other store gives                                            lease.go
 //	NoteContact, Venues, RevokeVenue, WipeVenue                                         venues.go
 //	WriterTie  how a laptop stands to a scope it writes to, by all its enrolments       venues.go

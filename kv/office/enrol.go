@@ -179,6 +179,7 @@ type Credential struct {
 	Centre  string // the node that gives it
 	CodeKey []byte
 	Ends    time.Time
+	Laptop  auth.Principal // who logs in with the key
 }
 
 // Exchange gives a laptop a key for its code. It returns ErrCode, ErrEnrolled or *HoldsMore. The same laptop may bring the same
@@ -273,7 +274,7 @@ func exchange(o *table.Tx, st *table.Stored, k auth.Key, j Joiner) (c Credential
 
 func credential(o *table.Tx, id int64, k auth.Key) Credential {
 	f := o.Store.Identity.Family()
-	return Credential{ID: id, Key: k.Key, Name: k.Name, Realm: f.Realm, Centre: o.Store.Identity.Node(), CodeKey: slices.Clone(f.CodeKey), Ends: k.Expires}
+	return Credential{ID: id, Key: k.Key, Name: k.Name, Realm: f.Realm, Centre: o.Store.Identity.Node(), CodeKey: slices.Clone(f.CodeKey), Ends: k.Expires, Laptop: k.Principal()}
 }
 
 // Joiner is a laptop that brings a code.

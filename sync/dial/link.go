@@ -77,7 +77,11 @@ const (
 	HeaderNode    = "Doorward-Node"
 	HeaderEpoch   = "Doorward-Epoch"
 	HeaderCodeKey = "Doorward-Code-Key" // to the operator alone
+	HeaderFor     = "Doorward-For"      // the laptop that the answer is for
 )
+
+// ParameterFor is the parameter of _feed that names a laptop: the answer has only what that takes along.
+const ParameterFor = "for"
 
 // At returns the address of something below the link's own. The parts are escaped already.
 func (l *Link) At(parts ...string) string {
@@ -147,7 +151,7 @@ func (l *Link) Do(ctx context.Context, method, address string, p *Payload) (*htt
 	return resp, nil
 }
 
-// isOther tells whether an answer is another server's than the one that is meant: what another server gives or does not have, and the
+// isOther reports whether an answer is another server's than the one that is meant: what another server gives or does not have, and the
 // refusal of one that is no Doorward, as of a captive portal. What else refuses may be on the way to the one that is meant.
 func (l *Link) isOther(resp *http.Response) bool {
 	node := resp.Header.Get(HeaderNode)

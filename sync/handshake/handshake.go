@@ -10,6 +10,7 @@ import (
 	"doorward/kv/office"
 	"doorward/kv/record"
 	"doorward/kv/scopes"
+	"doorward/kv/table"
 )
 
 // EnrolRequest is the body of POST /sync/_enrol: a code, and the hash of a secret that the laptop has drawn.
@@ -33,6 +34,9 @@ type EnrolAnswer struct {
 	Node    string    `json:"node"`
 	CodeKey string    `json:"code_key"`
 	Ends    time.Time `json:"expires_at"`
+
+	Databases []Database `json:"databases,omitempty"` // as in Greeting, until the first handshake
+	Chosen    bool       `json:"chosen,omitzero"`
 }
 
 // Hello is the body of POST /sync/_hello: what a laptop tells its centre at each handshake.
@@ -109,6 +113,22 @@ func (g *Greeting) Pulls() (names []string) {
 		}
 	}
 	return names
+}
+
+// Note sets what an upstream says of databases to what the centre has said.
+func Note(u *table.Upstream, all []Database) {
+	u.Pushes, u.Pulls, u.Guest = nil, nil, nil
+	for _, e := range all {
+		if e.Push {
+			u.Pushes = append(u.Pushes, e.Name)
+		}
+		if e.Pull {
+			u.Pulls = append(u.Pulls, e.Name)
+		}
+		if e.Guest {
+			u.Guest = append(u.Guest, e.Name)
+		}
+	}
 }
 
 // Among returns the databases that the laptop pulls and in which a document may be that has left one of them. Databases of other events are left

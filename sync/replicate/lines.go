@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 
 	"doorward/kv/merge"
@@ -28,7 +29,7 @@ type lineTransport struct{ *httpTransport }
 // feed reads all changes as one long stream of lines. A live feed then waits for changes, and reads on if the target lacks some of them.
 func (t lineTransport) feed(ctx context.Context, w Wish, fn func(*Batch) error) (err error) {
 	if !w.Live || len(w.Since) == 0 {
-		if w.Since, err = t.lines(ctx, w.Since, fn); err != nil || !w.Live {
+		if w.Since, err = t.lines(ctx, w.Since, 0, fn); err != nil || !w.Live {
 			return err
 		}
 	}
@@ -48,7 +49,7 @@ func (t lineTransport) feed(ctx context.Context, w Wish, fn func(*Batch) error) 
 			}
 		default:
 			limit = feedRows
-			w.Since, err = t.lines(ctx, w.Since, fn)
+			w.Since, err = t.lines(ctx, w.Since, 0, fn)
 		}
 		if err != nil {
 			return err
@@ -56,17 +57,27 @@ func (t lineTransport) feed(ctx context.Context, w Wish, fn func(*Batch) error) 
 	}
 }
 
-// lines reads the lines after a place, and returns how far they go.
-func (t lineTransport) lines(ctx context.Context, since transit.Sequence, fn func(*Batch) error) (upto transit.Sequence, err error) {
-	address := t.link.At("_feed")
+// lines reads the lines after a place, and returns how far they go. It leaves out what a laptop does not take along; 0 = nothing.
+func (t lineTransport) lines(ctx context.Context, since transit.Sequence, laptop int64, fn func(*Batch) error) (upto transit.Sequence, err error) {
+	q := url.Values{}
 	if text := transit.SequenceText(since); text != "" {
-		address += "?" + url.Values{"since": {text}}.Encode()
+		q.Set("since", text)
+	}
+	if laptop != 0 {
+		q.Set(dial.ParameterFor, strconv.FormatInt(laptop, 10))
+	}
+	address := t.link.At("_feed")
+	if len(q) > 0 {
+		address += "?" + q.Encode()
 	}
 	resp, err := t.link.Do(ctx, http.MethodGet, address, &dial.Payload{Accept: "zstd"})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = resp.Body.Close() }() // it is read, or given up
+	if resp.Header.Get(dial.HeaderFor) != q.Get(dial.ParameterFor) {
+		return nil, errNotFor
+	}
 	z := line.Decompress(resp.Body)
 	defer z.Close()
 	g := newBatcher(fn)

@@ -187,7 +187,7 @@ func (h *Local) offer(b *Batch, page []docs.DocChange, passes mango.Selector) (s
 // carry calls fn with the leaves of a change. Most documents have one, and the change has it already.
 func (h *Local) carry(c *docs.DocChange, leaves []rev.ID, fn func(*transit.Revision) error) error {
 	if len(leaves) == 1 && c.Tree.Len() > 0 && c.Winner.Body != nil {
-		return fn(h.revision(&docs.Doc{ID: c.ID, Tree: c.Tree}, &c.Winner))
+		return fn(h.revision(&docs.Doc{ID: c.ID, Tree: c.Tree, Scopes: c.Scopes}, &c.Winner))
 	}
 	return h.each(c.ID, docs.Ask{Revisions: leaves, Latest: true}, fn)
 }
@@ -231,7 +231,7 @@ func (h *Local) each(id string, ask docs.Ask, fn func(*transit.Revision) error) 
 
 // revision makes a revision in transit.
 func (h *Local) revision(doc *docs.Doc, r *docs.DocRevision) *transit.Revision {
-	x := &transit.Revision{ID: doc.ID, Path: doc.Tree.Path(r.Revision), Deleted: r.Deleted, Body: r.Body, Author: authorOf(doc.Tree.Find(r.Revision), h.store.Tables.Identity.Node())}
+	x := &transit.Revision{ID: doc.ID, Path: doc.Tree.Path(r.Revision), Deleted: r.Deleted, Body: r.Body, Scopes: doc.Scopes, Author: authorOf(doc.Tree.Find(r.Revision), h.store.Tables.Identity.Node())}
 	if len(x.Path) == 0 {
 		x.Path = []rev.ID{r.Revision} // the tree was pruned since
 	}

@@ -25,6 +25,7 @@ type Remote struct {
 	http    *httpTransport
 	create  bool
 	plain   bool
+	laptop  int64      // the feed has only what it takes along; 0 = all
 	opening sync.Mutex // guards what follows
 	opened  bool
 	says    Identity          // what the server says of itself
@@ -52,6 +53,8 @@ type RemoteConfig struct {
 	dial.Config
 	Create bool // the database is created if there is none
 	Plain  bool // never uses lines
+	// For leaves out of the feed what the laptop with this id does not take along. It needs lines; 0 = nothing is left out.
+	For int64
 	// Met is what one of our own nodes has said of the database: it is not asked again. A head without a node keeps no checkpoints. nil = the
 	// server is asked.
 	Met *line.Head
@@ -63,7 +66,7 @@ func NewRemote(c RemoteConfig) (*Remote, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Remote{link: l, http: &httpTransport{link: l}, create: c.Create, plain: c.Plain, revs: map[string]string{}}
+	t := &Remote{link: l, http: &httpTransport{link: l}, create: c.Create, plain: c.Plain, laptop: c.For, revs: map[string]string{}}
 	if c.Met != nil {
 		t.opened, t.fast, t.says.Head = true, true, *c.Met
 		if c.Met.Node != "" {
@@ -79,12 +82,21 @@ func (t *Remote) Identify(ctx context.Context) (Identity, error) {
 	return t.says, err
 }
 
+// errNotFor says that a server gives more than a laptop takes along.
+var errNotFor = errors.New("the source does not choose what a laptop takes along: it is another program, or an older Doorward")
+
 // Feed reads the server's changes: as lines from one of our own nodes, unless only some documents are wanted.
 func (t *Remote) Feed(ctx context.Context, w Wish, fn func(*Batch) error) error {
 	if err := t.open(ctx); err != nil {
 		return err
 	}
-	if w.IDs != nil || w.Selector != nil {
+	switch {
+	case t.laptop != 0 && t.fast:
+		_, err := lineTransport{t.http}.lines(ctx, w.Since, t.laptop, fn)
+		return err
+	case t.laptop != 0:
+		return errNotFor
+	case w.IDs != nil || w.Selector != nil:
 		return t.http.feed(ctx, w, fn)
 	}
 	return t.transport().feed(ctx, w, fn)

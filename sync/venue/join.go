@@ -102,7 +102,8 @@ func Join(ctx context.Context, c JoinConfig) (table.Upstream, error) {
 	if err != nil || len(codes) == 0 || out.Realm == "" || out.Node == "" || out.Key == "" {
 		return table.Upstream{}, dial.ErrNoCentre
 	}
-	u.Node, u.ID, u.Name, u.Key, u.Ends = out.Node, out.ID, out.Name, out.Key, out.Ends
+	u.Node, u.ID, u.Name, u.Key, u.Ends, u.Chosen = out.Node, out.ID, out.Name, out.Key, out.Ends, out.Chosen
+	handshake.Note(&u, out.Databases)
 	return u, c.Store.Laptop.Join(auth.Operator(), u, office.Credential{Realm: out.Realm, CodeKey: codes})
 }
 

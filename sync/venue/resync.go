@@ -109,17 +109,9 @@ func (deniesAll) Write(_ context.Context, revisions []*transit.Revision) (denied
 
 // saveUpstream saves what the centre has said, for the time when it is not reached.
 func (x *visit) saveUpstream() error {
-	x.upstream.Pushes, x.upstream.Pulls, x.upstream.Guest = nil, x.greeting.Pulls(), nil
+	handshake.Note(&x.upstream, x.greeting.Databases)
 	x.upstream.Zone = x.greeting.Zone
 	x.upstream.Over, x.upstream.Chosen, x.upstream.Revoked = x.droppable, x.greeting.Chosen, false
-	for _, e := range x.greeting.Databases {
-		if e.Push {
-			x.upstream.Pushes = append(x.upstream.Pushes, e.Name)
-		}
-		if e.Guest {
-			x.upstream.Guest = append(x.upstream.Guest, e.Name)
-		}
-	}
 	return x.config.Store.Laptop.NoteUpstream(x.upstream)
 }
 

@@ -148,7 +148,7 @@ func fileOf(stream any) *os.File {
 type Output struct {
 	w   io.Writer
 	mu  sync.Mutex // guards what follows, and the order of writes
-	cut []byte     // the beginning of a character of which the end has not been written yet
+	cut []byte     // the beginning of a character that the next write may complete
 	err error
 }
 

@@ -33,6 +33,7 @@ type place struct {
 	name    string          // of the database that an address names
 	file    string          // "" for a folder or an address
 	changes *replicate.File // of a file that is read
+	raw     *os.File        // the same file
 	folder  *folder.Folder  // nil for an address or a file
 	line    *control.Line   // to a folder's store
 	end     func() error    // closes a file
@@ -59,7 +60,7 @@ func (c *Config) openSource(ctx context.Context, name string) (*place, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, errors.Join(err, f.Close()))
 	}
-	return &place{file: name, changes: changes, end: f.Close}, nil
+	return &place{file: name, changes: changes, raw: f, end: f.Close}, nil
 }
 
 // openTarget opens the place that is written to.

@@ -29,6 +29,10 @@ type Config struct {
 	Key        string
 	SecretFile string
 	Insecure   bool // allows http:// to other machines
+	// For is the id or name of a laptop: a file is written of what it takes along. "" = of all
+	For string
+	// Laptop finds the id of a laptop of a centre.
+	Laptop func(ctx context.Context, centre *control.Line, named string) (int64, error)
 }
 
 // Report is what was copied.
@@ -37,6 +41,7 @@ type Report struct {
 	Written   int        `json:"written"`
 	Refused   int        `json:"refused"`
 	Databases []Database `json:"databases"`
+	LeftOut   []string   `json:"left_out,omitempty"` // databases of a file that the laptop does not take along
 }
 
 // Database is what was copied of one database.
@@ -81,6 +86,16 @@ func Run(ctx context.Context, c Config, from, to string) (all Report, err error)
 	names, err := c.names(ctx, source, target)
 	if err != nil {
 		return all, err
+	}
+	if err := c.choose(ctx, source, target); err != nil {
+		return all, err
+	}
+	laptop, err := target.sticks(ctx, source)
+	if err != nil {
+		return all, err
+	}
+	if laptop != nil {
+		return c.deliver(ctx, laptop, source)
 	}
 	if err := target.checkJoined(ctx, source, names); err != nil {
 		return all, err
@@ -144,6 +159,20 @@ func (c *Config) names(ctx context.Context, source, target *place) ([]string, er
 		return nil, console.Usage(errors.New("--db: an address of a database, or a file, holds one database"))
 	}
 	return names, nil
+}
+
+// choose has the source leave out what the laptop does not take along that the file is for.
+func (c *Config) choose(ctx context.Context, source, target *place) (err error) {
+	switch {
+	case c.For == "":
+		return nil
+	case target.file == "" || source.line == nil:
+		return console.Usage(fmt.Errorf("--for: SRC is the folder of the centre, and DST a file that ends in %s", fileEnding))
+	case len(c.Databases) > 0 || c.Plain:
+		return console.Usage(errors.New("--for: the file has what the laptop takes along; --db and --plain do not go with it"))
+	}
+	source.config.For, err = c.Laptop(ctx, source.line, c.For)
+	return err
 }
 
 // pair is one database at both places.
