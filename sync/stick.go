@@ -74,7 +74,7 @@ func takeStick(c *call) error {
 		report.Error = err.Error()
 	case err != nil || failed != nil:
 		return errors.Join(err, failed)
-	case s.count > 0 && !s.says:
+	case s.silent():
 		return errOldStick
 	}
 	return c.reply(http.StatusOK, report)
@@ -87,9 +87,12 @@ type stick struct {
 	head   line.Head
 	done   map[string]*replicate.StickDatabase
 	left   map[string]*record.Kind // the databases of what is not taken, each with a kind that is in it
-	count  int                     // of lines
-	says   bool                    // a line says in which databases its record is
+	unsaid int                     // lines that do not say in which databases their record is
+	said   int                     // lines that do, or have been taken all the same
 }
+
+// silent reports whether nothing is known of what is in the file.
+func (s *stick) silent() bool { return s.unsaid > 0 && s.said == 0 }
 
 // take takes what is the laptop's of some lines.
 func (s *stick) take(b *replicate.Batch) error {
@@ -123,13 +126,16 @@ func (s *stick) take(b *replicate.Batch) error {
 // place returns the database that a record goes to; "" = the laptop does not take it.
 func (s *stick) place(x *transit.Revision) (string, error) {
 	in := x.Scopes
-	s.count++
-	s.says = s.says || len(in) > 0 || s.head.DB != table.Mirror
 	if len(in) == 0 {
 		in = []string{s.head.DB}
 	}
 	k, _, _ := record.ParseDocID(x.ID) // nil for an id of an unknown kind
 	name, err := s.taking.Of(k, in)
+	if name == "" && in[0] == table.Mirror {
+		s.unsaid++
+	} else {
+		s.said++
+	}
 	if err != nil || name != "" {
 		return name, err
 	}
