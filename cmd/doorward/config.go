@@ -225,7 +225,7 @@ func nearest(prefix, name string, names []string) string {
 	for _, n := range names {
 		c.AddCommand(&cobra.Command{Use: strings.TrimPrefix(n, prefix), Run: func(*cobra.Command, []string) {}})
 	}
-	for c.SuggestionsMinimumDistance = 1; c.SuggestionsMinimumDistance <= min(furthest, len(name)/3+1); c.SuggestionsMinimumDistance++ {
+	for c.SuggestionsMinimumDistance = 1; c.SuggestionsMinimumDistance <= min(furthest, max(1, (len(name)+1)/3)); c.SuggestionsMinimumDistance++ {
 		if near := c.SuggestionsFor(name); len(near) > 0 {
 			return "; the nearest is " + prefix + strings.Join(near, ", "+prefix)
 		}
