@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"doorward/api/nullable"
-	"doorward/api/query"
 	"doorward/kv/door"
 	"doorward/kv/fault"
 	"doorward/kv/outcome"
@@ -63,8 +62,7 @@ var doorParameter = parameterDoc{name: "door", schema: map[string]any{"type": "s
 
 // streamDoor answers GET /door/v1/event/{id}/stream/.
 func streamDoor(x *exchange, event int64) error {
-	door, _ := query.Parse(x.request.URL.RawQuery).Last("door")
-	door = strings.TrimSpace(door) // as the field that names the door of a check-in
+	door := strings.TrimSpace(x.query.Value("door")) // as the field that names the door of a check-in
 	if len([]rune(door)) > maxDoor {
 		return unlessMissing(x, event, fault.ByField{"door": {fault.TooLong(maxDoor)}})
 	}

@@ -20,7 +20,6 @@ import (
 	"doorward/api/load/export"
 	"doorward/api/overview"
 	"doorward/api/pull"
-	"doorward/api/query"
 	"doorward/kv/backup"
 	"doorward/kv/disk"
 	"doorward/kv/fault"
@@ -87,6 +86,9 @@ func (s *Server) Control() http.Handler {
 	} {
 		mux.Handle(pattern, s.answer(func(x *exchange, r *http.Request) error {
 			x.identity = operator()
+			if err := x.readQuery(r); err != nil {
+				return err
+			}
 			return do(x, r)
 		}))
 	}
@@ -94,9 +96,9 @@ func (s *Server) Control() http.Handler {
 }
 
 // controlStatus answers the overview: what needs a person, and figures.
-func controlStatus(x *exchange, r *http.Request) error {
+func controlStatus(x *exchange, _ *http.Request) error {
 	c := overviewOf(x, "")
-	if text := r.URL.Query().Get("event"); text != "" {
+	if text := x.query.Value("event"); text != "" {
 		id, err := parseID(record.Event, text)
 		if err != nil {
 			return err
@@ -113,7 +115,7 @@ func overviewOf(x *exchange, language string) overview.Config {
 }
 
 func controlImport(x *exchange, r *http.Request) error {
-	src, faults := sourceOf(query.Parse(r.URL.RawQuery))
+	src, faults := sourceOf(x.query)
 	for _, name := range slices.Sorted(maps.Keys(faults)) {
 		return fmt.Errorf("%w: --%s: %s", load.ErrUsage, strings.ReplaceAll(name, "_", "-"), strings.Join(faults[name], " "))
 	}
@@ -132,10 +134,9 @@ const (
 )
 
 func controlExport(x *exchange, r *http.Request) error {
-	q := r.URL.Query()
 	x.Header().Set("Content-Type", "application/octet-stream")
 	x.Header().Set("Trailer", exportError+", "+exportLeftOut)
-	err := export.Write(r.Context(), x, export.Options{Log: x.store().Log, Who: x.caller, Kind: q.Get("kind"), Format: q.Get("format")})
+	err := export.Write(r.Context(), x, export.Options{Log: x.store().Log, Who: x.caller, Kind: x.query.Value("kind"), Format: x.query.Value("format")})
 	if out := (*feed.LeftOut)(nil); errors.As(err, &out) {
 		if x.status == 0 {
 			x.WriteHeader(http.StatusOK) // nothing is sound
@@ -154,13 +155,13 @@ func controlExport(x *exchange, r *http.Request) error {
 }
 
 func controlDemo(x *exchange, r *http.Request) error {
-	q := r.URL.Query()
 	st := newStream(x)
-	seed, err := strconv.ParseInt(q.Get("seed"), 10, 64)
-	if err != nil && q.Has("seed") {
+	text, given := x.query.Last("seed")
+	seed, err := strconv.ParseInt(text, 10, 64)
+	if err != nil && given {
 		return fmt.Errorf("%w: --seed: an integer is wanted", load.ErrUsage)
 	}
-	rep, err := demo.Make(r.Context(), x.store(), x.caller, demo.Options{Size: q.Get("size"), Seed: seed, Progress: st.progress})
+	rep, err := demo.Make(r.Context(), x.store(), x.caller, demo.Options{Size: x.query.Value("size"), Seed: seed, Progress: st.progress})
 	if errors.Is(err, demo.ErrNotVacant) {
 		err = &table.Conflict{Reason: demo.ErrNotVacant.Error()}
 	}
@@ -366,8 +367,8 @@ type Erasable struct {
 }
 
 // controlToErase names the person to erase.
-func controlToErase(x *exchange, r *http.Request) error {
-	id, err := parseID(record.Person, r.URL.Query().Get("id"))
+func controlToErase(x *exchange, _ *http.Request) error {
+	id, err := parseID(record.Person, x.query.Value("id"))
 	if err != nil {
 		return err
 	}
@@ -384,8 +385,8 @@ func controlToErase(x *exchange, r *http.Request) error {
 }
 
 // controlErase erases a person for good.
-func controlErase(x *exchange, r *http.Request) error {
-	id, err := parseID(record.Person, r.URL.Query().Get("id"))
+func controlErase(x *exchange, _ *http.Request) error {
+	id, err := parseID(record.Person, x.query.Value("id"))
 	if err != nil {
 		return err
 	}
@@ -440,8 +441,8 @@ func controlOlderFiles(x *exchange, _ *http.Request) error {
 }
 
 // controlNoteBackup remembers where a backup was written to.
-func controlNoteBackup(x *exchange, r *http.Request) error {
-	file := r.URL.Query().Get("file")
+func controlNoteBackup(x *exchange, _ *http.Request) error {
+	file := x.query.Value("file")
 	if !filepath.IsAbs(file) {
 		return table.ErrNotFound
 	}
@@ -449,8 +450,8 @@ func controlNoteBackup(x *exchange, r *http.Request) error {
 }
 
 // controlBackup copies the store into a folder within its own. The client makes the folder and removes it.
-func controlBackup(x *exchange, r *http.Request) error {
-	name := r.URL.Query().Get("folder")
+func controlBackup(x *exchange, _ *http.Request) error {
+	name := x.query.Value("folder")
 	if !disk.IsWorkFolder(name, "backup") {
 		return fmt.Errorf("%w: folder: .doorward-backup- and a number are wanted", load.ErrUsage)
 	}

@@ -95,6 +95,7 @@ var answers = []struct {
 	{errTooLarge, problem{413, "PAYLOAD_TOO_LARGE", "The request's body is too large.", nil}},
 	{entry.ErrTooLarge, problem{413, "PAYLOAD_TOO_LARGE", "The record would be larger than 1 MiB.", nil}},
 	{errUnreadable, problem{400, "INVALID_REQUEST", "The request's body could not be read.", nil}},
+	{value.ErrEscape, problem{400, "INVALID_REQUEST", sentence(value.ErrEscape.Error()), nil}},
 }
 
 // unknown is the answer to every other error.
@@ -309,7 +310,7 @@ var errAny = errors.New("any other error")
 // errorDocs has every code of errors once, in the order of their statuses.
 var errorDocs = []errorDoc{
 	{fault.ByField{"email": {fault.Email}}, "A field or a parameter is wrong. The details list what is wrong with each.", nil},
-	{&value.SyntaxError{Line: 1, Column: 14, Reason: "unexpected EOF"}, "The body is not a JSON object, or not a file that can be imported.", nil},
+	{&value.SyntaxError{Line: 1, Column: 14, Reason: "unexpected EOF"}, "The body is not a JSON object, or not a file that can be imported; or the address cannot be read.", nil},
 	{table.ErrBadLogin, "The key is unknown, revoked or expired, or the secret is wrong.", []string{"WWW-Authenticate"}},
 	{&auth.Forbidden{RequiredScope: "people:POST", CurrentScopes: []string{"people:GET"}},
 		"The key lacks a permission or a level. The details name it.", nil},

@@ -20,6 +20,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"doorward/api/query"
 	"doorward/kv"
 	"doorward/kv/auth"
 	"doorward/kv/crash"
@@ -39,6 +40,7 @@ type exchange struct {
 	scheme  string // http or https, as the client sees it; "" = on the control socket
 	route   *route // nil where none matched
 	pattern string // of a sister room's route; "" for ours
+	query   query.Query
 	identity
 	trace
 	status int    // 0 = nothing answered yet
@@ -211,6 +213,12 @@ const maxBody = 1 << 20
 
 // roomAhead is how much memory a body gets by its Content-Length alone.
 const roomAhead = 16 << 10
+
+// readQuery reads a request's query string, once for all that ask it.
+func (x *exchange) readQuery(r *http.Request) (err error) {
+	x.query, err = query.Parse(r.URL.RawQuery)
+	return err
+}
 
 // readBody reads a request's JSON; an empty body is an empty object.
 func readBody(x *exchange) ([]byte, error) {

@@ -52,8 +52,7 @@ var importFile = &fileBody{
 // importSource reads the query string of an import. An import is many transactions and cannot keep
 // the promise of an Idempotency-Key, so one is refused.
 func importSource(x *exchange) (src load.Source, err error) {
-	q := query.Parse(x.request.URL.RawQuery)
-	src, faults := sourceOf(q)
+	src, faults := sourceOf(x.query)
 	if k, ok := record.ByName(src.Kind); src.Kind == "" {
 		faults.Add("kind", fault.Required)
 	} else if !ok || k.System || k.Fact {

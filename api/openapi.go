@@ -240,7 +240,7 @@ func headerObjects(names []string) map[string]any {
 
 // errors are the statuses of the errors that a route can answer.
 func (r *route) errors() []int {
-	list := []int{429, 431, 500, 503}
+	list := []int{400, 429, 431, 500, 503}
 	if r.path == "/readyz" {
 		list = append(list, 507)
 	}
@@ -253,11 +253,8 @@ func (r *route) errors() []int {
 	if strings.Contains(r.path, "{") {
 		list = append(list, 404)
 	}
-	switch {
-	case r.method != http.MethodGet:
-		list = append(list, 400, 409, 412, 413, 415, 422, 507)
-	case r.doc.list, len(r.doc.query) > 0:
-		list = append(list, 400)
+	if r.method != http.MethodGet {
+		list = append(list, 409, 412, 413, 415, 422, 507)
 	}
 	return list
 }

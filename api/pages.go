@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/text/language"
 
 	"doorward/api/phone"
 	"doorward/api/web"
@@ -28,9 +29,14 @@ func pageHeaders(h http.Header, media string) {
 	h.Set("Permissions-Policy", "camera=(self), microphone=(), geolocation=()")
 }
 
+// language is the language of the page that a request is for.
+func (x *exchange) language() language.Tag {
+	return x.server.pages.Language(x.query.Value("language"), x.request.Header.Get("Accept-Language"))
+}
+
 // sendPage answers with a page in the language of its reader.
 func sendPage(x *exchange, name string, data any) error {
-	in := x.server.pages.Language(x.request)
+	in := x.language()
 	var page bytes.Buffer
 	if err := x.server.pages.Write(&page, name, data, in); err != nil {
 		return err
@@ -106,7 +112,7 @@ func consolePage(x *exchange) error {
 	} else if err := cmp.Or(err, x.server.Admit(x, x.caller)); err != nil { // without a caller there is no rate
 		return err
 	}
-	c, err := phone.Console(overviewOf(x, x.server.pages.Language(x.request).String()))
+	c, err := phone.Console(overviewOf(x, x.language().String()))
 	if err != nil {
 		return err
 	}
@@ -121,7 +127,7 @@ func asksForPage(r *http.Request) bool {
 
 // lead sends a browser to another page of the server, in the language that the address asks for.
 func lead(x *exchange, path string) error {
-	if in := x.request.URL.Query().Get("language"); in != "" {
+	if in := x.query.Value("language"); in != "" {
 		path += "?" + url.Values{"language": {in}}.Encode()
 	}
 	x.Header().Set("Location", x.server.Prefix()+path)

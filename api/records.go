@@ -194,19 +194,17 @@ func createMembership(x *exchange) error {
 	return err
 }
 
-// listing is a request for a part of a list, with its query and what is wrong with that.
+// listing is a request for a part of a list, with what is wrong with its query.
 type listing struct {
 	*exchange
-	query query.Query
 	desk.Part
 	faults fault.ByField
 }
 
 // listing reads a request for a part of a list that some filters narrow.
 func (x *exchange) listing(filters []query.Filter) listing {
-	q := query.Parse(x.request.URL.RawQuery)
-	part, faults := query.Part(filters, q, x.store().Tables.Clock.Zone())
-	return listing{x, q, part, faults}
+	part, faults := query.Part(filters, x.query, x.store().Tables.Clock.Zone())
+	return listing{x, part, faults}
 }
 
 // listFor answers with a page of a list that the query narrows by some filters: read asks the store for it, and view shows one of its items.
@@ -324,7 +322,7 @@ func (c *collection) onHistory() route {
 // history answers GET of a record's history.
 func (c *collection) history(x *exchange, t desk.Target) error {
 	var faults fault.ByField
-	bodies := query.Parse(x.request.URL.RawQuery).Flag(bodiesParameter.name, &faults)
+	bodies := x.query.Flag(bodiesParameter.name, &faults)
 	if len(faults) > 0 {
 		return cmp.Or[error](x.store().Desk.Sees(x.caller, c.kind, t.ID), faults)
 	}

@@ -192,6 +192,31 @@ func TestRequestMediaTypes(t *testing.T) {
 	}
 }
 
+// TestRequestQueryStrings: a semicolon is a character on every face, and a bad escape is refused.
+func TestRequestQueryStrings(t *testing.T) {
+	w := newWorld(t)
+	for path, status := range map[string]int{
+		"/v1/people/?limit=1;":                  200, // no number: the default
+		"/v1/people/?search=a;b":                200,
+		"/v1/people/?search=100%":               400,
+		"/v1/people/?%zz=1":                     400,
+		personPath(w.person) + "?x=%zz":         400,
+		"/admin/v1/church/?limit=%4":            400,
+		doorPath(w.event, "search") + "?q=50%":  400,
+		doorPath(w.event, "search") + "?q=a;b;": 200,
+		"/login?language=%":                     400,
+		"/login?language=en;":                   200,
+	} {
+		a := w.do("GET", path, "", invalid)
+		if a.status != status || status == 400 && a.text(t, "error.code") != "INVALID_REQUEST" {
+			t.Errorf("GET %s = %d %s, want %d", path, a.status, a.body, status)
+		}
+	}
+	if a := w.do("GET", "/v1/people/?limit=1;&search=a;b", ""); !strings.Contains(a.body, `"count":0`) {
+		t.Errorf("a search with a semicolon = %s", a.body)
+	}
+}
+
 func TestRequestEmptyBodyIsAnEmptyObject(t *testing.T) {
 	w := newWorld(t)
 	w.status(w.do("POST", "/v1/people/", "", invalid), 201)

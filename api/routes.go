@@ -318,6 +318,9 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.request, x.route = r, e.route
 	err := e.route.admit(x)
 	if err == nil {
+		err = x.readQuery(r)
+	}
+	if err == nil {
 		err = e.route.do(x)
 	}
 	if err != nil {

@@ -84,7 +84,7 @@ type foundTickets struct {
 
 // searchTickets answers GET /door/v1/event/{id}/search/.
 func searchTickets(x *exchange, event int64) error {
-	typed, err := readTyped(query.Parse(x.request.URL.RawQuery))
+	typed, err := readTyped(x.query)
 	if err != nil {
 		return unlessMissing(x, event, err)
 	}
@@ -116,7 +116,7 @@ func viewFound(hits []door.TicketHit) foundTickets {
 
 // family answers GET /door/v1/event/{id}/family/.
 func family(x *exchange, event int64) error {
-	checkin, given := query.Parse(x.request.URL.RawQuery).Last("checkin_id")
+	checkin, given := x.query.Last("checkin_id")
 	if !given {
 		return unlessMissing(x, event, fault.ByField{"checkin_id": {fault.Required}})
 	}

@@ -238,16 +238,16 @@ func namedEvent(x *exchange, name string) (door.DoorEvent, error) {
 }
 
 // controlTicket answers the operator's request for a ticket of a door.
-func controlTicket(x *exchange, r *http.Request) error {
+func controlTicket(x *exchange, _ *http.Request) error {
 	if x.server.config.Address == "" {
 		return errNotServing
 	}
-	e, err := namedEvent(x, r.URL.Query().Get("event"))
+	e, err := namedEvent(x, x.query.Value("event"))
 	if err != nil {
 		return err
 	}
 	as := phone.Steward
-	if r.URL.Query().Get("role") == string(phone.Supervisor) {
+	if x.query.Value("role") == string(phone.Supervisor) {
 		as = phone.Supervisor
 	}
 	text, ends, err := x.server.tickets.Show(x.store(), x.caller, e, as)

@@ -16,6 +16,7 @@ import (
 	"doorward/kv/auth"
 	"doorward/kv/docs"
 	"doorward/kv/table"
+	"doorward/kv/value"
 	"doorward/sync/dial"
 	"doorward/sync/input"
 )
@@ -43,7 +44,7 @@ const idleLimit = 30 * time.Second
 // endpoint runs one route for one request.
 func (s *Server) endpoint(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := &call{ResponseWriter: w, server: s, request: r, route: rt, query: r.URL.Query()}
+		c := &call{ResponseWriter: w, server: s, request: r, route: rt}
 		if named, ok := w.(interface{ Route(pattern string) }); ok && rt.path != "" {
 			named.Route("/sync" + rt.path)
 		}
@@ -60,6 +61,9 @@ func (s *Server) endpoint(rt route) http.Handler {
 		var err error
 		if !rt.open {
 			err = c.authenticate()
+		}
+		if err == nil {
+			c.query, err = value.ParseQuery(r.URL.RawQuery)
 		}
 		if err == nil {
 			err = rt.do(c)

@@ -91,6 +91,16 @@ var endpoints = []endpoint{
 	{"a document without an id", "POST", "/notes", `{"x":1}`, 201, `{"ok":true,"id":"R","rev":"1-R"}`},
 	{"a form", "POST", "/notes/_bulk_docs", "", 415, `bad_content_type`},
 
+	{"a semicolon in a parameter", "PUT", "/notes/a%3Bb", `{}`, 201, `"id":"a;b"`},
+	{"an id with a semicolon", "GET", `/notes/_all_docs?key="a;b"`, "", 200, `"rows":[{"id":"a;b","key":"a;b","value":{"rev":"1-R"}}]}`},
+	{"the id, escaped", "GET", `/notes/_all_docs?key="a%3Bb"`, "", 200, `"rows":[{"id":"a;b","key":"a;b","value":{"rev":"1-R"}}]}`},
+	{"a bad escape", "GET", `/notes/_all_docs?key="100%"`, "", 400, `"query_parse_error"`},
+	{"a bad escape of what is not asked", "GET", `/_up?x=%zz`, "", 400, `"query_parse_error"`},
+	{"a number and a semicolon", "GET", "/notes/_changes?limit=1;", "", 400, `"query_parse_error"`},
+	{"a sequence and a semicolon", "GET", "/notes/_changes?since=now;", "", 400, `"bad_request"`},
+	{"a flag and a semicolon", "PUT", "/notes/z?new_edits=false;", `{"_rev":"7-` + strings.Repeat("a", 32) + `"}`, 400, `"query_parse_error"`},
+	{"nothing was stored by it", "GET", "/notes/z", "", 404, `missing`},
+
 	{"documents together or not at all", "POST", "/notes/_bulk_docs", `{"docs":[{"_id":"together"},{}],"all_or_nothing":true}`, 417,
 		`[{"id":"together","error":"not_implemented","reason":"all_or_nothing is not supported"},{"id":"R","error":"not_implemented","reason":"all_or_nothing is not supported"}]`},
 	{"none was stored", "GET", "/notes/together", "", 404, `missing`},

@@ -19,6 +19,7 @@ import (
 	"doorward/kv/merge"
 	"doorward/kv/office"
 	"doorward/kv/table"
+	"doorward/kv/value"
 	"doorward/sync/dial"
 	"doorward/sync/input"
 	"doorward/sync/line"
@@ -102,6 +103,7 @@ var answers = []struct {
 	{line.ErrUnmarked, problem{400, "bad_request", "Too many lines without a mark."}},
 	{errPath, problem{400, "bad_request", "The path could not be read."}},
 	{errQuery, problem{400, "query_parse_error", "A parameter could not be read."}},
+	{value.ErrEscape, problem{400, "query_parse_error", "A parameter could not be read."}},
 	{mango.ErrSelector, problem{400, "query_parse_error", "A parameter could not be read."}},
 	{mango.ErrNoSelector, problem{400, "bad_request", "Selector error: expected a JSON object"}},
 	{errView, problem{400, "bad_request", "`view` filter parameter is not provided."}},

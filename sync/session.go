@@ -7,12 +7,14 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
+	"doorward/kv/value"
 	"doorward/sync/input"
 )
 
@@ -150,11 +152,14 @@ func readLogin(c *call) (name, password string, err error) {
 		}
 		return cmp.Or(in.Username, in.Name), in.Password, nil
 	}
-	c.request.Body = body
-	if err := c.request.ParseForm(); err != nil {
+	text, err := io.ReadAll(body)
+	if err != nil {
 		return "", "", input.ErrBroken
 	}
-	form := c.request.PostForm
+	form, err := value.ParseQuery(string(text))
+	if err != nil {
+		return "", "", input.ErrBroken
+	}
 	return cmp.Or(form.Get("username"), form.Get("name")), form.Get("password"), nil
 }
 

@@ -1,6 +1,6 @@
 // Package query reads query strings (contract.md §5).
 //
-//	Query        the parameters in the order given, and the address of another page made of them
+//	Query        the parameters ordered by name, and the address of another page made of them
 //	Filter       a parameter that narrows a list
 //	Part         the part of a list that is asked for: conditions for the store, limit and offset
 //

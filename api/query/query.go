@@ -1,6 +1,7 @@
 package query
 
 import (
+	"maps"
 	"math"
 	"net/url"
 	"slices"
@@ -14,33 +15,20 @@ import (
 	"doorward/kv/value"
 )
 
-// Query is a query string: its parameters in the order given. Unlike url.ParseQuery it takes a semicolon as a character, and a
-// broken escape as it stands.
+// Query is a query string: its parameters ordered by name, those of one name in the order given.
 type Query []parameter
 
 type parameter struct{ name, value string }
 
-// Parse reads a raw query string.
-func Parse(raw string) Query {
-	var q Query
-	for raw != "" {
-		var pair string
-		pair, raw, _ = strings.Cut(raw, "&")
-		if pair == "" {
-			continue
+// Parse reads a raw query string. It returns value.ErrEscape as value.ParseQuery does.
+func Parse(raw string) (q Query, err error) {
+	values, err := value.ParseQuery(raw)
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		for _, v := range values[name] {
+			q = append(q, parameter{name, v})
 		}
-		name, value, _ := strings.Cut(pair, "=")
-		q = append(q, parameter{unescape(name), unescape(value)})
 	}
-	return q
-}
-
-// unescape reads one side of a parameter as UTF-8.
-func unescape(s string) string {
-	if plain, err := url.QueryUnescape(s); err == nil {
-		s = plain
-	}
-	return strings.ToValidUTF8(s, "\uFFFD")
+	return q, err
 }
 
 // Last is a parameter's value; of several the last one counts.
@@ -51,6 +39,12 @@ func (q Query) Last(name string) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// Value is a parameter's value as Last has it; "" without one.
+func (q Query) Value(name string) string {
+	v, _ := q.Last(name)
+	return v
 }
 
 // All are a parameter's values, without blank ones.

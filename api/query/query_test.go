@@ -1,11 +1,14 @@
 package query
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"doorward/kv/value"
 
 	"pgregory.net/rapid"
 )
@@ -18,11 +21,11 @@ func TestQueryOfALinkReadsAsItWasMeant(t *testing.T) {
 			q = append(q, parameter{rapid.StringN(1, 4, -1).Draw(t, "name"), rapid.String().Draw(t, "value")})
 		}
 		printed := string(q.AppendSorted(nil))
-		again := Parse(printed)
+		again, err := Parse(printed)
 		want := slices.Clone(q)
 		slices.SortStableFunc(want, func(a, b parameter) int { return strings.Compare(a.name, b.name) })
-		if !slices.Equal(again, want) {
-			t.Fatalf("parseQuery(%q) = %v, want %v", printed, again, want)
+		if err != nil || !slices.Equal(again, want) {
+			t.Fatalf("parseQuery(%q) = %v, %v, want %v", printed, again, err, want)
 		}
 		if twice := string(again.AppendSorted(nil)); twice != printed {
 			t.Fatalf("printed again: %q, first %q", twice, printed)
@@ -32,12 +35,15 @@ func TestQueryOfALinkReadsAsItWasMeant(t *testing.T) {
 
 func TestQueryIsReadAsTheFrameworkReadsIt(t *testing.T) {
 	for raw, want := range map[string]Query{
-		"": nil, "a=1&&b": {{"a", "1"}, {"b", ""}}, "a=1;b=2": {{"a", "1;b=2"}}, "a=%zz": {{"a", "%zz"}}, "a=x+y%2B": {{"a", "x y+"}},
+		"": nil, "a=1&&b": {{"a", "1"}, {"b", ""}}, "a=1;b=2": {{"a", "1;b=2"}}, "b=2&a=3&b=1": {{"a", "3"}, {"b", "2"}, {"b", "1"}}, "a=x+y%2B": {{"a", "x y+"}},
 		"a=%ff": {{"a", "\uFFFD"}}, "a=b=c": {{"a", "b=c"}}, "=1": {{"", "1"}},
 	} {
-		if got := Parse(raw); !slices.Equal(got, want) {
-			t.Errorf("parseQuery(%q) = %q, want %q", raw, got, want)
+		if got, err := Parse(raw); err != nil || !slices.Equal(got, want) {
+			t.Errorf("parseQuery(%q) = %q, %v, want %q", raw, got, err, want)
 		}
+	}
+	if got, err := Parse("a=%zz"); !errors.Is(err, value.ErrEscape) {
+		t.Errorf("parseQuery of a bad escape = %q, %v", got, err)
 	}
 }
 

@@ -46,7 +46,6 @@ import (
 	"io"
 	"io/fs"
 	"mime"
-	"net/http"
 	"path"
 	"regexp"
 	"strings"
@@ -96,9 +95,9 @@ func New() (*Pages, error) {
 	return p, nil
 }
 
-// Language is the language of the page that a request is for: the one that its address asks for, else the one that the browser prefers.
-func (p *Pages) Language(r *http.Request) language.Tag {
-	_, i := language.MatchStrings(p.choice, r.URL.Query().Get("language"), r.Header.Get("Accept-Language")) // what cannot be read asks for nothing
+// Language is the language of a page: the one that its address asks for, else the one that the browser accepts.
+func (p *Pages) Language(asked, accepted string) language.Tag {
+	_, i := language.MatchStrings(p.choice, asked, accepted) // what cannot be read asks for nothing
 	return Languages[i]
 }
 

@@ -16,7 +16,7 @@ import (
 var mayImport = map[string][]string{
 	"cmd":                  {"api", "api/load/columns", "api/load/demo", "api/load/export", "api/load/kinds", "api/overview", "api/pull", "cmd/archive", "cmd/authority", "cmd/certificate", "cmd/console", "cmd/control", "cmd/folder", "cmd/help", "cmd/importer", "cmd/invite", "cmd/rehearsal", "cmd/screen", "cmd/serve", "cmd/transfer", "kv", "kv/auth", "kv/backup", "kv/disk", "kv/engine", "kv/fault", "kv/table", "kv/value", "sync/venue"},
 	"cmd/rehearsal":        {"cmd/folder", "api", "cmd/archive", "cmd/console", "cmd/control", "kv", "kv/auth", "kv/table"},
-	"cmd/serve":            {"api", "cmd/announce", "cmd/archive", "cmd/authority", "cmd/certificate", "cmd/console", "cmd/control", "cmd/folder", "cmd/invite", "cmd/repeat", "index", "kv", "kv/auth", "kv/backup", "kv/disk", "kv/fault", "kv/table", "sync", "sync/venue"},
+	"cmd/serve":            {"api", "cmd/announce", "cmd/archive", "cmd/authority", "cmd/certificate", "cmd/console", "cmd/control", "cmd/folder", "cmd/invite", "cmd/repeat", "index", "kv", "kv/auth", "kv/backup", "kv/disk", "kv/fault", "kv/table", "kv/value", "sync", "sync/venue"},
 	"cmd/transfer":         {"cmd/archive", "cmd/console", "cmd/control", "cmd/folder", "kv/auth", "kv/backup", "kv/disk", "kv/office", "kv/table", "sync/dial", "sync/line", "sync/replicate"},
 	"cmd/archive":          {"cmd/console", "cmd/control", "cmd/folder", "kv", "kv/auth", "kv/backup", "kv/disk", "kv/laptop", "kv/table", "kv/upkeep", "sync/venue"},
 	"cmd/invite":           {"cmd/authority", "cmd/console", "cmd/control"},
@@ -27,7 +27,7 @@ var mayImport = map[string][]string{
 	"api/pull":             {"api/load", "kv", "kv/auth", "kv/desk", "kv/entry", "kv/fault", "kv/laptop", "kv/record", "kv/table", "kv/value"},
 	"cmd/importer":         {"api/load", "cmd/console", "kv/fault"},
 	"cmd/screen":           {"api/overview", "cmd/console"},
-	"sync":                 {"kv", "kv/auth", "kv/disk", "kv/docs", "kv/engine", "kv/entry", "kv/erase", "kv/keys", "kv/laptop", "kv/merge", "kv/office", "kv/record", "kv/rev", "kv/table", "sync/dial", "sync/handshake", "sync/input", "sync/line", "sync/mango", "sync/replicate", "sync/transit"},
+	"sync":                 {"kv", "kv/auth", "kv/disk", "kv/docs", "kv/engine", "kv/entry", "kv/erase", "kv/keys", "kv/laptop", "kv/merge", "kv/office", "kv/record", "kv/rev", "kv/table", "kv/value", "sync/dial", "sync/handshake", "sync/input", "sync/line", "sync/mango", "sync/replicate", "sync/transit"},
 	"sync/venue":           {"kv", "kv/auth", "kv/disk", "kv/docs", "kv/erase", "kv/keys", "kv/laptop", "kv/merge", "kv/office", "kv/record", "kv/rev", "kv/table", "sync/dial", "sync/handshake", "sync/input", "sync/line", "sync/replicate", "sync/transit"},
 	"api/load":             {"api/load/cells", "api/load/columns", "api/load/kinds", "api/load/profile", "api/load/sheet", "api/load/words", "kv", "kv/auth", "kv/codes", "kv/desk", "kv/disk", "kv/door", "kv/entry", "kv/fault", "kv/feed", "kv/names", "kv/outcome", "kv/record", "kv/table", "kv/value"},
 	"api/phone":            {"api/overview", "api/web", "kv", "kv/auth", "kv/door", "kv/keys", "kv/record", "kv/table"},

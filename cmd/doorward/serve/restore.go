@@ -21,6 +21,7 @@ import (
 	"doorward/kv/backup"
 	"doorward/kv/disk"
 	"doorward/kv/table"
+	"doorward/kv/value"
 )
 
 // restores takes the request to put a restored store in the place of the served one. The request stays open while the server drains, closes
@@ -60,8 +61,10 @@ func (r *restores) before(store *kv.Store, commands http.Handler) http.Handler {
 			commands.ServeHTTP(w, req)
 			return
 		}
-		q := req.URL.Query()
-		err := archive.CheckReplace(store, q.Get("realm"), q.Get("node"))
+		q, err := value.ParseQuery(req.URL.RawQuery)
+		if err == nil {
+			err = archive.CheckReplace(store, q.Get("realm"), q.Get("node"))
+		}
 		if err == nil {
 			err = r.take(w, q.Get("folder"))
 		}
