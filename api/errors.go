@@ -34,6 +34,7 @@ import (
 var (
 	errHeaders    = errors.New("the request's headers are too large")
 	errHost       = errors.New("the request is for another host")
+	errForeign    = errors.New("a page of another site has made the request")
 	errNoRoute    = errors.New("no such path")
 	errMediaType  = errors.New("the request's body is not JSON")
 	errImportType = errors.New("the request's body is no file of records")
@@ -87,6 +88,7 @@ var answers = []struct {
 	{errEnding, problem{503, "SERVICE_UNAVAILABLE", "The server ends.", nil}},
 	{errHeaders, problem{431, "HEADERS_TOO_LARGE", "The request's headers are larger than 16 KiB.", nil}},
 	{errHost, problem{421, "MISDIRECTED_REQUEST", "This server does not answer to the request's Host; see the setting allowed_hosts (--allowed-host).", nil}},
+	{errForeign, problem{403, "FORBIDDEN", "The request comes from a page of another site, whose origin is not in the setting cors_origins (--cors-origin).", nil}},
 	{errMediaType, problem{415, "UNSUPPORTED_MEDIA_TYPE", "The request's body must be application/json, and not compressed.", nil}},
 	{errImportType, problem{415, "UNSUPPORTED_MEDIA_TYPE", "The request's body must be the file itself: text/csv, application/x-ndjson, the type of .xlsx workbooks, or application/octet-stream.", nil}},
 	{errPhotoType, problem{415, "UNSUPPORTED_MEDIA_TYPE", "The request's body must be the picture itself: image/jpeg, image/png or application/octet-stream.", nil}},
@@ -313,7 +315,7 @@ var errorDocs = []errorDoc{
 	{&value.SyntaxError{Line: 1, Column: 14, Reason: "unexpected EOF"}, "The body is not a JSON object, or not a file that can be imported; or the address cannot be read.", nil},
 	{table.ErrBadLogin, "The key is unknown, revoked or expired, or the secret is wrong.", []string{"WWW-Authenticate"}},
 	{&auth.Forbidden{RequiredScope: "people:POST", CurrentScopes: []string{"people:GET"}},
-		"The key lacks a permission or a level. The details name it.", nil},
+		"The key lacks a permission or a level, which the details name; or a page of another site has made the request.", nil},
 	{table.ErrNotFound, "There is no record with this id, or the key does not see it.", nil},
 	{&wrongMethod{}, "The path does not know the method.", []string{"Allow"}},
 	{&table.Conflict{Reason: "other records refer to this one", Counts: map[string]int{record.Membership.Name: 2}},

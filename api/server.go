@@ -83,7 +83,7 @@ type Server struct {
 	tickets  phone.Tickets
 	company  *company
 	pages    *web.Pages
-	origins  *http.CrossOriginProtection
+	origins  *reach.Origins
 	document func() ([]byte, error) // renders the OpenAPI document, once
 }
 
@@ -105,7 +105,7 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{
 		config: c, base: base, metrics: m, hosts: reach.NewHosts(base, append(slices.Clone(c.AllowedHosts), c.Local.Name)), proxies: trusted,
-		limits: throttle.NewLimits(c.AuthFailures, time.Now, c.Logger), traces: newTraces(), photos: barcode.NewReader(photosAtOnce), company: newCompany(), origins: http.NewCrossOriginProtection(),
+		limits: throttle.NewLimits(c.AuthFailures, time.Now, c.Logger), traces: newTraces(), photos: barcode.NewReader(photosAtOnce), company: newCompany(), origins: reach.NewOrigins(base, c.CORSOrigins),
 	}
 	if s.pages, err = web.New(); err != nil {
 		return nil, fmt.Errorf("api: pages: %w", err)
@@ -168,18 +168,18 @@ func (s *Server) Prefix() string {
 func (s *Server) Handler() http.Handler {
 	h := http.Handler(s.router)
 	if len(s.config.CORSOrigins) > 0 {
-		h = cors.Handler(corsOptions(s.config.CORSOrigins))(h)
+		h = cors.Handler(s.corsOptions())(h)
 	}
 	return s.gate(h)
 }
 
 // corsOptions lets pages of the listed origins make every call of the contract, with their key and without cookies.
-func corsOptions(origins []string) cors.Options {
+func (s *Server) corsOptions() cors.Options {
 	return cors.Options{
-		AllowedOrigins: origins,
-		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodDelete},
+		AllowOriginFunc: func(_ *http.Request, origin string) bool { return s.origins.Listed(origin) },
+		AllowedMethods:  []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodDelete},
 		AllowedHeaders: []string{"Authorization", "Content-Type", "If-Match", "If-None-Match", "Idempotency-Key",
-			"X-Idempotency-Key", "X-Request-Id", "X-Door", "X-API-Version"},
+			"X-Idempotency-Key", "X-Request-Id", "X-Door", "X-API-Version", "Last-Event-ID", "Content-Encoding", "X-Couch-Full-Commit"},
 		ExposedHeaders: []string{"ETag", "Location", "Retry-After", "X-Request-Id", "X-Checkin-Id", "X-Checkin-At",
 			"Idempotency-Replayed", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Search", RevokedHeader},
 		MaxAge:             600,
@@ -333,7 +333,7 @@ func recovered(x *exchange, v any) {
 	x.fail(fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
 }
 
-// gate checks the size of the headers and the Host, which need no route, and passes the request on.
+// gate checks the size of the headers, the Host, and the page that the request comes from, which need no route, and passes the request on.
 func (s *Server) gate(next http.Handler) http.Handler {
 	prefix := s.Prefix()
 	return s.answer(func(x *exchange, r *http.Request) error {
@@ -344,6 +344,9 @@ func (s *Server) gate(next http.Handler) http.Handler {
 		x.request = r
 		if !s.hosts.Allow(r) && !hostless(prefix, r.URL.Path) {
 			return errHost
+		}
+		if !s.origins.Allow(r) {
+			return errForeign
 		}
 		next.ServeHTTP(x, r)
 		return nil
@@ -365,7 +368,7 @@ func headerSize(r *http.Request) int {
 // The handler asks Login and Admit about the caller, and names its route by Route.
 func (s *Server) Wrap(next http.Handler) http.Handler {
 	if len(s.config.CORSOrigins) > 0 {
-		o := corsOptions(s.config.CORSOrigins)
+		o := s.corsOptions()
 		o.AllowedMethods = append(o.AllowedMethods, http.MethodPut)
 		o.AllowedHeaders = append(o.AllowedHeaders, "Accept")
 		o.AllowCredentials = true // PouchDB asks for it; the cookie of a session is refused to other origins all the same

@@ -336,9 +336,10 @@ func TestNewTakesOnlyHostsAndOriginsThatARequestCanName(t *testing.T) {
 	}
 	for origin, want := range map[string]bool{
 		"https://page.example": true, "HTTPS://Page.example": true, "http://localhost:3000": true, "http://[::1]:3000": true, "capacitor://localhost": true,
-		"https://*.page.example": true,
-		"":                       false, "foo": false, "*": false, "page.example": false, "page.example:443": false, "http://x/path": false, "https://page.example/": false,
+		"https://*.page.example": true, "https://page.example:443": true,
+		"": false, "foo": false, "*": false, "page.example": false, "page.example:443": false, "http://x/path": false, "https://page.example/": false,
 		"https://me@page.example": false, "https://page.example?q": false, "https://": false, "https://:443": false,
+		"null": false, "https://*": false, "https://a.*.example": false, "https://*page.example": false,
 	} {
 		if _, err := api.New(api.Config{Store: store, CORSOrigins: []string{"https://a.example", origin}}); (err == nil) != want {
 			t.Errorf("New with the origin %q = %v, want it taken: %t", origin, err, want)

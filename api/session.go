@@ -49,7 +49,7 @@ func (s session) credentials(r *http.Request) (key, secret string, ok bool, err 
 // checkOrigin refuses a request that another server's page has made. Where the server answers https, its own page over http is another
 // one: on the way that page may have been changed.
 func (s session) checkOrigin(r *http.Request) error {
-	if s.x.server.origins.Check(r) != nil || s.x.scheme == "https" && strings.HasPrefix(r.Header.Get("Origin"), "http://") {
+	if !s.x.server.origins.Own(r) || s.x.scheme == "https" && strings.HasPrefix(r.Header.Get("Origin"), "http://") {
 		return errCrossOrigin
 	}
 	return nil

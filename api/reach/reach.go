@@ -53,7 +53,7 @@ func Check(allowed, cors []string) error {
 	}
 	for _, origin := range cors {
 		u, err := url.Parse(origin)
-		if err != nil || u.Scheme == "" || u.Hostname() == "" || !strings.EqualFold(origin, u.Scheme+"://"+u.Host) {
+		if err != nil || u.Scheme == "" || !isName(strings.TrimPrefix(bareHost(u.Host), anySub)) || !strings.EqualFold(origin, u.Scheme+"://"+u.Host) {
 			return fmt.Errorf("CORS origin %q: scheme and host alone are wanted, as https://page.example", origin)
 		}
 	}
