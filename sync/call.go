@@ -19,6 +19,7 @@ import (
 	"doorward/kv/value"
 	"doorward/sync/dial"
 	"doorward/sync/input"
+	"doorward/sync/line"
 )
 
 // call is one request and its answer.
@@ -64,6 +65,9 @@ func (s *Server) endpoint(rt route) http.Handler {
 		}
 		if err == nil {
 			c.query, err = value.ParseQuery(r.URL.RawQuery)
+		}
+		if err == nil {
+			err = c.checkMedia()
 		}
 		if err == nil {
 			err = rt.do(c)
@@ -194,11 +198,53 @@ func (c *call) decode(r io.Reader) *jsontext.Decoder {
 	return c.values.Decoder()
 }
 
-// isJSON tells whether a request says that its body is JSON.
-func isJSON(h http.Header) bool {
-	media, _, _ := strings.Cut(h.Get("Content-Type"), ";")
-	return strings.EqualFold(strings.TrimSpace(media), "application/json")
+// The media types of bodies.
+const (
+	mediaJSON    = "application/json"
+	mediaForm    = "application/x-www-form-urlencoded"
+	mediaRelated = "multipart/related"
+)
+
+// takes reports whether a route takes a body of a media type. Most take JSON only.
+func (rt *route) takes(media string) bool {
+	switch rt.path {
+	case "", documentPath + "/*", designPath + "/*": // no route, which is told first; attachments
+		return true
+	case "/{db}/_feed":
+		return media == line.Media
+	case "/_session":
+		return media == mediaJSON || media == mediaForm
+	case documentPath, designPath:
+		return media == mediaJSON || media == mediaRelated
+	}
+	return media == mediaJSON
 }
+
+// checkMedia returns errMedia if the request has a body of a type that its route does not take.
+func (c *call) checkMedia() error {
+	switch c.request.Method {
+	case http.MethodGet, http.MethodHead:
+		return nil
+	}
+	if c.request.ContentLength == 0 || c.route.takes(mediaOf(c.request.Header)) {
+		return nil
+	}
+	if n, err := io.ReadFull(c.request.Body, make([]byte, 1)); n > 0 {
+		return errMedia
+	} else if err != io.EOF {
+		return input.ErrBroken
+	}
+	return nil
+}
+
+// mediaOf returns the media type of a request's body, in lower case.
+func mediaOf(h http.Header) string {
+	media, _, _ := strings.Cut(h.Get("Content-Type"), ";")
+	return strings.ToLower(strings.TrimSpace(media))
+}
+
+// isJSON tells whether a request says that its body is JSON.
+func isJSON(h http.Header) bool { return mediaOf(h) == mediaJSON }
 
 // maxSmall is the largest body of a request between our own nodes that holds no documents.
 const maxSmall = 1 << 20

@@ -332,7 +332,9 @@ func TestAnAnswerThatBreaksOffIsNoFaultOfOurs(t *testing.T) {
 				panic(found)
 			}
 		}()
-		server.Control().ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))
+		r := httptest.NewRequest(method, path, strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		server.Control().ServeHTTP(w, r)
 		return false
 	}
 	doc := `{"_attachments":{"a":{"data":"YQ=="}},"text":"` + strings.Repeat("x", 100) + `"}`

@@ -188,12 +188,17 @@ func attachmentRoutes(path string) []route {
 	}
 }
 
+// The paths of documents that have attachments.
+const (
+	documentPath = "/{db}/{doc}"
+	designPath   = "/{db}/_design/{design}"
+)
+
 // newMux mounts everything below a path.
 func newMux(s *Server, mount string) *chi.Mux {
 	mux := chi.NewRouter()
-	const doc, design = "/{db}/{doc}", "/{db}/_design/{design}"
 	for _, rt := range slices.Concat(routes(), documentRoutes("/{db}/_local/{id}"), // without attachments
-		documentRoutes(doc), attachmentRoutes(doc), documentRoutes(design), attachmentRoutes(design)) {
+		documentRoutes(documentPath), attachmentRoutes(documentPath), documentRoutes(designPath), attachmentRoutes(designPath)) {
 		patterns := []string{mount + rt.path}
 		switch rt.path {
 		case "/":

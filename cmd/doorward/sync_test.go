@@ -62,6 +62,7 @@ func (r *replicating) ask(method, path, body string, headers ...string) *http.Re
 		r.Fatal(err)
 	}
 	req.SetBasicAuth(r.auth[0], r.auth[1])
+	req.Header.Set("Content-Type", "application/json")
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}

@@ -127,6 +127,7 @@ func TestAStoppedStoreIsNoFaultOfTheLaptop(t *testing.T) {
 		t.Fatal(err)
 	}
 	req.SetBasicAuth(c.Key, "secret")
+	req.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)

@@ -360,6 +360,7 @@ func (w *town) post(path, key, secret, body string) (int, string) {
 		w.Fatal(err)
 	}
 	req.SetBasicAuth(key, secret)
+	req.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		w.Fatal(err)
