@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -309,6 +310,7 @@ func TestAdminImportTakesTheFileItself(t *testing.T) {
 	form := "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"x.csv\"\r\n\r\n" + csv + "--x--\r\n"
 	for media, body := range map[string]string{
 		"multipart/form-data; boundary=x": form, "multipart/mixed": form, "application/x-www-form-urlencoded": csv, "image/png": csv, "text": csv,
+		"": csv, "text/plain": csv, "text/plain; charset=utf-8": csv, "application/vnd.ms-excel": csv, "text/tab-separated-values": csv,
 	} {
 		a := w.status(w.do("POST", path, body, header("Content-Type", media), invalid), 415)
 		if a.text(t, "error.code") != "UNSUPPORTED_MEDIA_TYPE" || !strings.Contains(a.text(t, "error.message"), "text/csv") {
@@ -317,9 +319,49 @@ func TestAdminImportTakesTheFileItself(t *testing.T) {
 	}
 	w.status(w.do("POST", path, csv, header("Content-Type", "text/csv"), header("Content-Encoding", "gzip"), invalid), 415)
 	for _, media := range []string{
-		"text/csv", "Text/CSV; charset=utf-8", "application/x-ndjson", "application/octet-stream", "", "application/vnd.ms-excel",
+		"text/csv", "Text/CSV; charset=utf-8", "application/x-ndjson", "application/json", "application/octet-stream",
 		"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 	} {
 		w.status(w.do("POST", path, csv, header("Content-Type", media), invalid), 200)
 	}
+}
+
+// TestAdminImportTakesTheFormOfAPage with the session of that page, and reads the part that is the file.
+func TestAdminImportTakesTheFormOfAPage(t *testing.T) {
+	w := newWorld(t)
+	const path, media = "/admin/v1/import/?kind=church", "multipart/form-data; boundary=x"
+	part := func(name, text string) string {
+		return "--x\r\nContent-Disposition: form-data; name=\"" + name + "\"\r\n\r\n" + text + "\r\n"
+	}
+	file, end := part("file", "name\nNorte\nSul\n"), "--x--\r\n"
+	session := header("Cookie", "doorward_session="+w.auth[0]+":"+w.auth[1])
+	for name, c := range map[string]struct {
+		body, media string
+		session     option
+		status      int
+		want        string
+	}{
+		"a page":                 {part("note", "first") + file + part("more", "last") + end, media, session, 200, `"created":2`},
+		"a page that sends none": {part("note", "name\nOeste\n") + end, media, session, 400, `"file":["This field is required."]`},
+		"a page that breaks off": {file[:len(file)-4], media, session, 400, `"INVALID_REQUEST"`},
+		"a form of no parts":     {"name\nOeste\n", media, session, 400, `"file":["This field is required."]`},
+		"no boundary":            {file + end, "multipart/form-data", session, 415, "text/csv"},
+		"another form":           {file + end, "multipart/related; boundary=x", session, 415, "text/csv"},
+		"a client with a key":    {file + end, media, header("Authorization", basic(w.auth)), 415, "text/csv"},
+	} {
+		a := w.do("POST", path, c.body, anybody, c.session, header("Content-Type", c.media), invalid)
+		if a.status != c.status || !strings.Contains(a.body, c.want) {
+			t.Errorf("%s = %d %s, want %d %s", name, a.status, a.body, c.status, c.want)
+		}
+	}
+	if a := w.do("GET", "/admin/v1/church/?limit=1", ""); a.text(t, "count") != "5" {
+		t.Errorf("churches = %s, want three and the two of one form", a.body)
+	}
+}
+
+// basic is the header of a key and its secret.
+func basic(auth [2]string) string {
+	r := &http.Request{Header: http.Header{}}
+	r.SetBasicAuth(auth[0], auth[1])
+	return r.Header.Get("Authorization")
 }

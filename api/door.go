@@ -142,7 +142,7 @@ const maxPhoto = 8 << 20
 const photosAtOnce = 2
 
 // photoFile is the body of a request to read codes.
-var photoFile = &fileBody{types: []string{"image/jpeg", "image/png", fileMedia}, example: "the bytes of a JPEG or PNG picture"}
+var photoFile = &fileBody{types: []string{"image/jpeg", "image/png", fileMedia}, any: true, example: "the bytes of a JPEG or PNG picture"}
 
 // decoded is the list of codes on a picture.
 type decoded struct {

@@ -562,7 +562,7 @@ func TestDecodeReadsThePhotoOfATicket(t *testing.T) {
 		t.Fatal(err)
 	}
 	door := w.as(fmt.Sprintf("event:%d", w.event), "checkin:*")
-	for _, media := range []string{"image/png", "image/jpeg", "IMAGE/PNG; q=1", "application/octet-stream"} { // the bytes say what it is
+	for _, media := range []string{"image/png", "image/jpeg", "IMAGE/PNG; q=1", "application/octet-stream", "text/plain", ""} { // the bytes say what it is
 		a := door.status(door.do("POST", decodePath, string(photo), header("Content-Type", media), invalid), http.StatusOK)
 		if got := a.text(t, "codes.0.text"); got != "K7QP2M9D4RSX1ABC" || a.text(t, "codes.0.format") != "qr" {
 			t.Errorf("as %s: %s", media, a.body)
@@ -585,13 +585,14 @@ func TestDecodeRefusesWhatIsNoPhoto(t *testing.T) {
 		body, media string
 		want        int
 	}{
-		"text":               {"K7QP2M9D4RSX1ABC", "image/png", 400},
-		"nothing":            {"", "image/jpeg", 400},
-		"half a picture":     {string(blank[:len(blank)/2]), "image/png", 400},
-		"JSON":               {"{}", "application/json", 415},
-		"a form":             {string(blank), "multipart/form-data; boundary=x", 415},
-		"more than 8 MiB":    {strings.Repeat("\xff", 8<<20+1), "image/jpeg", 413},
-		"no code on a photo": {emptyPhoto(t), "image/png", 200},
+		"text by a wrong name": {"K7QP2M9D4RSX1ABC", "image/png", 400},
+		"nothing":              {"", "image/jpeg", 400},
+		"half a picture":       {string(blank[:len(blank)/2]), "image/png", 400},
+		"JSON":                 {"{}", "application/json", 400},
+		"text":                 {"K7QP2M9D4RSX1ABC", "text/plain", 400},
+		"a form":               {"--x\r\n\r\n" + string(blank) + "\r\n--x--", "multipart/form-data; boundary=x", 400},
+		"more than 8 MiB":      {strings.Repeat("\xff", 8<<20+1), "image/jpeg", 413},
+		"no code on a photo":   {emptyPhoto(t), "image/png", 200},
 	} {
 		a := w.do("POST", decodePath, try.body, header("Content-Type", try.media), invalid)
 		if a.status != try.want {

@@ -51,6 +51,7 @@ type exchange struct {
 type identity struct {
 	caller auth.Principal
 	known  bool
+	page   bool // it has the session of a page
 	owner  bool // of the machine that the store lies on
 }
 
@@ -244,10 +245,19 @@ func readBody(x *exchange) ([]byte, error) {
 
 // unreadable returns the error of a body that could not be read to its end.
 func unreadable(err error) error {
-	if errors.As(err, new(*http.MaxBytesError)) {
+	if errors.Is(err, errTooLarge) || errors.As(err, new(*http.MaxBytesError)) {
 		return errTooLarge
 	}
 	return errUnreadable
+}
+
+// noBody takes what a request without a body, or with an empty one, may have: also JSON, which is not read.
+func noBody(x *exchange) error {
+	if isJSON(x.request.Header) {
+		return nil
+	}
+	_, err := onlyEmpty(x)
+	return err
 }
 
 // onlyEmpty takes a body of the wrong type, or of none, if it turns out to be empty.
@@ -309,19 +319,20 @@ const fileMedia = "application/octet-stream"
 
 // fileBody is a body that is a file.
 type fileBody struct {
-	types   []string // its media types; "" = none need be given
+	types   []string // its media types
+	any     bool     // a body of another type is taken too: the bytes say what they are
 	example string
 }
 
 // holds tells whether a request's body is a file of these types, not compressed. A form that contains a file is not.
 func (f *fileBody) holds(h http.Header) bool {
 	media, ok := mediaOf(h)
-	return ok && slices.Contains(f.types, media)
+	return ok && (f.any || slices.Contains(f.types, media))
 }
 
 // describe returns the body for the OpenAPI document.
 func (f *fileBody) describe() map[string]any {
-	others := slices.DeleteFunc(slices.Clone(f.types), func(name string) bool { return name == "" || name == fileMedia })
+	others := slices.DeleteFunc(slices.Clone(f.types), func(name string) bool { return name == fileMedia })
 	return map[string]any{
 		"required":    true,
 		"description": "The file as it is, not as a part of a form. It may also be sent as " + strings.Join(others, ", ") + ".",

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
+	"mime/multipart"
 	"net/http"
 	"strings"
 	"time"
@@ -23,7 +25,8 @@ const (
 
 // importRecords answers POST of a file of records. The report has the result of each line; refused lines do not make it an error.
 func importRecords(x *exchange) error {
-	if !importFile.holds(x.request.Header) {
+	boundary := formBoundary(x)
+	if boundary == "" && !importFile.holds(x.request.Header) {
 		return errImportType
 	}
 	src, err := importSource(x)
@@ -32,6 +35,11 @@ func importRecords(x *exchange) error {
 	}
 	body := &moving{control: http.NewResponseController(x), reader: http.MaxBytesReader(x.ResponseWriter, x.request.Body, maxImport)}
 	src.Reader = body
+	if boundary != "" {
+		if src.Reader, err = filePart(body, boundary); err != nil {
+			return err
+		}
+	}
 	rep, err := load.Import(x.request.Context(), x.store(), x.caller, src, nil)
 	body.deadline(time.Now().Add(importPause)) // for the answer
 	if err != nil {
@@ -43,10 +51,47 @@ func importRecords(x *exchange) error {
 // importFile is the file of an import. Its content decides what it is.
 var importFile = &fileBody{
 	types: []string{
-		"", "text/csv", "text/plain", "text/tab-separated-values", "application/csv", "application/x-ndjson", "application/ndjson", "application/jsonl",
-		"application/json", "application/vnd.ms-excel", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", fileMedia,
+		"text/csv", "application/x-ndjson", "application/json", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", fileMedia,
 	},
 	example: "Code,Holder,Type\nK7QP2M9D4RSX1ABC,Ana Souza,Adult\n",
+}
+
+// formBoundary returns the boundary of a form that contains the file; "" for any other body. Only a page with its session sends forms: with a key of its own a client
+// sends the file itself.
+func formBoundary(x *exchange) string {
+	media, parameters, err := mime.ParseMediaType(x.request.Header.Get("Content-Type"))
+	if err != nil || media != "multipart/form-data" || !x.page {
+		return ""
+	}
+	return parameters["boundary"]
+}
+
+// filePart returns the file in a form: the part with the name file. What follows it is not read.
+func filePart(form io.Reader, boundary string) (io.Reader, error) {
+	parts := multipart.NewReader(form, boundary)
+	for {
+		part, err := parts.NextRawPart()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil, fault.ByField{"file": {fault.Required}}
+		case err != nil:
+			return nil, unreadable(err)
+		case part.FormName() == "file":
+			return formFile{part}, nil
+		}
+	}
+}
+
+// formFile is a file in a form.
+type formFile struct{ part *multipart.Part }
+
+// Read reads. A form that breaks off is the client's fault.
+func (f formFile) Read(b []byte) (int, error) {
+	n, err := f.part.Read(b)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = unreadable(err)
+	}
+	return n, err
 }
 
 // importSource reads the query string of an import. An import is many transactions and cannot keep

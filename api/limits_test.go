@@ -52,6 +52,7 @@ func TestImportMovesItsDeadlines(t *testing.T) {
 	}
 	w := &deadlines{ResponseWriter: httptest.NewRecorder()}
 	r := httptest.NewRequest("POST", "/admin/v1/import/?kind=role", strings.NewReader("name\nUsher\n"))
+	r.Header.Set("Content-Type", "text/csv")
 	s.Control().ServeHTTP(w, r)
 	if len(w.read) == 0 || len(w.write) == 0 || time.Until(w.read[0]) > importPause || time.Until(w.read[0]) < importPause/2 {
 		t.Errorf("deadlines = %v, %v", w.read, w.write)
@@ -67,7 +68,9 @@ func TestAnImportThatBreaksOffIsTheClientsFault(t *testing.T) {
 	}
 	rec := httptest.NewRecorder()
 	cut := io.MultiReader(strings.NewReader("name\nUsher\n"), iotest.ErrReader(io.ErrUnexpectedEOF))
-	s.Control().ServeHTTP(rec, httptest.NewRequest("POST", "/admin/v1/import/?kind=role", cut))
+	r := httptest.NewRequest("POST", "/admin/v1/import/?kind=role", cut)
+	r.Header.Set("Content-Type", "text/csv")
+	s.Control().ServeHTTP(rec, r)
 	if rec.Code != http.StatusBadRequest || !strings.Contains(rec.Body.String(), "could not be read") || strings.Contains(log.String(), "level=ERROR") {
 		t.Errorf("the import = %d %s\n%s", rec.Code, rec.Body, log.String())
 	}

@@ -320,6 +320,9 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = x.readQuery(r)
 	}
+	if err == nil && e.route.readsNoBody() {
+		err = noBody(x)
+	}
 	if err == nil {
 		err = e.route.do(x)
 	}
@@ -347,6 +350,11 @@ func (rt *route) admit(x *exchange) error {
 		}
 	}
 	return x.server.Admit(x, x.caller)
+}
+
+// readsNoBody reports whether a route changes something and reads no body. The others check the type of their body when they read it.
+func (rt *route) readsNoBody() bool {
+	return rt.method != http.MethodGet && rt.doc.form == nil && rt.doc.file == nil
 }
 
 // methods lists the methods that the router registers for a route.

@@ -372,7 +372,7 @@ func (s *sweep) judge(p spot, r *lore) {
 	if body == "" {
 		return
 	}
-	if want == 200 || want == 400 && p.kind != "import" {
+	if want == 200 || want == 400 && p.kind != "decode" {
 		want = 415
 	}
 	if a := s.ask(p.method, path, "{{", "Content-Type", "text/plain"); a.status != want {

@@ -478,8 +478,6 @@ func (c *congregation) want(v reach, permissions []string, s spot, r *lore) int 
 		return 404
 	case s.method == "PATCH" && !c.changes(v, r):
 		return 403
-	case s.kind == "decode":
-		return 415
 	case s.method == "POST":
 		return 400
 	}

@@ -252,7 +252,7 @@ func (x *exchange) authenticate(r *http.Request) (err error) {
 		return x.server.failedLogin(r, key)
 	}
 	x.caller, err = x.server.Login(r, key, secret)
-	x.known = err == nil
+	x.known, x.page = err == nil, len(r.Header["Authorization"]) == 0
 	return err
 }
 
