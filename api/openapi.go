@@ -247,7 +247,7 @@ func (r *route) errors() []int {
 	if !hostless("", r.path) {
 		list = append(list, 421)
 	}
-	if login := r.method != http.MethodGet; r.path == "/metrics" || login || !r.needs.open {
+	if login := r.method != http.MethodGet; r.path == metricsPath || login || !r.needs.open {
 		list = append(list, 401, 403)
 	}
 	if strings.Contains(r.path, "{") {

@@ -108,7 +108,7 @@ func TestOpenAPIDocumentSaysWhatRoutesDo(t *testing.T) {
 			t.Errorf("import's parameter %s is required: %v", name, p.Required)
 		}
 	}
-	for path, judged := range map[string]bool{"/healthz": false, "/readyz": false, "/metrics": false, "/openapi.json": true, "/v1/people/": true} {
+	for path, judged := range map[string]bool{"/healthz": false, "/readyz": false, "/metrics": true, "/openapi.json": true, "/v1/people/": true} {
 		if listed := paths.Find(path).Get.Responses.Value("421") != nil; listed != judged {
 			t.Errorf("GET %s lists 421: %v", path, listed)
 		}
@@ -144,6 +144,18 @@ func TestDocsPageIsEmbedded(t *testing.T) {
 				t.Errorf("the page loads %s", part)
 			}
 			s.status(s.do("GET", part, "", anybody), 200)
+		}
+	}
+	for _, path := range []string{"/docs", "/docs/", "/docs/swagger-ui-bundle.js", "/docs/oauth2-redirect.html", "/docs/favicon-32x32.png"} {
+		h := s.status(s.do("GET", path, "", anybody), 200).header
+		policy := h.Get("Content-Security-Policy")
+		for _, want := range []string{"default-src 'none'", "script-src 'self' 'sha256-", "style-src 'self' 'sha256-", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'none'"} {
+			if !strings.Contains(policy, want) || strings.Contains(policy, "unsafe") {
+				t.Errorf("GET %s has the policy %q, want %s", path, policy, want)
+			}
+		}
+		if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" || h.Get("Content-Type") == "" {
+			t.Errorf("GET %s has the headers %v", path, h)
 		}
 	}
 	if !strings.Contains(string(page), `"/openapi.json"`) {

@@ -20,10 +20,15 @@ import (
 	"doorward/kv/value"
 )
 
-// pageHeaders sets the headers of every page and of the files beside it.
+// pageHeaders sets the headers of our own pages and of their files.
 func pageHeaders(h http.Header, media string) {
 	h.Set("Content-Type", media)
-	h.Set("Content-Security-Policy", web.Policy)
+	guardPage(h, web.Policy)
+}
+
+// guardPage sets the headers that every page has besides its type.
+func guardPage(h http.Header, policy string) {
+	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Permissions-Policy", "camera=(self), microphone=(), geolocation=()")

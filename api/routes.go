@@ -11,8 +11,6 @@ import (
 	"doorward/kv/record"
 
 	"github.com/go-chi/chi/v5"
-	"github.com/swaggest/swgui/v5/static"
-	"github.com/swaggest/swgui/v5emb"
 )
 
 // route is one row of the table of routes: all that is known of one operation.
@@ -139,18 +137,7 @@ var (
 // siteRoutes are the server's own pages. prefix is where it is mounted.
 func siteRoutes(prefix string) []route {
 	open := needs{open: true}
-	pages := v5emb.New("Doorward", prefix+"/openapi.json", prefix+"/docs/")
-	docs := func(x *exchange) error {
-		pages.ServeHTTP(x, x.request)
-		return nil
-	}
-	assets := docsAssets()
-	asset := func(x *exchange) error {
-		if !assets[x.request.PathValue(asterisk)] {
-			return errNoRoute
-		}
-		return docs(x)
-	}
+	docs := newDocs(prefix)
 	return []route{
 		{http.MethodGet, "/healthz", open, healthz, operation{
 			id: "check_liveness", tag: "health", summary: "Check that the process lives", status: 200, reply: "health"}},
@@ -158,16 +145,16 @@ func siteRoutes(prefix string) []route {
 			id: "check_readiness", tag: "health", summary: "Check that the server is ready", status: 200, reply: "health",
 			text: "It is ready when the store takes check-ins and can be searched. The reasons name what a nearly full disk refuses. A laptop " +
 				"that has joined a centre names the events that it can serve at doors, at most 100."}},
-		{http.MethodGet, "/metrics", open, metricsPage, operation{
+		{http.MethodGet, metricsPath, open, metricsPage, operation{
 			id: "retrieve_metrics", tag: "health", summary: "Read the metrics", status: 200, media: "text/plain",
 			text: "In the text format of Prometheus. From other machines this needs a key of level denomination.",
 			page: "# TYPE http_requests_in_flight gauge\nhttp_requests_in_flight 1\n"}},
 		{http.MethodGet, "/openapi.json", open, openapi, operation{
 			id: "retrieve_openapi", tag: "documentation", summary: "Read this document", status: 200, reply: "document"}},
-		{http.MethodGet, "/docs", open, docs, operation{
+		{http.MethodGet, "/docs", open, docs.show, operation{
 			id: "retrieve_docs", tag: "documentation", summary: "Read this document as a page", status: 200, media: "text/html",
 			page: "<!DOCTYPE html><html><head><title>Doorward</title></head><body></body></html>"}},
-		{http.MethodGet, "/docs/" + asterisk, open, asset, operation{}},
+		{http.MethodGet, "/docs/" + asterisk, open, docs.asset, operation{}},
 		{http.MethodGet, "/", needs{open: true, browser: true}, consolePage, operation{}},
 		{http.MethodGet, "/login", open, pageRoute("login.html"), operation{}},
 		{http.MethodGet, "/login/assets/" + asterisk, open, assetRoute(web.ConsoleAssets()), operation{}},
@@ -179,16 +166,6 @@ func siteRoutes(prefix string) []route {
 		{http.MethodGet, "/door/trust/" + profileFile, open, trustProfile, operation{}},
 		{http.MethodGet, "/door/assets/" + asterisk, open, assetRoute(web.Assets()), operation{}},
 	}
-}
-
-// docsAssets are the names of the files that the documentation's page is made of. Most lie compressed.
-func docsAssets() map[string]bool {
-	names := map[string]bool{}
-	files, _ := static.FS.ReadDir(".") // embedded: it is there
-	for _, f := range files {
-		names[strings.TrimSuffix(f.Name(), ".gz")] = true
-	}
-	return names
 }
 
 // onList is the route of a method on a collection's list.

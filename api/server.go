@@ -221,17 +221,22 @@ func unmistaken(h http.Handler) http.Handler {
 	})
 }
 
-// hostless tells whether a path answers to any Host: monitors reach it by any name.
+// hostless reports whether a path answers to any Host: monitors reach it by any name.
 func hostless(prefix, path string) bool {
 	path, ok := strings.CutPrefix(path, prefix)
 	if !ok {
 		return false
 	}
 	switch strings.TrimSuffix(path, "/") {
-	case "/healthz", "/readyz", "/metrics":
+	case "/healthz", "/readyz":
 		return true
 	}
 	return false
+}
+
+// bringsKey reports whether a request for the metrics brings a key, which no page knows that rebinds its own name to this server. Then it may have any Host.
+func bringsKey(prefix string, r *http.Request) bool {
+	return strings.TrimSuffix(r.URL.Path, "/") == prefix+metricsPath && len(r.Header["Authorization"]) > 0
 }
 
 // authenticate finds the caller, once. A right key and secret always pass, and are never counted.
@@ -342,7 +347,7 @@ func (s *Server) gate(next http.Handler) http.Handler {
 		}
 		r, x.scheme = s.proxies.Behind(r)
 		x.request = r
-		if !s.hosts.Allow(r) && !hostless(prefix, r.URL.Path) {
+		if !s.hosts.Allow(r) && !hostless(prefix, r.URL.Path) && !bringsKey(prefix, r) {
 			return errHost
 		}
 		if !s.origins.Allow(r) {

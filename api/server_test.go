@@ -81,9 +81,13 @@ func TestRequestHostMustBeOurs(t *testing.T) {
 		if got := a.text(t, "error.message"); !strings.Contains(got, "allowed_hosts") {
 			t.Errorf("message = %q, want the setting's name", got)
 		}
-		for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
+		for _, path := range []string{"/healthz", "/readyz"} {
 			s.status(s.do("GET", path, "", host(h), anybody), 200)
 		}
+		s.status(s.do("GET", "/metrics", "", host(h), anybody), 421)
+		s.status(s.do("GET", "/metrics/", "", host(h), header("Authorization", "Basic eDp5")), 401) // a page that rebinds its name can send this
+		s.status(s.do("GET", "/metrics", "", host(h)), 200)
+		s.status(s.do("GET", "/v1/people/", "", host(h)), 421)
 	}
 }
 
@@ -272,7 +276,7 @@ func TestALoopbackProxyOpensNoMetrics(t *testing.T) {
 	}
 	for from, want := range map[string]int{"": 200, "127.0.0.1": 401, "203.0.113.1": 401} {
 		r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
-		r.RemoteAddr = "127.0.0.1:999"
+		r.RemoteAddr, r.Host = "127.0.0.1:999", "localhost"
 		if from != "" {
 			r.Header.Set("X-Forwarded-For", from)
 		}
