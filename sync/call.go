@@ -67,7 +67,7 @@ func (s *Server) endpoint(rt route) http.Handler {
 			c.query, err = value.ParseQuery(r.URL.RawQuery)
 		}
 		if err == nil {
-			err = c.checkMedia()
+			err = rt.checkBody(r)
 		}
 		if err == nil {
 			err = rt.do(c)
@@ -220,16 +220,12 @@ func (rt *route) takes(media string) bool {
 	return media == mediaJSON
 }
 
-// checkMedia returns errMedia if the request has a body of a type that its route does not take.
-func (c *call) checkMedia() error {
-	switch c.request.Method {
-	case http.MethodGet, http.MethodHead:
+// checkBody returns errMedia if a request has a body of a type that the route does not take.
+func (rt *route) checkBody(r *http.Request) error {
+	if rt.method == http.MethodGet || r.ContentLength == 0 || rt.takes(mediaOf(r.Header)) {
 		return nil
 	}
-	if c.request.ContentLength == 0 || c.route.takes(mediaOf(c.request.Header)) {
-		return nil
-	}
-	if n, err := io.ReadFull(c.request.Body, make([]byte, 1)); n > 0 {
+	if n, err := io.ReadFull(r.Body, make([]byte, 1)); n > 0 {
 		return errMedia
 	} else if err != io.EOF {
 		return input.ErrBroken
