@@ -326,7 +326,8 @@ func TestAdminImportTakesTheFileItself(t *testing.T) {
 	}
 }
 
-// TestAdminImportTakesTheFormOfAPage with the session of that page, and reads the part that is the file.
+// TestAdminImportTakesTheFormOfAPage with the session of that page, and reads the part that is the
+// file.
 func TestAdminImportTakesTheFormOfAPage(t *testing.T) {
 	w := newWorld(t)
 	const path, media = "/admin/v1/import/?kind=church", "multipart/form-data; boundary=x"

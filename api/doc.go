@@ -3,9 +3,9 @@
 //
 // A request passes, in this order (contract.md §1):
 //
-//	request id → size of the headers (431) → Host (421) → CORS
+//	request id → size of the headers (431) → Host (421) → no page of another site (403) → CORS
 //	  → route → key and secret (401, or 429 after too many failures)
-//	    → method (405) → permission (403) → rate (429)
+//	    → method (405) → permission (403) → rate (429) → query string (400)
 //	      → record (404) → media type (415) → body (400)
 //
 // Server answers the public API over one kv.Store; Config has its options. Handler is everything public, Control answers the command line, and

@@ -57,8 +57,8 @@ func docsAssets() map[string]bool {
 // inline matches the scripts and styles that lie in a page.
 var inline = regexp.MustCompile(`(?s)<(script|style)>(.*?)</`)
 
-// docsPolicy is the Content-Security-Policy of the page, as that of our own pages. The page has scripts and a style in it, which are named by their hashes, and its
-// style has pictures in it.
+// docsPolicy is the Content-Security-Policy of the page, as that of our own pages. The page has
+// scripts and a style in it, which are named by their hashes, and its style has pictures in it.
 func docsPolicy(page []byte) string {
 	sources := map[string]string{}
 	for _, m := range inline.FindAllSubmatch(page, -1) {

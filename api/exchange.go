@@ -251,7 +251,8 @@ func unreadable(err error) error {
 	return errUnreadable
 }
 
-// noBody takes what a request without a body, or with an empty one, may have: also JSON, which is not read.
+// noBody takes what a request without a body, or with an empty one, may have: also JSON, which is not
+// read.
 func noBody(x *exchange) error {
 	if isJSON(x.request.Header) {
 		return nil

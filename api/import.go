@@ -56,8 +56,8 @@ var importFile = &fileBody{
 	example: "Code,Holder,Type\nK7QP2M9D4RSX1ABC,Ana Souza,Adult\n",
 }
 
-// formBoundary returns the boundary of a form that contains the file; "" for any other body. Only a page with its session sends forms: with a key of its own a client
-// sends the file itself.
+// formBoundary returns the boundary of a form that contains the file; "" for any other body. Only a
+// page with its session sends forms: with a key of its own a client sends the file itself.
 func formBoundary(x *exchange) string {
 	media, parameters, err := mime.ParseMediaType(x.request.Header.Get("Content-Type"))
 	if err != nil || media != "multipart/form-data" || !x.page {

@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// TestMediaTypesOnEveryRoute sends each route bodies of types that pages of other sites can send, and of those that it takes. The routes are those of the router, asked
-// for records that are there: a missing one is told before the type.
+// TestMediaTypesOnEveryRoute sends each route bodies of types that pages of other sites can send, and
+// of those that it takes. The routes are those of the router, asked for records that are there: a
+// missing one is told before the type.
 func TestMediaTypesOnEveryRoute(t *testing.T) {
 	w := newWorld(t)
 	const xlsx = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
@@ -40,7 +41,8 @@ func TestMediaTypesOnEveryRoute(t *testing.T) {
 	}
 }
 
-// there is a path whose record is there, of one with the number 999; the path itself if there is no record of its kind.
+// there is a path whose record is there, of one with the number 999; the path itself if there is no
+// record of its kind.
 func (w *world) there(path string) string {
 	w.Helper()
 	before, after, named := strings.Cut(path, "999")

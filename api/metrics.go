@@ -114,8 +114,8 @@ func unwell(s *kv.Store) (reasons []string) {
 // metricsPath is the path of the metrics.
 const metricsPath = "/metrics"
 
-// metricsPage answers a client on this machine that names the server by one of its hosts. Any other, as one on another machine or behind a proxy, needs a key of
-// denomination level.
+// metricsPage answers a client on this machine that names the server by one of its hosts. Any other,
+// as one on another machine or behind a proxy, needs a key of denomination level.
 func metricsPage(x *exchange) error {
 	if !reach.Direct(x.request) || !x.server.hosts.Allow(x.request) {
 		if err := x.authenticate(x.request); err != nil {

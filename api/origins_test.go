@@ -30,7 +30,8 @@ func unsafeRoutes(t *testing.T, s *api.Server) (all [][2]string) {
 	return all
 }
 
-// TestOriginsOnEveryRoute sends each route the requests of pages of this site and of others, by whatever carries the key. The routes are those of the router.
+// TestOriginsOnEveryRoute sends each route the requests of pages of this site and of others, by
+// whatever carries the key. The routes are those of the router.
 func TestOriginsOnEveryRoute(t *testing.T) {
 	s := newSite(t, func(c *api.Config) { c.CORSOrigins = []string{"https://page.example", "capacitor://localhost"} })
 	carriers := map[string]option{"Basic": func(*call) {}, "a cookie": func(c *call) {
@@ -77,7 +78,8 @@ func TestOriginsOnEveryRoute(t *testing.T) {
 	}
 }
 
-// TestOriginsListedGetNoSession: the cookie counts for pages of this server only, and a page of a listed origin begins no session.
+// TestOriginsListedGetNoSession: the cookie counts for pages of this server only, and a page of a
+// listed origin begins no session.
 func TestOriginsListedGetNoSession(t *testing.T) {
 	s := newSite(t, func(c *api.Config) { c.CORSOrigins = []string{"https://page.example"} })
 	cookie := header("Cookie", "doorward_session="+s.auth[0]+":"+s.auth[1])

@@ -329,7 +329,8 @@ func (rt *route) admit(x *exchange) error {
 	return x.server.Admit(x, x.caller)
 }
 
-// readsNoBody reports whether a route changes something and reads no body. The others check the type of their body when they read it.
+// readsNoBody reports whether a route changes something and reads no body. The others check the type
+// of their body when they read it.
 func (rt *route) readsNoBody() bool {
 	return rt.method != http.MethodGet && rt.doc.form == nil && rt.doc.file == nil
 }

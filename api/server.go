@@ -234,7 +234,8 @@ func hostless(prefix, path string) bool {
 	return false
 }
 
-// bringsKey reports whether a request for the metrics brings a key, which no page knows that rebinds its own name to this server. Then it may have any Host.
+// bringsKey reports whether a request for the metrics brings a key. It may then have any Host: a page
+// that rebinds its name to this server knows no key.
 func bringsKey(prefix string, r *http.Request) bool {
 	return strings.TrimSuffix(r.URL.Path, "/") == prefix+metricsPath && len(r.Header["Authorization"]) > 0
 }
@@ -338,7 +339,8 @@ func recovered(x *exchange, v any) {
 	x.fail(fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
 }
 
-// gate checks the size of the headers, the Host, and the page that the request comes from, which need no route, and passes the request on.
+// gate checks the size of the headers, the Host, and the page that the request comes from, which need
+// no route, and passes the request on.
 func (s *Server) gate(next http.Handler) http.Handler {
 	prefix := s.Prefix()
 	return s.answer(func(x *exchange, r *http.Request) error {

@@ -54,7 +54,8 @@ func newGated(t *testing.T, origins ...string) *gated {
 	return g
 }
 
-// do asks with pairs of header names and values, of which empty ones are left out, and returns the status and the body.
+// do asks with pairs of header names and values, of which empty ones are left out, and returns the
+// status and the body.
 func (g *gated) do(method, path string, body io.Reader, headers ...string) (int, string) {
 	g.Helper()
 	r, err := http.NewRequestWithContext(g.Context(), method, g.url+path, body)
@@ -85,7 +86,8 @@ func (g *gated) basic() string {
 	return r.Header.Get("Authorization")
 }
 
-// TestOriginsOnEveryRoute sends each route the requests of pages of this site and of others. The routes are those of the router.
+// TestOriginsOnEveryRoute sends each route the requests of pages of this site and of others. The
+// routes are those of the router.
 func TestOriginsOnEveryRoute(t *testing.T) {
 	t.Parallel()
 	g := newGated(t, "https://page.example", "capacitor://localhost")
@@ -119,7 +121,8 @@ func TestOriginsOnEveryRoute(t *testing.T) {
 	}
 }
 
-// TestMediaTypesOnEveryRoute sends each route bodies of types that pages of other sites can send, and of those that it takes.
+// TestMediaTypesOnEveryRoute sends each route bodies of types that pages of other sites can send, and
+// of those that it takes.
 func TestMediaTypesOnEveryRoute(t *testing.T) {
 	t.Parallel()
 	g := newGated(t)

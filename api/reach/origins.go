@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Origins knows the pages whose requests may change something: this server's own, and those of listed origins. A browser sends a key that it has, by cookie or
-// by Basic, with the request of any page.
+// Origins refuses changes that a page of another site asks for, unless the origin of that page is
+// listed. A browser sends a key that it has, by cookie or by Basic, with the request of any page.
 type Origins struct {
 	own    http.CrossOriginProtection
 	listed []string // as originOf writes them
@@ -16,7 +16,8 @@ type Origins struct {
 // anySub begins a listed host that stands for all names below another.
 const anySub = "*."
 
-// NewOrigins are the origin of the public URL, if there is one, and the listed origins, which Check has taken.
+// NewOrigins are the origin of the public URL, if there is one, and the listed origins, which Check
+// has taken.
 func NewOrigins(base *url.URL, listed []string) *Origins {
 	o := &Origins{}
 	if base != nil {
@@ -30,7 +31,8 @@ func NewOrigins(base *url.URL, listed []string) *Origins {
 	return o
 }
 
-// originOf is the origin of a URL as browsers send it: in lower case, and without the port that the scheme has anyway.
+// originOf is the origin of a URL as browsers send it: in lower case, and without the port that the
+// scheme has anyway.
 func originOf(u *url.URL) string {
 	scheme, host := strings.ToLower(u.Scheme), strings.ToLower(u.Host)
 	switch scheme {
@@ -42,11 +44,13 @@ func originOf(u *url.URL) string {
 	return scheme + "://" + host
 }
 
-// Own reports whether no page of another site has made a request that can change something: Sec-Fetch-Site is same-origin or none, or, without that header, Origin
-// is missing or names the request's Host. GET, HEAD and OPTIONS change nothing.
+// Own reports whether no page of another site has made a request that can change something:
+// Sec-Fetch-Site is same-origin or none, or, without that header, Origin is missing or names the
+// request's Host. GET, HEAD and OPTIONS change nothing.
 func (o *Origins) Own(r *http.Request) bool { return o.own.Check(r) == nil }
 
-// Listed reports whether an origin is one of the listed ones. null, which pages without an origin send, never is.
+// Listed reports whether an origin is one of the listed ones. null, which pages without an origin
+// send, never is.
 func (o *Origins) Listed(origin string) bool {
 	origin = strings.ToLower(origin)
 	for _, l := range o.listed {

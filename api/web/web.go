@@ -95,7 +95,8 @@ func New() (*Pages, error) {
 	return p, nil
 }
 
-// Language is the language of a page: the one that its address asks for, else the one that the browser accepts.
+// Language is the language of a page: the one that its address asks for, else the one that the browser
+// accepts.
 func (p *Pages) Language(asked, accepted string) language.Tag {
 	_, i := language.MatchStrings(p.choice, asked, accepted) // what cannot be read asks for nothing
 	return Languages[i]

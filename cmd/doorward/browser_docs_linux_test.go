@@ -6,7 +6,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestTheDocumentationWorks under its policy: the page lists the operations, opens one, and tries it out.
+// TestTheDocumentationWorks under its policy: the page lists the operations, opens one, and tries it
+// out.
 func TestTheDocumentationWorks(t *testing.T) {
 	w := newDoorTown(t)
 	p := browse(t)

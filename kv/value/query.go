@@ -6,11 +6,13 @@ import (
 	"strings"
 )
 
-// ErrEscape is returned for a query string with a percent sign that two hexadecimal digits do not follow.
+// ErrEscape is returned for a query string with a percent sign that two hexadecimal digits do not
+// follow.
 var ErrEscape = errors.New("a % in the address is not followed by two hexadecimal digits; %25 is the sign itself")
 
-// ParseQuery reads a query string or the body of a form. The values of one name are in the order given. Unlike url.ParseQuery it takes a semicolon as a
-// character and leaves nothing out: a bad escape is ErrEscape. Bytes that are not UTF-8 become U+FFFD.
+// ParseQuery reads a query string or the body of a form. The values of one name are in the order
+// given. Unlike url.ParseQuery it takes a semicolon as a character and leaves nothing out: a bad
+// escape is ErrEscape. Bytes that are not UTF-8 become U+FFFD.
 func ParseQuery(raw string) (url.Values, error) {
 	values := url.Values{}
 	for pair := range strings.SplitSeq(raw, "&") {
