@@ -210,7 +210,7 @@ func (rt *route) takes(media string) bool {
 	switch rt.path {
 	case "", documentPath + "/*", designPath + "/*": // no route, which is told first; attachments
 		return true
-	case "/{db}/_feed":
+	case "/{db}/_feed", "/_stick":
 		return media == line.Media
 	case "/_session":
 		return media == mediaJSON || media == mediaForm
