@@ -37,15 +37,15 @@ func stickOf(t *testing.T, head line.Head, lines ...string) string {
 func TestStick_WhoGivesIt(t *testing.T) {
 	centre := peertest.NewSite(t)
 	centre.Want(404, "GET", "/_stick", "")
-	centre.Want(404, "POST", "/_stick", "x", "Content-Encoding", "zstd")
+	centre.Want(404, "POST", "/_stick", "x", "Content-Type", line.Media, "Content-Encoding", "zstd")
 	s := laptopSite(t, "reference", "event-1")
 	s.Want(200, "GET", "/_stick", "")
 	for _, who := range []*peertest.Site{s.As("denomination", "sync:*"), s.As("church:1", "*:*"), s.As("event:1", "*:*"), s.AsLaptop("event:1", auth.Venue{})} {
 		who.Want(403, "GET", "/_stick", "")
-		who.Want(403, "POST", "/_stick", "x", "Content-Encoding", "zstd")
+		who.Want(403, "POST", "/_stick", "x", "Content-Type", line.Media, "Content-Encoding", "zstd")
 	}
-	s.Anybody().Want(401, "POST", "/_stick", "x", "Content-Encoding", "zstd")
-	s.Want(400, "POST", "/_stick", "no file", "Content-Encoding", "zstd")
+	s.Anybody().Want(401, "POST", "/_stick", "x", "Content-Type", line.Media, "Content-Encoding", "zstd")
+	s.Want(400, "POST", "/_stick", "no file", "Content-Type", line.Media, "Content-Encoding", "zstd")
 	s.Want(415, "POST", "/_stick", "{}")
 }
 
@@ -84,7 +84,7 @@ func TestStick_Forged(t *testing.T) {
 		doc("person:0000000000000001", `,"full_name":"Eva Lima","church_id":1`, `"event-1","church-1"`),
 		doc("holder_name:01J00000000000000000000003", `,"event_id":1`, `"event-1"`),
 		doc("event:0000000000000001", `,"name":"Feast of all","start_datetime":"2030-01-01T19:00:00Z","church_id":1`, `"church-1","event-1"`))
-	a := s.Want(200, "POST", "/_stick", stick, "Content-Encoding", "zstd")
+	a := s.Want(200, "POST", "/_stick", stick, "Content-Type", line.Media, "Content-Encoding", "zstd")
 	for _, want := range []string{`{"db":"event-1","read":1,"written":1,"refused":0}`, `{"db":"records","read":0,"written":0,"refused":2,`, `"left_out":["church-1"]`} {
 		if !strings.Contains(a.Body, want) {
 			t.Errorf("the report is %s, want %s", a.Body, want)
