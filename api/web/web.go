@@ -23,7 +23,8 @@
 //	assets/trust.js        shows that way at /door/trust while no scan waits in the phone
 //	assets/keys.js         codes that a hand scanner types
 //	assets/camera.js       codes that a camera or a photo shows
-//	assets/queue.js        scans that could not be decided, kept in the phone
+//	assets/codes.js        which texts name the same ticket
+//	assets/queue.js        scans that could not be decided, and those that were, kept in the phone
 //	assets/company.js      what happens at the other doors, as it happens
 //	assets/signal.js       sounds and vibration
 //	assets/words.js        sentences, from the catalogue of a language

@@ -86,7 +86,7 @@ func TestLargeLettersKeepNamesWhole(t *testing.T) {
 	p.until(`document.querySelector('#last li') && document.querySelector('#doors li')`)
 	p.until(fmt.Sprintf(wide, "#work"))
 	p.fits()
-	p.do(chromedp.Click("#way-search"), chromedp.WaitVisible("#find-words"), chromedp.SendKeys("#find-words", "lima"), chromedp.WaitVisible("#find-list button"))
+	p.do(chromedp.Click("#way-search"), chromedp.WaitVisible("#find-words"), writing("#find-words", "lima"), chromedp.WaitVisible("#find-list button"))
 	p.until(fmt.Sprintf(wide, "#find"))
 	p.fits()
 	p.do(chromedp.Click("#find .close"), chromedp.WaitNotVisible("#find"))
@@ -155,12 +155,14 @@ func TestANoticeWaitsForATap(t *testing.T) {
 	p.types("KID", kb.Enter)
 	p.sees("admitted", "look first", "Gil R.", "Child", "Ask for the guardian's slip")
 	p.paints(purple, "look")
-	p.types("SOLO", kb.Enter) // scanned meanwhile: it waits
+	p.types("SOLO", kb.Enter) // it is not taken
+	p.untaken("Not scanned. Tap “Done, next” first.")
 	p.do(chromedp.KeyEvent(kb.Escape))
 	p.until(`document.getElementById('result-label').textContent === 'Gil R.' && document.getElementById('result-time').hidden`)
 	p.fits()
-	p.do(chromedp.Click("#result-acts .primary"))
-	p.until(`document.getElementById('result-label').textContent === 'Ana S.'`)
+	p.next()
+	p.types("SOLO", kb.Enter)
+	p.labelled("Ana S.")
 	p.sees("admitted", "Welcome")
 	p.paints(green, "good")
 	p.types("KID", kb.Enter)
@@ -335,7 +337,7 @@ func (p *phone) signsInByKey(w *doorTown) {
 // goes picks an event.
 func (p *phone) goes(event int) {
 	p.Helper()
-	p.do(chromedp.Click(fmt.Sprintf("#pick-events input[value='%d']", event)), chromedp.Click("#pick-form > button"), chromedp.WaitVisible("#code"))
+	p.do(chromedp.Click(fmt.Sprintf("#pick-events input[value='%d']", event)), chromedp.SetValue("#door", "Entrance"), chromedp.Click("#pick-form > button"), chromedp.WaitVisible("#code"))
 }
 
 // TestAPhoneSaysWhatWaitsForWhichEvent: a phone that serves two events sends the scans of both. It says which event the others wait for.
@@ -419,7 +421,7 @@ func TestThePageSpeaksItsReadersLanguage(t *testing.T) {
 	p.do(network.SetExtraHTTPHeaders(network.Headers{"Accept-Language": "pt-BR,pt;q=0.9,en;q=0.8"}))
 	p.do(chromedp.Navigate(w.link()), chromedp.WaitVisible("#helper"))
 	p.until(`document.documentElement.lang === 'pt-BR' && document.querySelector('#enter h1').textContent === 'Quem está nesta porta?'`)
-	p.do(chromedp.SendKeys("#helper", "Bia"), chromedp.Click("#enter-ticket button"), chromedp.WaitVisible("#pick-form"), chromedp.Click("#pick-form > button"), chromedp.WaitVisible("#code"))
+	p.do(chromedp.SendKeys("#helper", "Bia"), chromedp.Click("#enter-ticket button"), chromedp.WaitVisible("#pick-form"), chromedp.SetValue("#door", "Entrada"), chromedp.Click("#pick-form > button"), chromedp.WaitVisible("#code"))
 	p.types("SOLO", kb.Enter)
 	p.sees("admitted", "Pode entrar")
 	p.next()
@@ -449,7 +451,7 @@ func TestLargeLettersFitThePhone(t *testing.T) {
 		p.fits()
 		p.do(chromedp.KeyEvent(kb.Escape), chromedp.WaitNotVisible("#result"))
 	}
-	p.do(chromedp.Click("#way-search"), chromedp.WaitVisible("#find-words"), chromedp.SendKeys("#find-words", "lima"), chromedp.WaitVisible("#find-list li"))
+	p.do(chromedp.Click("#way-search"), chromedp.WaitVisible("#find-words"), writing("#find-words", "lima"), chromedp.WaitVisible("#find-list li"))
 	p.fits()
 	for _, language := range []string{"en", "pt-BR"} {
 		p.do(chromedp.Navigate(w.served.url+"/door/help?language="+language), chromedp.WaitVisible(".guide"))
@@ -496,7 +498,7 @@ func TestAPhoneSignsOutWhileTheLaptopIsAway(t *testing.T) {
 	w, p := familyDoor(t)
 	p.do(chromedp.Evaluate(`navigator.serviceWorker.ready.then(() => true)`, nil, awaited))
 	w.down()
-	p.do(chromedp.Click("#menu"), chromedp.WaitVisible("#settings"), chromedp.Click("#leave"), chromedp.WaitVisible("#enter"))
+	p.do(chromedp.Click("#menu"), chromedp.WaitVisible("#settings"), chromedp.Click("#leave"), chromedp.WaitVisible("#leaving"), chromedp.Click("#leave-now"), chromedp.WaitVisible("#enter"))
 	p.do(chromedp.Reload(), chromedp.WaitVisible("#enter"))
 	p.until(`document.getElementById('enter-fault').textContent.includes('out of reach')`)
 	w.up()
@@ -511,7 +513,7 @@ func TestAPhoneThatSignsOutHandsInItsQueue(t *testing.T) {
 	w, p := familyDoor(t)
 	w.down()
 	p.letsInAlone("SOLO")
-	p.do(chromedp.Click("#menu"), chromedp.WaitVisible("#settings"), chromedp.Click("#leave"), chromedp.WaitVisible("#enter"))
+	p.do(chromedp.Click("#menu"), chromedp.WaitVisible("#settings"), chromedp.Click("#leave"), chromedp.WaitVisible("#leaving"), chromedp.Click("#leave-now"), chromedp.WaitVisible("#enter"))
 	p.until(`document.getElementById('enter-kept').textContent.includes('1 scan for Acampamento de verão 2026 is still kept in this phone.')`)
 	w.up()
 	p.until(`document.getElementById('enter-fault').textContent === '' && document.getElementById('enter-kept').textContent === ''`)

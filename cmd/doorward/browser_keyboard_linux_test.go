@@ -172,7 +172,7 @@ func byKeyboard(t *testing.T, w *doorTown) *phone {
 	p.at("#pick-ways input[value=out]")
 	p.presses(kb.ArrowUp)
 	p.at("#pick-ways input[value=in]")
-	p.tabs("#door") // which selects what is there
+	p.tabs("#door")
 	p.presses("North", kb.Enter)
 	p.at("#code")
 	p.until(`document.getElementById('where-door').textContent === 'North · in'`)
@@ -249,8 +249,7 @@ func TestThePageIsWorkedByKeyboard(t *testing.T) {
 	p.tabs("#way-search")
 	p.presses(kb.Enter)
 	p.at("#find-words")
-	p.presses("souza")
-	p.do(chromedp.WaitVisible("#find-list button"))
+	p.do(writing("#find-words", "souza"), chromedp.WaitVisible("#find-list button"))
 	p.tabs("#find-list button")
 	p.presses(space)
 	p.sees("admitted", "Ana S.")
@@ -305,12 +304,19 @@ func TestThePageIsWorkedByKeyboard(t *testing.T) {
 	p.tabs("#where")
 	p.presses(kb.Enter)
 	p.at("#pick-events input:checked")
+	p.tabs("#door")
+	p.tabs("#pick-doors button") // the door that the phone stands at
+	p.presses(space)
+	p.at("#pick-go")
 	p.presses(kb.Enter)
 	p.at("#code")
 	p.tabs("#menu")
 	p.presses(space)
 	p.at("#set-language")
 	p.tabs("#leave")
+	p.presses(space)
+	p.at("#leaving .close") // one Enter signs nobody out
+	p.tabs("#leave-now")
 	p.presses(space)
 	p.at("#enter summary")
 }
@@ -372,8 +378,7 @@ func TestAScannerPressesNoButton(t *testing.T) {
 	p.sees("admitted", "Gil R.")
 	p.rests()
 	p.presses(kb.Enter)
-	p.until(`document.getElementById('result-label').textContent === 'Ana S.'`)
-	p.until(`[...document.querySelectorAll('#last strong')].map(e => e.textContent).join() === 'Ana S.,Unknown code,Gil R.'`)
+	p.until(`[...document.querySelectorAll('#last strong')].map(e => e.textContent).join() === 'Gil R.'`) // what was scanned while it waited was not taken
 }
 
 // TestALateKeyIsNotLost: a phone that is busy reads a key long after it was pressed. The focus does not go to the result's button between the

@@ -25,6 +25,7 @@ import (
 	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	cdplog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
@@ -250,12 +251,13 @@ func browse(t *testing.T, flags ...chromedp.ExecAllocatorOption) *phone {
 }
 
 // slowly gives pages the time that a busy machine takes. Results stay for eight seconds where a test sets no other time: a button may take longer
-// to be pressed than the usual two. A page waits for an answer twenty times as long as a phone's does: tests say what is lost, and the clock does not.
+// to be pressed than the usual two. A page waits for an answer, and for the end of a scanner's burst, twenty times as long as a phone's does: tests say
+// what is lost, and the clock does not.
 var slowly = chromedp.ActionFunc(func(ctx context.Context) error {
 	_, err := page.AddScriptToEvaluateOnNewDocument(`{
 		try { localStorage.time ??= '8' } catch {} // a blank page has no storage
 		const wait = setTimeout;
-		window.setTimeout = (act, after, ...rest) => wait(act, act.name === 'giveUp' ? 20 * after : after, ...rest);
+		window.setTimeout = (act, after, ...rest) => wait(act, ['giveUp', 'endBurst'].includes(act.name) ? 20 * after : after, ...rest);
 	}`).Do(ctx)
 	return err
 })
@@ -337,7 +339,12 @@ func renumbered(err error) bool {
 func (p *phone) signIn(link, name string) {
 	p.Helper()
 	p.do(chromedp.Navigate(link), chromedp.WaitVisible("#helper"), chromedp.SendKeys("#helper", name), chromedp.Click("#enter-ticket button"),
-		chromedp.WaitVisible("#pick-form"), chromedp.Click("#pick-form > button"), chromedp.WaitVisible("#code"))
+		chromedp.WaitVisible("#pick-form"), chromedp.SetValue("#door", "Entrance"), chromedp.Click("#pick-form > button"), chromedp.WaitVisible("#code"))
+}
+
+// writing writes into a field as a person does, slower than a scanner: the letters come without keys.
+func writing(field, text string) chromedp.Action {
+	return chromedp.Tasks{chromedp.Focus(field), input.InsertText(text)}
 }
 
 // types has a hand scanner type a code, wherever the focus is.
@@ -366,6 +373,13 @@ func (p *phone) sees(outcome string, words ...string) {
 			p.Errorf("%s says %q, without %q", outcome, text, w)
 		}
 	}
+}
+
+// untaken wants the page to say that it did not take a scan, and why.
+func (p *phone) untaken(why string) {
+	p.Helper()
+	p.until(fmt.Sprintf(`!document.getElementById('untaken').hidden && document.getElementById('untaken').textContent === %q`, why))
+	p.until(`document.documentElement.dataset.signal === 'untaken'`)
 }
 
 // looks are the colour of the result, and the tune that was played.
@@ -473,6 +487,7 @@ func TestAHandScannersBurstsAreNotMixed(t *testing.T) {
 	p.until(`document.querySelector('#last li') !== null`)
 	for i := 1; i < 30; i++ {
 		p.types(fmt.Sprintf("BURST%04d", i), []string{kb.Enter, kb.Tab}[i%2]) // over results, too
+		p.sees("admitted")
 	}
 	p.until(`document.getElementById('count-in').textContent === '30'`)
 	if n := w.admissions(); n != 30 {
@@ -482,9 +497,9 @@ func TestAHandScannersBurstsAreNotMixed(t *testing.T) {
 
 func TestAHelperFindsAGuestByName(t *testing.T) {
 	_, p := atDoor(t)
-	p.do(chromedp.Click("#way-search"), chromedp.WaitVisible("#find-words"), chromedp.SendKeys("#find-words", "souz"), chromedp.WaitVisible("#find-list button"))
+	p.do(chromedp.Click("#way-search"), chromedp.WaitVisible("#find-words"), writing("#find-words", "souz"), chromedp.WaitVisible("#find-list button"))
 	p.run(`document.querySelector('#find-list button').same = true`)
-	p.do(chromedp.SendKeys("#find-words", "a"))
+	p.do(writing("#find-words", "a"))
 	p.until(`performance.getEntriesByType('resource').some(e => e.name.endsWith('?q=souza'))`)
 	p.settles()
 	p.until(`document.querySelector('#find-list button').same`) // one letter more finds the same: a finger may be on the button
@@ -501,10 +516,10 @@ func TestAHelperHearsOfMoreGuestsOfAName(t *testing.T) {
 	w.load("ticket", "code,holder_name\nM1,Eva Melo\nM2,Eva Melo\nM3,Eva Melo\nM4,Eva Melo\nM5,Eva Melo\nM6,Eva Melo\n", "--event", "1")
 	p := browse(t)
 	p.signIn(w.link(), "Bia")
-	p.do(chromedp.Click("#way-search"), chromedp.WaitVisible("#find-words"), chromedp.SendKeys("#find-words", "melo"))
+	p.do(chromedp.Click("#way-search"), chromedp.WaitVisible("#find-words"), writing("#find-words", "melo"))
 	p.until(`document.querySelectorAll('#find-list button').length === 5 && document.getElementById('find-says').textContent.includes('There are more')`)
 	p.run(`document.getElementById('find-words').value = ''`)
-	p.do(chromedp.SendKeys("#find-words", "caio"))
+	p.do(writing("#find-words", "caio"))
 	p.until(`document.querySelector('#find-list .kept')?.textContent === 'Not paid' && document.querySelector('#find-list button').textContent === 'Check'`)
 }
 

@@ -228,7 +228,7 @@ func TestNoNameDoesAnythingToThePage(t *testing.T) {
 	p.do(chromedp.SetValue("#code", hostileNames[0]), chromedp.Click("#scan button"))
 	p.sees("unknown_code")
 	p.next()
-	p.do(chromedp.Click("#way-search"), chromedp.WaitVisible("#find-words"), chromedp.SendKeys("#find-words", "souza"), chromedp.WaitVisible("#find-list li"),
+	p.do(chromedp.Click("#way-search"), chromedp.WaitVisible("#find-words"), writing("#find-words", "souza"), chromedp.WaitVisible("#find-list li"),
 		chromedp.Click("#find .close"))
 	p.until(`document.getElementById('doors').innerText.includes('<img src=x')`)
 	p.do(chromedp.Click("#menu"), chromedp.WaitVisible("#settings-who"))

@@ -2,7 +2,7 @@
 import {ask} from './session.js';
 
 const widest = 1280; // points that the laptop looks at
-const formats = ['qr_code', 'data_matrix', 'code_128', 'ean_13', 'ean_8'];
+const formats = ['qr_code', 'aztec', 'pdf417', 'data_matrix', 'code_128', 'ean_13', 'ean_8'];
 
 // reader is the browser's own; null where it has none.
 async function reader() {
@@ -42,11 +42,17 @@ export function why(fault) {
   return {NotAllowedError: 'refused', SecurityError: 'refused', NotReadableError: 'busy', AbortError: 'busy'}[fault?.name] ?? 'none';
 }
 
-// watch shows the camera in a video and calls found with each code, until stop is called. found tells whether it takes the code: one that it takes
-// counts again when it was out of sight for two seconds. lost is called with a fault when the phone takes the camera away.
-export async function watch(video, found, lost) {
+const memory = 2000; // milliseconds out of sight after which a code is a new one
+
+// watch shows a camera in a video and reads its codes, until stop is called; device names the camera, undefined is the one at the back. take is called with
+// each code that is alone in sight, and whether the helper was told already that it is not taken; it returns whether it takes the code, or null if it has not
+// looked at it. A code that it takes counts again when it was out of sight for two seconds. which finds the code of several that is a ticket's, null for none;
+// several is called with whether none was found. lost is called with a fault when the phone takes the camera away. watch returns stop; lamp, which turns the
+// light of the camera on or off, if it has one; and next, the device of the next camera, if there is another.
+export async function watch(video, {take, which, several, lost}, device) {
   if (!window.isSecureContext || !navigator.mediaDevices) throw new Error('no camera');
-  const stream = await navigator.mediaDevices.getUserMedia({video: {facingMode: 'environment', width: {ideal: 1280}}});
+  const lens = device ? {deviceId: {ideal: device}} : {facingMode: 'environment'};
+  const stream = await navigator.mediaDevices.getUserMedia({video: {...lens, width: {ideal: 1280}}});
   for (const track of stream.getTracks()) track.addEventListener('ended', () => lost(new DOMException('the camera is gone', 'NotReadableError')));
   const stop = () => {
     for (const track of stream.getTracks()) track.stop();
@@ -57,27 +63,41 @@ export async function watch(video, found, lost) {
     stop();
     throw fault;
   });
-  const own = await reader(), gone = new Map(); // codes that were taken, and since when each is out of sight: Infinity = it is in sight
-  let on = true;
+  const own = await reader(), met = new Map(); // the codes that were met: whether each was taken, and since when it is out of sight; Infinity = it is in sight
+  let on = true, group = {};
   const look = async () => {
     while (on) {
       const begun = performance.now();
       const codes = video.videoWidth ? await codesOf(video, video.videoWidth, video.videoHeight, own).catch(() => null) : [];
       if (!on) return;
-      if (codes) take(codes, performance.now()); // a look that failed has not seen that a code is gone
+      if (codes) await judge(codes, performance.now()); // a look that failed has not seen that a code is gone
       await new Promise(done => setTimeout(done, Math.max(60, 200 - (performance.now() - begun))));
     }
   };
-  const take = (codes, now) => {
-    for (const [code, since] of gone) {
-      if (now - since >= 2000) gone.delete(code);
-      else gone.set(code, codes.includes(code) ? Infinity : Math.min(since, now));
+  const judge = async (codes, now) => {
+    for (const [code, one] of met) {
+      if (now - one.since >= memory) met.delete(code);
+      else one.since = codes.includes(code) ? Infinity : Math.min(one.since, now);
     }
-    if (codes.length === 1 && !gone.has(codes[0]) && found(codes[0])) gone.set(codes[0], Infinity);
+    let [code] = codes;
+    if (codes.length > 1) {
+      const names = [...codes].sort().join('\n');
+      if (group.names !== names) group = {names, code: await which(codes)};
+      if (!on) return;
+      code = group.code;
+    }
+    several(codes.length > 1 && code === null);
+    if (!code) return;
+    const taken = met.get(code)?.taken || take(code, met.has(code));
+    if (taken !== null) met.set(code, {taken, since: Infinity});
+    if (taken) for (const other of codes) met.set(other, {taken, since: Infinity}); // what lies near it is not read when it is gone
   };
   look();
-  return () => {
+  const [track] = stream.getVideoTracks(), lamp = track?.getCapabilities?.().torch && (lit => track.applyConstraints({advanced: [{torch: lit}]}));
+  const all = (await navigator.mediaDevices.enumerateDevices?.().catch(() => []) ?? []).filter(one => one.kind === 'videoinput').map(one => one.deviceId);
+  const next = all.length > 1 ? all[(all.indexOf(track?.getSettings?.().deviceId) + 1) % all.length] : null;
+  return {lamp, next, stop() {
     on = false;
     stop();
-  };
+  }};
 }

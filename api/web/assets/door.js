@@ -1,12 +1,13 @@
 // The page for helpers at a door: sign in, choose the event and the door, then scan.
 import {ask, base, nonce, now, Unreachable} from './session.js';
 import {store} from './store.js';
-import {speak, say, ago, clock, preferred} from './words.js';
+import {speak, say, ago, clock, date, live, moment, preferred} from './words.js';
 import {signal, wake} from './signal.js';
 import {fromPhoto, watch, why} from './camera.js';
 import {first, trusts, upgrade, waits} from './secure.js';
 import {listen} from './keys.js';
 import {follow} from './company.js';
+import {same} from './codes.js';
 import * as queue from './queue.js';
 
 const $ = id => document.getElementById(id);
@@ -66,7 +67,7 @@ let typed = false; // the code was typed in its field
 
 // focusCode gives the focus to the next code, or to the result that lies over it.
 function focusCode() {
-  if (!$('result').hidden) $('result-acts').firstElementChild.focus({preventScroll: true});
+  if (!$('result').hidden) ($('result-acts').querySelector('.first') ?? $('result-acts').firstElementChild).focus({preventScroll: true});
   else if (typed || !byFinger()) $('code').focus({preventScroll: true});
 }
 
@@ -93,6 +94,7 @@ addEventListener('hashchange', () => location.reload()); // another QR code, rea
 
 async function start() {
   dress();
+  live(store.zone);
   await speak(settings.language);
   navigator.serviceWorker?.register(base + '/door/assets/sw.js', {scope: base + '/door'}).catch(() => null); // on http there is none
   return ticket ? bring(ticket) : resume();
@@ -152,7 +154,8 @@ async function bring(ticket) {
 }
 
 function enter(fault) {
-  entries.length = codes.length = 0; // of a session that has ended
+  entries.length = 0; // of a session that has ended
+  deciding = null;
   $('enter-kept').textContent = '';
   $('enter-ticket').hidden = !ticket;
   $('enter-how').hidden = Boolean(ticket);
@@ -166,6 +169,7 @@ function enter(fault) {
 // ended is for a session that is no longer good. What the phone has kept is handed in once more, for review.
 async function ended() {
   delete store.session;
+  forgetNotes();
   finding?.abort();
   closeCamera();
   dialog()?.close();
@@ -232,15 +236,21 @@ $('enter-key').addEventListener('submit', e => {
 // --- choose ------------------------------------------------------------------------------------------------------------------
 
 function signedIn(session) {
+  const before = JSON.parse(store.session ?? 'null');
+  forgetNotes(before?.key_id === session.key_id ? now() : Infinity);
   me = session;
   store.session = JSON.stringify(session);
   delete store.leaves;
   $('secret').value = '';
   handIn(kept => !serves(kept)).then(tellAway, () => null); // an event that is over is not chosen any more, and its scans are taken
-  const before = session.events.find(e => String(e.id) === store.event);
-  if (before && door) return work(before);
+  const last = session.events.find(e => String(e.id) === store.event);
+  if (last && door) return work(last);
   pick(session.events);
 }
+
+// forgetNotes removes what the phone has noted of its scans and is over by a time. While the page is open it looks once an hour.
+const forgetNotes = (by = Infinity) => queue.forget(Number(by)).catch(() => null); // a phone that keeps nothing has nothing to forget
+setInterval(() => forgetNotes(now()), 3_600_000);
 
 function pick(events) {
   const box = $('pick-events');
@@ -248,18 +258,55 @@ function pick(events) {
   for (const e of events) {
     const label = make('label', '', 'choice'), input = make('input');
     Object.assign(input, {type: 'radio', name: 'event', value: e.id, required: true, checked: events.length === 1 || String(e.id) === store.event});
-    const day = new Date(e.start_datetime).toLocaleString(settings.language, {weekday: 'short', day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit'});
-    const text = make('span', '', 'choice-text');
-    text.append(make('strong', e.name || '#' + e.id), make('span', e.open ? day : `${day} · ${say('pick.closed')}`, 'quiet'));
+    const text = make('span', '', 'choice-text'), when = make('span', '', 'quiet');
+    when.dataset.event = e.id;
+    text.append(make('strong', e.name || '#' + e.id), when);
     label.append(input, text);
     box.append(label);
   }
   box.hidden = events.length === 0;
   $('pick-none').hidden = events.length > 0;
-  $('door').value = door || say('door.first');
+  $('door').value = '';
   for (const input of $('pick-ways').querySelectorAll('input')) input.checked = input.value === (store.way ?? 'in');
+  dateEvents();
   offerWays();
+  offerDoors();
   show('pick');
+}
+
+// dateEvents says when the events to choose from begin.
+function dateEvents() {
+  for (const when of $('pick-events').querySelectorAll('[data-event]')) {
+    const e = me.events.find(one => String(one.id) === when.dataset.event);
+    const day = date(e.start_datetime, {weekday: 'short', day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit'});
+    when.textContent = e.open ? day : `${day} · ${say('pick.closed')}`;
+  }
+}
+
+// offerDoors shows the doors that the chosen event has, to be tapped. An event without any gets a name for its first.
+async function offerDoors() {
+  const chosen = chosenEvent(), told = chosen && await learn(chosen.id);
+  if (chosen !== chosenEvent()) return; // another was chosen meanwhile
+  dateEvents();
+  const known = new Set([...Object.keys(told?.doors ?? {}), ...(String(chosen?.id) === store.event ? [door] : [])].filter(Boolean));
+  const names = known.size > 0 ? [...known].sort() : [say('door.first')];
+  $('pick-doors').replaceChildren(...names.map(one => {
+    const button = make('button', one, 'known', () => {
+      $('door').value = one;
+      $('pick-go').focus();
+    });
+    button.type = 'button';
+    return button;
+  }));
+}
+
+// learn asks the laptop for an event's status, and takes its time zone from there. It returns nothing while the laptop is away.
+async function learn(of) {
+  const {status, data} = await ask('GET', path('status', of)).catch(() => ({}));
+  if (status !== 200) return null;
+  if (data.zone && data.zone !== store.zone) live(store.zone = data.zone);
+  if (of === event?.id) tell('let-in', [data.let_in > 0 && say('doors.let_in', {n: data.let_in})]);
+  return data;
 }
 
 const chosenEvent = () => me.events.find(e => String(e.id) === new FormData($('pick-form')).get('event'));
@@ -268,7 +315,10 @@ const chosenEvent = () => me.events.find(e => String(e.id) === new FormData($('p
 function offerWays() {
   $('pick-ways').hidden = !chosenEvent()?.reentry;
 }
-$('pick-events').addEventListener('change', offerWays);
+$('pick-events').addEventListener('change', () => {
+  offerWays();
+  offerDoors();
+});
 
 $('pick-form').addEventListener('submit', e => {
   e.preventDefault();
@@ -282,6 +332,7 @@ $('pick-form').addEventListener('submit', e => {
 function work(chosen) {
   if (event?.id !== chosen.id) entries.length = 0;
   event = chosen;
+  if (entries.length === 0) recall(event.id).catch(() => null); // a phone that keeps nothing has no list
   Object.assign(store, {event: String(event.id), door});
   $('where-event').textContent = event.name || '#' + event.id;
   way = chosen.reentry ? store.way ?? 'in' : 'in';
@@ -291,6 +342,7 @@ function work(chosen) {
   for (const id of ['count-in', 'count-expected', 'count-minute']) write(id, '–'); // another event's are none of this one's
   $('doors').replaceChildren();
   showAway(); // what waits in the phone since before
+  tell('let-in', []);
   listenToDoors();
   drawLists();
   drawWaiting();
@@ -315,27 +367,52 @@ $('where').addEventListener('click', () => {
 // --- scan --------------------------------------------------------------------------------------------------------------------
 
 const path = (what, of = event.id) => `/door/v1/event/${of}/${what}/`;
-const codes = []; // read and not decided yet
-let deciding = false;
+let deciding = null; // the scan, or the order, of which the answer is awaited
 
-// read takes a code from wherever it came. Codes are decided one after the other, in the order they were read.
-function read(code, from = place()) {
+// read takes a code, from wherever it came, and returns whether it did. quiet says that the helper was told already why this one is not taken.
+function read(code, from = place(), quiet = false) {
   code = code.trim();
-  if (code) decideNext({code, ...from});
+  return code !== '' && decideNext({code, ...from}, quiet);
 }
 
 // place is where a scan is made. The scan is decided for that place, also when the helper stands at another one by then.
 const place = () => ({event: event.id, name: event.name, door, direction: event.reentry ? way : undefined});
 
-async function decideNext(scan) {
-  codes.push({nonce: nonce(), at: now().toISOString(), ...place(), ...scan});
-  if (deciding) return;
-  deciding = true;
-  try {
-    while (codes.length > 0) await decide(codes.shift());
-  } finally {
-    deciding = false; // a fault of the page leaves it able to scan
-  }
+// decideNext has a scan decided, if one is taken now. No scan waits for its turn: what it says would come over a result that was not seen yet.
+function decideNext(scan, quiet = false) {
+  const why = untaken();
+  if (why && !quiet) notTaken(why);
+  if (!why) decide({nonce: nonce(), at: now().toISOString(), ...place(), ...scan});
+  return !why;
+}
+
+const look = 1000; // milliseconds for which a refusal is not replaced
+
+// untaken is the word for why no scan is taken now: an answer is awaited, a result waits for a tap, or a refusal has just come.
+function untaken() {
+  if (deciding) return 'untaken.answer';
+  if (must()) return $('result').dataset.adds === 'notice' && facing.outcome === 'admitted' ? 'untaken.tap' : 'untaken.choose';
+  return justRefused() ? 'untaken.look' : '';
+}
+
+let saying = 0;
+
+// notTaken shows that a scan was not taken, and why.
+function notTaken(why) {
+  const box = $('untaken');
+  box.hidden = true; // it is read aloud again
+  box.textContent = say(why, {button: $('result-acts').querySelector('.primary')?.textContent});
+  box.hidden = false;
+  for (const moved of [box, ...document.querySelectorAll('#result > .face, #result > .acts')]) shake(moved);
+  signal('untaken', settings.sound);
+  clearTimeout(saying);
+  saying = setTimeout(() => box.hidden = true, 2500);
+}
+
+const calm = matchMedia('(prefers-reduced-motion: reduce)');
+
+function shake(element) {
+  if (!calm.matches) element.animate([0, -10, 9, -7, 5, -3, 0].map(x => ({transform: `translateX(${x}px)`})), 360);
 }
 
 const slow = 500; // milliseconds after which an answer is late
@@ -354,8 +431,15 @@ async function scanNow(scan) {
 
 // decide presents the ruling on a scan, with the scan: what follows from it is asked of the scan's event. A session that has ended meanwhile shows nothing.
 async function decide(scan) {
-  const by = me, ruling = await rule(scan);
-  if (ruling && me === by) await settle({...ruling, scan});
+  deciding = scan;
+  $('untaken').hidden = true;
+  if (!$('result').hidden) uncover(); // it is not the result of this one
+  try {
+    const by = me, ruling = await rule(scan);
+    if (ruling && me === by) await present({...ruling, scan});
+  } finally {
+    if (deciding === scan) deciding = null; // a fault of the page leaves it able to scan
+  }
 }
 
 // rule returns the laptop's ruling on a scan, or the phone's while the laptop is away; nothing if the session has ended.
@@ -374,32 +458,32 @@ async function rule(scan) {
     const kept = {...scan, let_in: false};
     const safe = await queue.keep(kept).then(() => true, () => false);
     if (safe) drawWaiting();
-    return {outcome: 'unreachable', notice: await letInBefore(kept), ...(safe && {kept})};
+    return {outcome: 'unreachable', notice: await seenBefore(kept), ...(safe && {kept})};
   }
 }
 
-// plain is a code as the laptop compares it, whether it was scanned or typed: the end of a URL, in capitals, without spaces and hyphens.
-function plain(code) {
-  const end = code.includes('://') && code.replace(/[?#].*/, '').split('/').filter(Boolean).pop();
-  return (end || code).normalize('NFKC').toUpperCase().replace(/[\s\p{Pd}]/gu, '');
-}
-
-// letInBefore says when this phone let the same ticket in, if it did, has not let it out since, and the laptop does not know of it yet.
-async function letInBefore({event, code, direction}) {
-  const before = (await queue.all(event).catch(() => [])).filter(one => one.let_in && plain(one.code) === plain(code)).pop();
-  return before && before.direction !== 'out' && direction !== 'out' ? say('say.letin_before', {time: clock(before.at)}) : '';
+// seenBefore says what this phone knows of a ticket while the laptop is away: what was said of it last. A guest who comes in again after going out is asked
+// nothing, nor is one who goes out after coming in.
+async function seenBefore({event, code, direction}) {
+  const notes = await queue.notes(event).catch(() => []);
+  const last = notes.filter(one => !one.entry.undone && one.code && same(one.code, code)).pop();
+  if (!last) return '';
+  const {ruling, word, time} = last.entry, at = moment(time, now());
+  const into = ['admitted', 'already_admitted', 'letin.done'].includes(word), out = ['left', 'already_out', 'letout.done'].includes(word);
+  if (into && direction === 'out' || out && direction !== 'out') return '';
+  switch (word) {
+    case 'admitted': return say('before.admitted', {time: at});
+    case 'letin.done': return say('say.letin_before', {time: at});
+    case 'already_admitted': return say('before.already', {time: moment(ruling.admitted_at, now()), door: ruling.door});
+    case 'left': case 'letout.done': return say('before.left', {time: at});
+  }
+  return say('before.said', {time: at, outcome: say(word)});
 }
 
 const reasons = {VALIDATION_ERROR: 'why.wrong', FORBIDDEN: 'why.forbidden', NOT_FOUND: 'why.gone', RATE_LIMITED: 'why.slow'};
 
 // because is why the laptop has refused a request. What it says itself is English, and meant for programs.
 const because = told => say(reasons[told?.error?.code] ?? told?.error?.message ?? '?');
-
-// settle presents a ruling and waits until it was tapped, if it must be.
-async function settle(ruling) {
-  await present(ruling);
-  await tapped();
-}
 
 $('scan').addEventListener('submit', e => {
   e.preventDefault();
@@ -410,17 +494,24 @@ $('scan').addEventListener('submit', e => {
 });
 
 const free = () => !$('work').hidden && !dialog();
-const sinceKey = listen($('code'), $('scan'), free, stays);
+const sinceKey = listen($('code'), $('scan'), {
+  free, stays, heard: () => free() || !$('work').hidden && dialog() === $('find'),
+  apart(code) { // a scan ends a search
+    if ($('find').open) $('find').close();
+    read(code);
+  },
+});
 
 // --- result ------------------------------------------------------------------------------------------------------------------
 
 const looks = { // outcome → colour, sign and tune
   admitted: ['good', 'yes', 'good'], left: ['out', 'out', 'out'], undone: ['plain', 'undo', 'twice'], already_admitted: ['twice', 'twice', 'twice'],
-  unreachable: ['ask', 'ask', 'bad'], refused: ['ask', 'look', 'bad'], notice: ['ask', 'look', 'look'],
+  already_out: ['out', 'twice', 'twice'], unreachable: ['ask', 'ask', 'bad'], refused: ['ask', 'look', 'bad'], notice: ['ask', 'look', 'look'],
 };
-let facing = null; // the ruling that is presented
+let facing = null, faced = 0; // the ruling that is presented, and since when
 const taps = []; // called when the result closes
 const must = () => !$('result').hidden && $('result').dataset.must === 'tap';
+const justRefused = () => !$('result').hidden && !['admitted', 'left', 'undone'].includes(facing.outcome) && performance.now() - faced < look;
 const tapped = () => must() ? new Promise(done => taps.push(done)) : null;
 
 const dialog = () => document.querySelector('dialog[open]'); // it lies over a result, too
@@ -434,16 +525,18 @@ async function present(ruling, over) {
     if ($('work').hidden) return; // the session has ended meanwhile
   }
   facing = ruling;
+  faced = performance.now();
   const advice = ['admitted', 'left', 'unreachable'].includes(ruling.outcome) ? ruling.notice ?? '' : ''; // a guest who is refused gets no wristband
   const notice = ruling.outcome === 'admitted' && advice;
-  const [colour, sign, tune] = looks[notice ? 'notice' : ruling.outcome] ?? ['bad', 'no', 'bad'];
+  const word = ruling.out_since ? 'already_out' : ruling.outcome, waits = notice || ruling.outcome === 'unreachable';
+  const [colour, sign, tune] = looks[notice ? 'notice' : word] ?? ['bad', 'no', 'bad'];
   const result = $('result');
   result.className = 'result ' + colour;
   result.dataset.outcome = ruling.outcome;
-  result.dataset.must = notice || ruling.kept ? 'tap' : '';
+  result.dataset.must = waits ? 'tap' : '';
   result.dataset.adds = advice ? 'notice' : '';
   $('result-icon').replaceChildren(drawn(sign));
-  $('result-word').textContent = say(notice ? 'notice.title' : ruling.outcome);
+  $('result-word').textContent = say(notice ? 'notice.title' : word);
   $('result-label').textContent = ruling.label ?? '';
   $('result-type').textContent = ruling.type ?? '';
   $('result-notice').textContent = advice;
@@ -452,9 +545,9 @@ async function present(ruling, over) {
   acts(ruling);
   cover();
   signal(tune, settings.sound);
-  if (ruling.outcome !== 'unreachable' && !ruling.family) remember(ruling, colour, sign);
+  if (ruling.outcome !== 'unreachable' && !ruling.family) remember(ruling, colour, sign, word);
   if (ruling.order && ['admitted', 'already_admitted'].includes(ruling.outcome) && ruling.scan.direction !== 'out') offerFamily(ruling);
-  closeAfter(notice || ruling.kept ? 0 : ['admitted', 'left'].includes(ruling.outcome) ? settings.time : settings.time * 4);
+  closeAfter(waits ? 0 : ['admitted', 'left'].includes(ruling.outcome) ? settings.time : settings.time * 4);
 }
 
 // cover lays the result over the page. What lies below cannot be reached until it closes.
@@ -476,10 +569,10 @@ function reach() {
   focusCode();
 }
 
-// stays tells whether a result waits for its buttons. Any other closes when the next code begins.
+// stays reports whether a result waits for its buttons, or to be seen. Any other closes when the next code begins.
 function stays() {
   if ($('result').hidden) return false;
-  if ($('result').dataset.must === 'tap') return true;
+  if (must() || justRefused()) return true;
   uncover();
   setTimeout(() => behind && drawLists(), burst); // not while the code comes: its result would be late
   return false;
@@ -491,12 +584,16 @@ const readTwice = ({checkin_id}) => entries.some(({ruling, at}) => ruling.outcom
 
 // more is what a helper does next.
 function more(ruling) {
-  const came = {ago: ago(ruling.seconds_ago ?? 0), door: ruling.door ?? '?', time: ruling.admitted_at ? clock(ruling.admitted_at) : '?'};
+  const at = time => time ? moment(time, now()) : '?';
+  const came = {ago: ago(ruling.seconds_ago ?? 0), door: ruling.door ?? '?', time: at(ruling.admitted_at)};
   switch (ruling.outcome) {
     case 'admitted': return ruling.more ?? '';
     case 'left': return say('say.left', came);
     case 'already_admitted': return say(ruling.door !== ruling.scan.door ? 'say.already_admitted' : readTwice(ruling) ? 'say.already_here' : 'say.already_beside', came);
     case 'refused': return say('say.refused', {why: ruling.why});
+    case 'not_inside': return ruling.out_since ? say('say.already_out', {time: at(ruling.out_since)}) : say('say.not_inside');
+    case 'not_yet_valid': return ruling.valid_from ? say('say.valid_from', {time: at(ruling.valid_from)}) : say('say.not_yet_valid');
+    case 'no_longer_valid': return ruling.valid_until ? say('say.valid_until', {time: at(ruling.valid_until)}) : say('say.no_longer_valid');
     case 'undone': return say(ruling.was === 'left' ? 'say.undone_left' : 'say.undone');
   }
   return say('say.' + ruling.outcome);
@@ -576,7 +673,7 @@ function hold() {
 }
 document.addEventListener('keydown', e => {
   if (e.defaultPrevented || $('result').hidden || dialog()) return;
-  if (e.key === 'Escape' && $('result').dataset.must !== 'tap') close();
+  if (e.key === 'Escape' && (!must() || !$('family').hidden)) close(); // no scanner types it
   if (e.key === 'Tab') hold(); // as a tap does
 });
 
@@ -588,7 +685,9 @@ async function undo(ruling) {
     if (status === 401) return ended();
     if (status === 403) return answer({outcome: 'refused', why: say('undo.old')});
     if (status !== 200) return answer({outcome: 'refused', why: because(data)});
-    for (const entry of entries) if (entry.ruling.checkin_id === ruling.checkin_id) entry.undone = true;
+    const undone = ({entry}) => entry.ruling.checkin_id === ruling.checkin_id && (entry.undone = true);
+    for (const entry of entries) undone({entry});
+    queue.amend(undone).catch(() => null);
     answer({...data, outcome: 'undone', was: ruling.outcome, label: data.label ?? ruling.label});
   } catch {
     reached(false);
@@ -596,9 +695,41 @@ async function undo(ruling) {
   }
 }
 
+const listed = 8; // scans
+
+// remember lists a ruling, and notes it in the phone.
 function remember(ruling, colour, sign, word = ruling.outcome) {
-  if (ruling.outcome !== 'undone' && ruling.scan.event === event.id) entries.unshift({ruling, colour, sign, word, at: Date.now(), time: now(), undone: false});
-  entries.length = Math.min(entries.length, 8);
+  if (ruling.outcome !== 'undone' && ruling.scan.event === event.id) {
+    const entry = {ruling, colour, sign, word, at: Date.now(), time: now(), undone: false};
+    entries.unshift(entry);
+    if (ruling.outcome !== 'refused') takeNote(entry); // it says nothing about the ticket
+  }
+  entries.length = Math.min(entries.length, listed);
+  drawLists();
+}
+
+const day = 86_400_000;
+
+// takeNote keeps what was said of a scan in the phone until a day after the event: without what the lists do not show.
+function takeNote(entry) {
+  const until = Math.max(Date.parse(event.end_datetime ?? event.start_datetime) || 0, Number(entry.time)) + day;
+  const {scan} = entry.ruling, kept = {...entry, ruling: essence(entry.ruling)};
+  queue.note({nonce: scan.nonce, event: scan.event, until, code: scan.code, time: Number(entry.time), entry: kept}).catch(() => null); // a phone that is full notes nothing
+}
+
+const essence = ({outcome, label, type, checkin_id, admitted_at, door, scan, kept}) => ({outcome, label, type, checkin_id, admitted_at, door, scan, kept});
+
+// recall lists the last scans that the phone has noted of an event. A guest whom the phone let in is taken back only before the laptop knows.
+async function recall(of) {
+  const waiting = await queue.all(of), notes = (await queue.notes(of)).reverse().slice(0, listed);
+  if (of !== event?.id) return; // another was chosen meanwhile
+  const known = new Set(entries.map(entry => entry.ruling.scan.nonce));
+  for (const {nonce, entry} of notes) {
+    if (known.has(nonce)) continue;
+    entry.offered = !waiting.some(scan => scan.let_in && scan.nonce === nonce);
+    entries.push(entry);
+  }
+  entries.length = Math.min(entries.length, listed);
   drawLists();
 }
 
@@ -621,7 +752,7 @@ function drawLast() {
       make('span', [clock(entry.time), entry.ruling.label && say(entry.word), entry.ruling.type, entry.undone && say('undone.short')].filter(Boolean).join(' · '), 'quiet'));
     row.append(drawn(entry.sign, 'sign'), text);
     const {kept, checkin_id} = entry.ruling;
-    if (!entry.undone && !entry.offered && (kept || mayUndo(entry.ruling, entry.at))) row.append(about(checkin_id ?? kept.nonce, make('button', say('undo'), '', () => kept ? takeBack(entry) : undo(entry.ruling))));
+    if (!entry.undone && (kept ? !entry.offered : mayUndo(entry.ruling, entry.at))) row.append(about(checkin_id ?? kept.nonce, make('button', say('undo'), '', () => kept ? takeBack(entry) : undo(entry.ruling))));
     return row;
   }));
 }
@@ -636,7 +767,11 @@ async function offerFamily(ruling) {
   $('family-list').replaceChildren(...data.results.map(familyRow));
   $('family').hidden = false;
   $('result').dataset.adds = 'family';
-  const go = make('button', '', 'primary', () => letInFamily(ruling, data.results.filter(t => $('kin-' + t.ticket_id).checked)));
+  $('result').dataset.must = 'tap';
+  const go = make('button', '', 'primary', async () => {
+    deciding = ruling;
+    await letInFamily(ruling, data.results.filter(t => $('kin-' + t.ticket_id).checked)).finally(() => deciding = null);
+  });
   const count = () => {
     const n = $('family-list').querySelectorAll('input:checked').length;
     go.textContent = n > 0 ? say('family.go', {n}) : say('family.none');
@@ -645,19 +780,21 @@ async function offerFamily(ruling) {
   $('family-list').onchange = count;
   count();
   const [next, ...others] = $('result-acts').children;
-  next.className = '';
+  next.className = data.results.length >= large ? 'first' : ''; // one Enter lets no twenty guests in
   next.textContent = say('family.only');
   $('result-acts').replaceChildren(go, next, ...others);
   hold();
   reach();
 }
 
+const large = 20; // other tickets of an order
+
 const mayEnter = ticket => ticket.state === 'valid' && !ticket.admitted_at;
 
 function familyRow(ticket) {
   const row = make('label', '', 'kin'), box = make('input'), text = make('span', '', 'scan-text');
   Object.assign(box, {type: 'checkbox', id: 'kin-' + ticket.ticket_id, checked: mayEnter(ticket), disabled: !mayEnter(ticket)});
-  const state = ticket.state === 'valid' ? ticket.admitted_at && say('find.in', {time: clock(ticket.admitted_at)}) : say(ticket.state);
+  const state = ticket.state === 'valid' ? ticket.admitted_at && say('find.in', {time: moment(ticket.admitted_at, now())}) : say(ticket.state);
   text.append(make('strong', ticket.label || ticket.type || '#' + ticket.ticket_id),
     make('span', [ticket.label && ticket.type, state, mayEnter(ticket) && ticket.notice].filter(Boolean).join(' · ')));
   row.append(box, text);
@@ -668,17 +805,16 @@ async function letInFamily(first, tickets) {
   const labels = first.outcome === 'admitted' ? [first.label || first.type] : [], refused = [], notices = new Set(first.outcome === 'admitted' && first.notice ? [first.notice] : []);
   let let_in = labels.length;
   for (const button of $('result-acts').children) button.disabled = true;
-  $('result').dataset.must = 'tap'; // what is scanned meanwhile is shown after it
   for (const ticket of tickets) {
-    const name = ticket.label || ticket.type || '#' + ticket.ticket_id;
-    const {status, data} = await scanNow({...first.scan, code: undefined, ticket_id: ticket.ticket_id, nonce: nonce()}).catch(() => ({}));
+    const name = ticket.label || ticket.type || '#' + ticket.ticket_id, scan = {...first.scan, code: undefined, ticket_id: ticket.ticket_id, nonce: nonce()};
+    const {status, data} = await scanNow(scan).catch(() => ({}));
     if (status === 401) return ended();
     if (status !== 200) {
       refused.push(`${name} (${say('unreachable')})`);
       continue;
     }
     const [colour, sign] = looks[data.outcome] ?? ['bad', 'no'];
-    remember({...data, scan: first.scan}, colour, sign);
+    remember({...data, scan}, colour, sign);
     if (data.outcome !== 'admitted') {
       refused.push(`${name} (${say(data.outcome)})`);
       continue;
@@ -688,9 +824,10 @@ async function letInFamily(first, tickets) {
     if (data.notice) notices.add(data.notice);
   }
   const not = refused.length > 0 && say('family.not', {names: refused.join(', ')});
-  const told = {label: labels.filter(Boolean).join(', '), notice: [...notices, not].filter(Boolean).join(' · '), family: true};
+  const named = labels.filter(Boolean), few = named.slice(0, 6).join(', ');
+  const told = {label: named.length > 6 ? few + ' …' : few, notice: [...notices, not].filter(Boolean).join(' · '), family: true, scan: first.scan};
   if (let_in > 0) return present({outcome: 'admitted', ...told, more: say('family.done', {n: let_in})}, first);
-  present({outcome: 'refused', why: not, family: true}, first);
+  present({outcome: 'refused', why: not, family: true, scan: first.scan}, first);
 }
 
 // --- out of reach ------------------------------------------------------------------------------------------------------------
@@ -753,6 +890,7 @@ async function takeBack(entry) {
   if (dropped === null) return;
   entry.undone = dropped;
   entry.offered = true;
+  takeNote(entry);
   if (!dropped) return present({outcome: 'refused', why: say('undo.old'), scan: entry.ruling.scan});
   present({outcome: 'undone', was: direction === 'out' ? 'left' : 'admitted', label: code, scan: entry.ruling.scan});
   showAway();
@@ -760,10 +898,13 @@ async function takeBack(entry) {
 
 // told puts the laptop's word in the place of what this phone let in by itself.
 function told(nonce, result) {
-  const entry = entries.find(one => one.ruling.kept?.nonce === nonce);
-  if (!entry) return;
-  const ruling = {outcome: 'refused', label: entry.ruling.label, scan: entry.ruling.scan, ...result}, [colour, sign] = looks[ruling.outcome] ?? ['bad', 'no'];
-  Object.assign(entry, {ruling, colour, sign, word: ruling.outcome, offered: false});
+  const change = one => {
+    if (one.nonce !== nonce) return false;
+    const {label, scan} = one.entry.ruling, ruling = essence({outcome: 'refused', label, scan, ...result}), [colour, sign] = looks[ruling.outcome] ?? ['bad', 'no'];
+    return Object.assign(one.entry, {ruling, colour, sign, word: ruling.outcome, offered: false});
+  };
+  for (const entry of entries) change({nonce: entry.ruling.kept?.nonce, entry});
+  queue.amend(change).catch(() => null);
 }
 
 // deliver sends what waits, one event after the other, once at a time.
@@ -832,9 +973,22 @@ async function drawWaiting() {
     text.append(make('strong', scan.code), make('span', clock(scan.at), 'quiet'));
     // The same nonce again: where the laptop had decided before its answer was lost, that answer comes back.
     const again = () => decideNext(scan);
-    row.append(drawn('ask', 'sign'), text, about(scan.nonce, make('button', say('decide'), '', again)), about(scan.nonce, make('button', say('forget'), '', () => forget(scan))));
+    row.append(drawn('ask', 'sign'), text, wordOf(scan), about(scan.nonce, make('button', say('decide'), '', again)), about(scan.nonce, make('button', say('forget'), '', () => forget(scan))));
     return row;
   }));
+}
+
+// wordOf is the field for a word on a guest who is held, which tells the guests apart. It stays in the phone.
+function wordOf(scan) {
+  const field = make('input', '', 'word');
+  for (const [name, value] of Object.entries({maxlength: 40, autocomplete: 'off', autocorrect: 'off', spellcheck: 'false', enterkeyhint: 'done', placeholder: say('word'),
+    'aria-label': `${say('word')} ${scan.code}`, value: scan.word ?? ''})) field.setAttribute(name, value);
+  field.addEventListener('change', () => {
+    scan.word = field.value.trim();
+    field.setAttribute('value', scan.word);
+    queue.keep(scan).catch(() => null); // a phone that is full shows it while the page is open
+  });
+  return field;
 }
 
 async function forget(scan) {
@@ -864,8 +1018,10 @@ async function listenToDoors() {
 
 function drawBoard(told) {
   if (told.event_id !== event?.id) return;
+  const more = board?.double_entries !== told.double_entries;
   board = told;
   reached(true);
+  if (more) learn(event.id); // among them may be guests that a phone let in
   write('count-in', event.reentry ? board.inside : board.admitted);
   write('count-expected', board.issued);
   write('count-minute', board.per_minute);
@@ -884,36 +1040,81 @@ function drawDoors() {
 // doorRow is a door with its last scan. A door without a page that is open is silent.
 function doorRow(one, last) {
   const silent = one.pages === 0, row = make('li', '', [one.name === door && 'own', silent && 'silent'].filter(Boolean).join(' '));
+  const open = one.closed ? 'doors.closed' : silent ? 'doors.silent' : '';
   const back = one.scanned_at && ago(Math.max(0, (now() - new Date(one.scanned_at)) / 1000));
   const scanned = !back ? !silent && say('doors.never') : last ? say('doors.ruled', {ago: back, outcome: say(last.outcome)}) : say('doors.last', {ago: back});
   const [colour, sign] = looks[last?.outcome] ?? ['bad', 'no'], text = make('span', '', 'scan-text');
   const mark = last && !silent ? drawn(sign, 'sign ' + colour) : make('span', '', 'sign none');
-  text.append(make('strong', one.name), make('span', [one.name === door && say('doors.you'), silent && say('doors.silent'), scanned].filter(Boolean).join(' · '), 'quiet'));
+  text.append(make('strong', one.name), make('span', [one.name === door && say('doors.you'), open && say(open), scanned].filter(Boolean).join(' · '), 'quiet'));
   row.append(mark, text, make('span', say('doors.in', {n: one.admitted}), 'number'));
+  if (silent && !one.closed && me.role === 'supervisor') row.append(about(one.name, make('button', say('doors.close'), '', () => closeDoor(one.name))));
   return row;
+}
+
+// closeDoor closes a door: it is not silent, but closed, until it scans again. The doors' stream says so.
+async function closeDoor(name) {
+  const refused = why => present({outcome: 'refused', why, scan: place()});
+  const {status, data} = await ask('POST', path('close_door'), {door: name}).catch(() => ({}));
+  if (status === 401) return ended();
+  if (status === undefined) return refused(say('away'));
+  if (status !== 200) return refused(because(data));
+  for (const one of board?.doors ?? []) if (one.name === name) one.closed = true;
+  drawLists();
 }
 
 // --- camera and photo --------------------------------------------------------------------------------------------------------
 
-$('way-camera').addEventListener('click', async () => {
-  if (eye) return closeCamera();
+$('way-camera').addEventListener('click', () => eye ? closeCamera() : openCamera());
+$('eye-next').addEventListener('click', () => {
+  eye.stop();
+  openCamera(eye.next);
+});
+$('eye-lamp').addEventListener('click', async () => {
+  const lit = $('eye-lamp').getAttribute('aria-pressed') !== 'true';
+  await eye.lamp(lit).then(() => $('eye-lamp').setAttribute('aria-pressed', lit), () => null); // some phones say that they have one
+});
+
+async function openCamera(device) {
   const mine = eye = {stop() {}}; // a second tap, or the page, may close it before it is open
   $('video').hidden = false;
   name('eye-close', 'eye.close');
   $('eye-says').textContent = say('eye.looking');
+  offerLens();
   showEye();
   try {
-    const stop = await watch($('video'), code => {
-      const takes = eye === mine && free() && ($('result').hidden || !$('family').hidden);
-      if (takes) read(code);
-      return takes;
-    }, fault => missCamera(mine, fault));
-    if (eye !== mine) return stop();
-    mine.stop = stop;
+    const opened = await watch($('video'), {
+      take(code, told) {
+        if (eye !== mine || !free()) return null; // a result would lie below the dialog
+        return sees(code) || read(code, place(), told);
+      },
+      which,
+      several: many => eye === mine && write('eye-says', say(many ? 'eye.several' : 'eye.looking')),
+      lost: fault => missCamera(mine, fault),
+    }, device);
+    if (eye !== mine) return opened.stop();
+    Object.assign(mine, opened);
+    offerLens();
   } catch (fault) {
     await missCamera(mine, fault);
   }
-});
+}
+
+// sees reports whether a code is that of the result which is up: it lies before the camera still.
+const sees = code => !$('result').hidden && facing.scan?.code === code;
+
+// which finds the one of several codes that is a ticket's: null if none is, or several tickets are there.
+async function which(codes) {
+  const {status, data} = await ask('POST', path('codes'), {codes: codes.slice(0, 8)}).catch(() => ({}));
+  const found = status === 200 ? data.results : [];
+  return found.length > 0 && found.every(one => one.ticket_id === found[0].ticket_id) ? found[0].code : null;
+}
+
+// offerLens shows the buttons of the camera that it has.
+function offerLens() {
+  $('eye-lamp').hidden = !eye?.lamp;
+  $('eye-lamp').setAttribute('aria-pressed', 'false');
+  $('eye-next').hidden = !eye?.next;
+}
 
 // showEye shows the place of the camera and of photos. It lies above the lists: a page that was scrolled comes back to it.
 function showEye() {
@@ -926,6 +1127,7 @@ async function missCamera(mine, fault) {
   if (eye !== mine) return;
   eye.stop();
   eye = null;
+  offerLens();
   $('video').hidden = true;
   const reason = why(fault), curable = reason === 'http' && trusts, waiting = curable ? await waits() : [];
   $('eye-says').textContent = waiting.length > 0 ? first(waiting) : say(curable ? 'eye.curable' : 'eye.' + reason);
@@ -948,6 +1150,7 @@ $('photo').addEventListener('change', async () => {
   const [file] = $('photo').files, from = place();
   if (!file) return;
   closeCamera(); // it would read on behind the photo
+  offerLens();
   $('video').hidden = true;
   name('eye-close', 'close');
   $('eye-says').textContent = say('photo.reading');
@@ -955,17 +1158,10 @@ $('photo').addEventListener('change', async () => {
   try {
     const found = await fromPhoto(file);
     if (found.length === 0) return void ($('eye-says').textContent = say('photo.none'));
+    const code = found.length === 1 ? found[0] : await which(found);
+    if (code === null) return void ($('eye-says').textContent = say('eye.several'));
     closeCamera();
-    if (found.length === 1) return read(found[0], from);
-    $('choose-list').replaceChildren(...found.map(code => {
-      const row = make('li');
-      row.append(make('button', code, 'wide', () => {
-        $('choose').close();
-        read(code, from);
-      }));
-      return row;
-    }));
-    $('choose').showModal();
+    read(code, from);
   } catch (fault) {
     $('eye-says').textContent = say(fault instanceof Unreachable ? 'away' : 'photo.wrong');
   } finally {
@@ -1025,9 +1221,14 @@ function foundRow(ticket) {
   const row = make('li', '', 'found'), text = make('span', '', 'scan-text');
   const state = ticket.state === 'valid' ? '' : say(ticket.state);
   const tail = ticket.phone_tail && '… ' + ticket.phone_tail;
-  const says = [state || ticket.notice, ticket.admitted_at && say('find.in', {time: clock(ticket.admitted_at)})];
-  text.append(make('strong', ticket.label || ticket.type || '#' + ticket.ticket_id), make('span', [ticket.type, ticket.order, tail].filter(Boolean).join(' · '), 'quiet'),
-    make('span', says.filter(Boolean).join(' · '), 'kept'));
+  const says = [state || ticket.notice, ticket.admitted_at && say('find.in', {time: moment(ticket.admitted_at, now())})];
+  const by = why => ticket.matched?.includes(why), marked = (words, why) => words && make(by(why) ? 'mark' : 'span', words);
+  const title = make('strong'), known = make('span', '', 'quiet');
+  title.append(marked(ticket.label || ticket.type || '#' + ticket.ticket_id, 'name'));
+  for (const part of [ticket.type, marked(ticket.order, 'order'), marked(tail, 'phone'), by('code') && make('mark', say('find.code'))].filter(Boolean)) {
+    known.append(known.hasChildNodes() ? ' · ' : '', part);
+  }
+  text.append(title, known, make('span', says.filter(Boolean).join(' · '), 'kept'));
   const inside = Boolean(ticket.admitted_at), wanted = state ? false : way === 'out' ? inside : !inside;
   row.append(text);
   if (!inside || way === 'out') row.append(about(ticket.ticket_id, make('button', say(state ? 'scan.go' : way === 'out' ? 'letout' : 'letin'), wanted ? 'primary' : '', () => {
@@ -1060,6 +1261,7 @@ for (const [id, name, value] of [['set-language', 'language', e => e.value], ['s
     await speak(settings.language);
     label();
     drawLists();
+    if (!$('pick').hidden) dateEvents();
     if (!event) return;
     showAway();
     drawWaiting();
@@ -1068,11 +1270,16 @@ for (const [id, name, value] of [['set-language', 'language', e => e.value], ['s
 }
 $('menu').addEventListener('click', () => $('settings').showModal());
 $('leave').addEventListener('click', () => {
+  $('settings').close();
+  $('leaving').showModal();
+});
+$('leave-now').addEventListener('click', () => {
   store.leaves = 'yes';
   for (const name of ['session', 'event']) delete store[name];
+  forgetNotes();
   finding?.abort();
   closeCamera();
-  $('settings').close();
+  $('leaving').close();
   enter('');
   resume();
 });

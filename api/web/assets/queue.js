@@ -1,15 +1,19 @@
 // Scans that could not be decided lie in the phone, over reloads and closed tabs, until the server has taken them. What the server says otherwise lies
-// beside them until it is seen.
+// beside them until it is seen. Notes are what the page has shown of its scans, until the event is over.
 let opened = null;
 const open = () => opened ??= new Promise((done, failed) => {
-  const request = indexedDB.open('doorward', 2);
+  const request = indexedDB.open('doorward', 3);
   request.onupgradeneeded = () => {
-    for (const name of ['scans', 'differences']) {
+    for (const name of ['scans', 'differences', 'notes']) {
       if (!request.result.objectStoreNames.contains(name)) request.result.createObjectStore(name, {keyPath: 'nonce'});
     }
   };
-  request.onsuccess = () => done(request.result);
+  request.onsuccess = () => {
+    request.result.onversionchange = () => request.result.close(); // a newer page, in another tab
+    done(request.result);
+  };
   request.onerror = () => failed(request.error);
+  request.onblocked = () => failed(new DOMException('an older page holds the storage', 'InvalidStateError'));
 }).catch(fault => {
   opened = null; // it may open the next time
   throw fault;
@@ -35,7 +39,7 @@ async function run(names, mode, act) {
   });
 }
 
-// keep stores a scan, or what has changed of it: {nonce, event, name, code, at, door, direction, let_in}. name is the event's.
+// keep stores a scan, or what has changed of it: {nonce, event, name, code, at, door, direction, let_in, word}. name is the event's, word the helper's own.
 export const keep = scan => run(['scans'], 'readwrite', scans => scans.put(scan));
 
 // drop forgets a scan. It returns whether the scan was there.
@@ -72,4 +76,24 @@ export const differences = async event => oldest(await run(['differences'], 'rea
 // seen forgets those that a helper has seen.
 export const seen = all => run(['differences'], 'readwrite', kept => {
   for (const {nonce} of all) kept.delete(nonce);
+});
+
+// note keeps what the page shows of a scan: {nonce, event, until, code, time, entry}. until is when it is forgotten, in milliseconds.
+export const note = one => run(['notes'], 'readwrite', notes => notes.put(one));
+
+// amend changes notes: change changes one and returns true, or leaves it.
+export const amend = change => run(['notes'], 'readwrite', notes => {
+  notes.getAll().onsuccess = ({target}) => {
+    for (const one of target.result) if (change(one)) notes.put(one);
+  };
+});
+
+// notes are what was noted of an event, the oldest first.
+export const notes = async event => (await run(['notes'], 'readonly', notes => notes.getAll())).filter(one => one.event === event).sort((a, b) => a.time - b.time);
+
+// forget removes the notes that are over by a time, in milliseconds.
+export const forget = by => run(['notes'], 'readwrite', notes => {
+  notes.getAll().onsuccess = ({target}) => {
+    for (const {nonce, until} of target.result) if (until <= by) notes.delete(nonce);
+  };
 });

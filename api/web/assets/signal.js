@@ -14,6 +14,7 @@ const tunes = {
   look: {notes: [[660, 0, 0.12], [880, 0.15, 0.12], [660, 0.3, 0.18]], shape: 'sine', shake: [80, 60, 80, 60, 80]},
   out: {notes: [[880, 0, 0.09], [587, 0.1, 0.16]], shape: 'sine', shake: [40, 40, 40]},
   twice: {notes: [[520, 0, 0.14], [520, 0.2, 0.14]], shape: 'triangle', shake: [120, 80, 120]},
+  untaken: {notes: [[330, 0, 0.07], [262, 0.1, 0.07], [330, 0.2, 0.07], [262, 0.3, 0.07]], shape: 'square', shake: [40, 40, 40, 40, 40]},
   bad: {notes: [[220, 0, 0.45]], shape: 'square', shake: [400]},
 };
 

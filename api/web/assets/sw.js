@@ -15,7 +15,7 @@ function kept(url, language) {
 
 self.addEventListener('install', event => event.waitUntil((async () => {
   const cache = await caches.open(name);
-  const files = ['door.js', 'session.js', 'store.js', 'secure.js', 'keys.js', 'camera.js', 'queue.js', 'company.js', 'signal.js', 'words.js', 'words.en.json', 'words.pt-BR.json', 'look.js', 'trust.js', 'door.css', 'guide.css', 'icon.svg'];
+  const files = ['door.js', 'session.js', 'store.js', 'secure.js', 'keys.js', 'camera.js', 'codes.js', 'queue.js', 'company.js', 'signal.js', 'words.js', 'words.en.json', 'words.pt-BR.json', 'look.js', 'trust.js', 'door.css', 'guide.css', 'icon.svg'];
   const all = [scope, ...languages.map(one => `${scope}/help?language=${one}`), ...files.map(file => scope + '/assets/' + file)];
   await cache.addAll(all).catch(fault => {
     if (fault.name !== 'QuotaExceededError') throw fault; // a phone that is full keeps no page, and still shows what the laptop answers

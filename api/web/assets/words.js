@@ -31,5 +31,25 @@ export function ago(seconds) {
   return say('ago.hours', {n: Math.round(seconds / 3600)});
 }
 
+let zone; // of the times that the page shows; undefined = the phone's own
+
+// live has the page show its times in a zone. A browser that does not know the zone shows those of the phone.
+export function live(name) {
+  try {
+    new Intl.DateTimeFormat('en', {timeZone: name});
+    zone = name;
+  } catch {
+    zone = undefined;
+  }
+}
+
+// date is a moment in the page's language and zone.
+export const date = (at, options) => new Date(at).toLocaleString(language, {...options, timeZone: zone});
+
+const time = {hour: 'numeric', minute: '2-digit'}, day = {year: 'numeric', month: 'numeric', day: 'numeric'};
+
 // clock is a time of day.
-export const clock = at => new Date(at).toLocaleTimeString(language, {hour: 'numeric', minute: '2-digit'});
+export const clock = at => date(at, time);
+
+// moment is a time of day, with its date if that is not today's. now is the present.
+export const moment = (at, now) => date(at, date(at, day) === date(now, day) ? time : {weekday: 'short', day: 'numeric', month: 'short', ...time});
