@@ -118,9 +118,12 @@ func eventRoutes() []route {
 		{http.MethodGet, doorPath + "search/", atDoor, atEvent(searchTickets), operation{
 			id: "search_tickets", tag: "door", summary: "Find tickets by what their holders say", status: 200, reply: "found",
 			text: "At most 20, the likeliest first; at most 5 for a key that may not DELETE check-ins: more then tells that there are others.", query: []parameterDoc{typedParameter}}},
+		{http.MethodPost, doorPath + "codes/", atDoor, atEvent(codesOf), operation{
+			id: "find_codes", tag: "door", summary: "Tell which codes of a picture are tickets'", form: codesForm, status: 200, reply: "codes",
+			text: "At most 8 codes, each looked up as a scan does. Nothing is decided about the tickets."}},
 		{http.MethodGet, doorPath + "family/", atDoor, atEvent(family), operation{
 			id: "find_family", tag: "door", summary: "Find the other tickets of an order", status: 200, reply: "found",
-			text: "Those of the order of a check-in's ticket, at most 20, those that are not in first.", query: []parameterDoc{checkinParameter}}},
+			text: "Those of the order of a check-in's ticket, at most 1,000, those that are not in first.", query: []parameterDoc{checkinParameter}}},
 		{http.MethodGet, doorPath + "stream/", atDoor, atEvent(streamDoor), operation{
 			id: "follow_door", tag: "door", summary: "Follow an event's doors as server-sent events", status: 200, media: typeEvents, page: streamExample(),
 			text: "An event named status comes at once, with each change, and every ten seconds. The name of the door that listens makes it one of the doors. " +

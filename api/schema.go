@@ -290,6 +290,7 @@ var samples = map[*record.Kind]sample{
 
 	checkinForm:  {``, `{"code":"K7QP2M9D4RSX1ABC"}`, ``},
 	scanForm:     {``, `{"code":"K7QP2M9D4RSX1ABC","door":"North door","nonce":"phone-3-0017"}`, ``},
+	codesForm:    {``, `{"codes":["K7QP2M9D4RSX1ABC","https://example.org/"]}`, ``},
 	sessionForm:  {``, `{"ticket":"ZQ4M7Q2V9XW3T6B5N0RCYD","name":"Bia"}`, ``},
 	undoForm:     {``, `{"checkin_id":"` + exampleULID + `","reason":"Wrong ticket"}`, ``},
 	scansForm:    {``, `{"scans":[{"code":"K7QP2M9D4RSX1ABC","at":"2026-11-21T22:30:00Z","nonce":"phone-3-0018","let_in":true}]}`, ``},
@@ -373,6 +374,7 @@ func ownExamples() map[string]any {
 	return map[string]any{
 		"session": sessionView{"Bia", phone.Steward, 2, []eventView{{7, "Summer conference", at, at, true, false}}},
 		"decoded": decoded{[]barcode.Code{{Text: "K7QP2M9D4RSX1ABC", Format: barcode.QR}}},
+		"codes":   knownCodes{[]knownCode{{"K7QP2M9D4RSX1ABC", ticket}}},
 		"ruling":  rulingOf(admitted, messages[outcome.Admitted]),
 		"new_key": made,
 		"key":     listedKey{key, null},

@@ -363,6 +363,21 @@ func TestAnOrderIsOneFamily(t *testing.T) {
 	}
 }
 
+// TestALargeOrderIsShownWhole: a coach of guests has one order.
+func TestALargeOrderIsShownWhole(t *testing.T) {
+	s, _ := opened(t)
+	event := newEvent(t, s, "")
+	first := newTicket(t, s, event, "BUS-0", `,"order":"BUS"`)
+	for i := range 250 {
+		newTicket(t, s, event, fmt.Sprintf("BUS-%d", i+1), `,"order":"BUS"`)
+	}
+	p := gate(t, s, event)
+	in := scanned(t, s, p, door.Attempt{Event: event, Ticket: first}, outcome.Admitted)
+	if hits, err := s.Door.Family(p, event, in.CheckinID); err != nil || len(hits) != 250 {
+		t.Errorf("Family = %d tickets, %v, want 250", len(hits), err)
+	}
+}
+
 func TestAStewardTakesBackTheOwnCheckInsOfAMinute(t *testing.T) {
 	s, clock := opened(t)
 	event := newEvent(t, s, "")

@@ -106,6 +106,7 @@ func TestWhatHappensAtADoor(t *testing.T) {
 		"Undo":          second(s.Door.Undo(p, door.Undoing{Event: 1, CheckinID: ulid.Make().String()})),
 		"Status":        second(s.Door.Status(p, 1)),
 		"Family":        second(s.Door.Family(p, 1, "")),
+		"Known":         second(s.Door.Known(p, 1, []string{"CODE"})),
 		"FindTickets":   second(s.Door.FindTickets(p, 1, nil, nil)),
 		"DoubleEntries": second(s.Door.DoubleEntries(p, 1, desk.Part{Limit: 1})),
 		"Reviews":       second(s.Door.Reviews(p, desk.Part{Limit: 1})),

@@ -17,13 +17,10 @@ import (
 	"doorward/kv/value"
 )
 
-// The bounds of an order at a door: how many tickets are shown, and how many rows of the order are looked at.
-const (
-	maxFamily     = 20
-	maxFamilyRows = 200
-)
+// maxFamily is how many rows of an order are looked at, those of other events too.
+const maxFamily = 1000
 
-// Family returns at most twenty other tickets of the order of a check-in's ticket, those that are not in first. The caller names a check-in
+// Family returns the other tickets of the order of a check-in's ticket, those that are not in first. The caller names a check-in
 // and not the order, because an order's name can be guessed and a check-in's id cannot. It returns a *Forbidden, and ErrNotFound if the
 // event is not the principal's or does not have the check-in.
 func (dk *Desk) Family(p auth.Principal, event int64, checkin string) (hits []TicketHit, err error) {
@@ -77,13 +74,13 @@ func orderMates(v *table.View, event *table.Stored, of record.ID) (hits []Ticket
 	slices.SortStableFunc(hits, func(a, b TicketHit) int {
 		return cmp.Compare(table.Flag(!a.AdmittedAt.IsZero()), table.Flag(!b.AdmittedAt.IsZero()))
 	})
-	return hits[:min(len(hits), maxFamily)], nil
+	return hits, nil
 }
 
 // orderTickets are the first tickets of an order, by id.
 func orderTickets(v *table.View, order string) (ids []record.ID, err error) {
 	prefix := table.AppendValue(table.LookupPrefix(nil, record.Ticket, "order"), order)
-	keys, err := table.FirstKeys(v.View, table.LookupBucket, prefix, maxFamilyRows)
+	keys, err := table.FirstKeys(v.View, table.LookupBucket, prefix, maxFamily)
 	for _, key := range keys {
 		id, _ := record.Ticket.KeyID(key[len(prefix):]) // nothing else follows the value
 		ids = append(ids, id)

@@ -305,7 +305,6 @@ async function learn(of) {
   const {status, data} = await ask('GET', path('status', of)).catch(() => ({}));
   if (status !== 200) return null;
   if (data.zone && data.zone !== store.zone) live(store.zone = data.zone);
-  if (of === event?.id) tell('let-in', [data.let_in > 0 && say('doors.let_in', {n: data.let_in})]);
   return data;
 }
 
@@ -342,7 +341,7 @@ function work(chosen) {
   for (const id of ['count-in', 'count-expected', 'count-minute']) write(id, '–'); // another event's are none of this one's
   $('doors').replaceChildren();
   showAway(); // what waits in the phone since before
-  tell('let-in', []);
+  learn(event.id).then(drawLists); // with its times
   listenToDoors();
   drawLists();
   drawWaiting();
@@ -613,8 +612,8 @@ function acts(ruling) {
 // mayUndo tells whether this helper takes a check-in back: a supervisor any, a steward the own ones of a minute.
 function mayUndo(ruling, at = Date.now()) {
   if (!ruling.checkin_id) return false;
-  if (me.role === 'supervisor') return ['admitted', 'left', 'already_admitted'].includes(ruling.outcome);
-  return ['admitted', 'left'].includes(ruling.outcome) && Date.now() - at < undoable;
+  const own = ruling.let_in || ['admitted', 'left'].includes(ruling.outcome);
+  return me.role === 'supervisor' ? own || ruling.outcome === 'already_admitted' : own && Date.now() - at < undoable;
 }
 
 // closeAfter closes the result by itself, and shows how much of the time is left. The bar moves four times a second at most, and sixteen times in all:
@@ -717,7 +716,7 @@ function takeNote(entry) {
   queue.note({nonce: scan.nonce, event: scan.event, until, code: scan.code, time: Number(entry.time), entry: kept}).catch(() => null); // a phone that is full notes nothing
 }
 
-const essence = ({outcome, label, type, checkin_id, admitted_at, door, scan, kept}) => ({outcome, label, type, checkin_id, admitted_at, door, scan, kept});
+const essence = ({outcome, label, type, checkin_id, admitted_at, door, scan, kept, let_in}) => ({outcome, label, type, checkin_id, admitted_at, door, scan, kept, let_in});
 
 // recall lists the last scans that the phone has noted of an event. A guest whom the phone let in is taken back only before the laptop knows.
 async function recall(of) {
@@ -900,7 +899,9 @@ async function takeBack(entry) {
 function told(nonce, result) {
   const change = one => {
     if (one.nonce !== nonce) return false;
-    const {label, scan} = one.entry.ruling, ruling = essence({outcome: 'refused', label, scan, ...result}), [colour, sign] = looks[ruling.outcome] ?? ['bad', 'no'];
+    const {label, scan} = one.entry.ruling, let_in = result.double_entry_id; // the check-in by which this phone let the guest in all the same
+    const ruling = essence({outcome: 'refused', label, scan, ...result, checkin_id: let_in ?? result.checkin_id, let_in: Boolean(let_in)});
+    const [colour, sign] = looks[ruling.outcome] ?? ['bad', 'no'];
     return Object.assign(one.entry, {ruling, colour, sign, word: ruling.outcome, offered: false});
   };
   for (const entry of entries) change({nonce: entry.ruling.kept?.nonce, entry});
@@ -1018,11 +1019,9 @@ async function listenToDoors() {
 
 function drawBoard(told) {
   if (told.event_id !== event?.id) return;
-  const more = board?.double_entries !== told.double_entries;
   board = told;
   reached(true);
-  if (more) learn(event.id); // among them may be guests that a phone let in
-  write('count-in', event.reentry ? board.inside : board.admitted);
+  write('count-in', board.inside);
   write('count-expected', board.issued);
   write('count-minute', board.per_minute);
   drawLists();
@@ -1034,6 +1033,7 @@ function write(id, text) {
 }
 
 function drawDoors() {
+  tell('let-in', [board?.let_in > 0 && say('doors.let_in', {n: board.let_in})]);
   if (board) replace($('doors'), board.doors.map(one => doorRow(one, board.recent.find(scan => scan.door === one.name))));
 }
 
@@ -1042,7 +1042,7 @@ function doorRow(one, last) {
   const silent = one.pages === 0, row = make('li', '', [one.name === door && 'own', silent && 'silent'].filter(Boolean).join(' '));
   const open = one.closed ? 'doors.closed' : silent ? 'doors.silent' : '';
   const back = one.scanned_at && ago(Math.max(0, (now() - new Date(one.scanned_at)) / 1000));
-  const scanned = !back ? !silent && say('doors.never') : last ? say('doors.ruled', {ago: back, outcome: say(last.outcome)}) : say('doors.last', {ago: back});
+  const scanned = !back ? !silent && say('doors.never') : last ? say('doors.ruled', {ago: back, outcome: say(last.let_in ? 'letin.done' : last.outcome)}) : say('doors.last', {ago: back});
   const [colour, sign] = looks[last?.outcome] ?? ['bad', 'no'], text = make('span', '', 'scan-text');
   const mark = last && !silent ? drawn(sign, 'sign ' + colour) : make('span', '', 'sign none');
   text.append(make('strong', one.name), make('span', [one.name === door && say('doors.you'), open && say(open), scanned].filter(Boolean).join(' · '), 'quiet'));
