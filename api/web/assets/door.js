@@ -874,9 +874,9 @@ async function keepLetIn(scan) {
   if (!safe) return facing.kept === scan && close(); // a phone that is full by now lists it as held
   if (scan.let_in) return; // tapped twice: what is shown by now may ask about the next guest
   scan.let_in = true;
+  await drawWaiting().catch(() => null); // below the result: nothing moves when it is gone
   close();
   remember({outcome: 'unreachable', label: scan.code, kept: scan, scan}, 'ask', 'ask', scan.direction === 'out' ? 'letout.done' : 'letin.done');
-  drawWaiting();
   showAway();
 }
 
