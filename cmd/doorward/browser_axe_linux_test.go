@@ -113,6 +113,12 @@ func (p *phone) tourResults(look func(state string)) {
 			look("a family with a notice")
 		case "KID":
 			look("a notice")
+			p.types("TEEN", kb.Enter)
+			p.until(`!document.getElementById('untaken').hidden`)
+			p.run(`new MutationObserver(() => document.getElementById('untaken').hidden = false).observe(document.getElementById('untaken'), {attributeFilter: ['hidden']})`)
+			look("a scan that was not taken")
+			p.do(chromedp.Reload(), chromedp.WaitVisible("#code"))
+			continue
 		default:
 			look(scan.code + " " + scan.outcome)
 		}
@@ -144,7 +150,9 @@ func (p *phone) tourWork(look func(state string)) {
 	look("no guest found")
 	p.do(chromedp.Click("#find .close"), chromedp.Click("#menu"), chromedp.WaitVisible("#settings"))
 	look("the settings")
-	p.do(chromedp.Click("#settings .close"))
+	p.do(chromedp.Click("#leave"), chromedp.WaitVisible("#leaving"))
+	look("the question before a sign-out")
+	p.do(chromedp.Click("#leaving .close"))
 	photo := filepath.Join(p.TempDir(), "two.png")
 	drawCodes(p, photo, "SOLO", "KID")
 	p.do(chromedp.SetUploadFiles("#photo", []string{photo}))

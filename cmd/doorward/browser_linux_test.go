@@ -579,7 +579,7 @@ func TestAPhoneWithAWrongClockShowsTheLaptopsTime(t *testing.T) {
 	p.sees("admitted")
 	p.next()
 	p.until(`[0, 60_000].some(late => document.querySelector('#last .quiet').textContent.startsWith(
-		new Date(Date.now() - 3 * 3600_000 - late).toLocaleTimeString('en', {hour: 'numeric', minute: '2-digit'}) + ' ·'))`)
+		new Date(Date.now() - 3 * 3600_000 - late).toLocaleTimeString('en', {hour: 'numeric', minute: '2-digit', timeZone: localStorage.zone?.includes('/') ? localStorage.zone : undefined}) + ' ·'))`)
 }
 
 // TestAPhoneWithAWrongClockScansForToday: a scan that waits has the time of the laptop, not that of a phone which is a day behind. An event that admits

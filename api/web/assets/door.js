@@ -53,7 +53,7 @@ function name(id, word) {
 }
 
 function show(screen) {
-  $('stuck').hidden = true;
+  $('stuck').hidden = $('untaken').hidden = true;
   for (const id of ['enter', 'pick', 'work']) $(id).hidden = id !== screen;
   scrollTo(0, 0); // the screen before it may have been scrolled
   if (screen === 'work') return focusCode();
@@ -407,6 +407,8 @@ function notTaken(why) {
   clearTimeout(saying);
   saying = setTimeout(() => box.hidden = true, 2500);
 }
+
+$('result-acts').addEventListener('click', () => $('untaken').hidden = true, true); // what was asked for is done
 
 const calm = matchMedia('(prefers-reduced-motion: reduce)');
 
