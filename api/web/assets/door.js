@@ -469,7 +469,7 @@ async function seenBefore({event, code, direction}) {
   const notes = await queue.notes(event).catch(() => []);
   const last = notes.filter(one => !one.entry.undone && one.code && same(one.code, code)).pop();
   if (!last) return '';
-  const {ruling, word, time} = last.entry, at = moment(time, now());
+  const {ruling, time} = last.entry, word = ruling.let_in ? 'letin.done' : last.entry.word, at = moment(time, now());
   const into = ['admitted', 'already_admitted', 'letin.done'].includes(word), out = ['left', 'already_out', 'letout.done'].includes(word);
   if (into && direction === 'out' || out && direction !== 'out') return '';
   switch (word) {
