@@ -30,6 +30,9 @@ func Leave(path string) Leaving {
 	return Leaving{openLeaving(path)}
 }
 
+// Unlinked is a file that Unnamed has made, to be freed and closed.
+func Unlinked(f *os.File) Leaving { return Leaving{f} }
+
 // Free frees the blocks of the file in pieces. It frees nothing if the file has a name still, or is open elsewhere. durably tells that the disk holds the
 // folder without the file: after a power cut the file may have its name again.
 func (l Leaving) Free(durably bool) {

@@ -73,3 +73,12 @@ func isLeft(f *os.File) bool {
 	_, err = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_UNLCK)
 	return err == nil
 }
+
+// openUnnamed makes a file without a name. It returns errors.ErrUnsupported on a file system that has none.
+func openUnnamed(dir string) (*os.File, error) {
+	f, err := os.OpenFile(dir, unix.O_TMPFILE|os.O_RDWR|os.O_EXCL, 0o600)
+	if errors.Is(err, unix.EISDIR) { // of an old kernel
+		err = errors.ErrUnsupported
+	}
+	return f, err
+}

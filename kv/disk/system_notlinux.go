@@ -2,7 +2,10 @@
 
 package disk
 
-import "os"
+import (
+	"errors"
+	"os"
+)
 
 // SyncData makes the bytes of a file durable.
 func SyncData(f *os.File) error { return f.Sync() }
@@ -15,3 +18,6 @@ func openLeaving(string) *os.File { return nil }
 
 // isLeft is not known here.
 func isLeft(*os.File) bool { return false }
+
+// openUnnamed makes no file here.
+func openUnnamed(string) (*os.File, error) { return nil, errors.ErrUnsupported }

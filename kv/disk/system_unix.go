@@ -74,3 +74,18 @@ func Map(f *os.File, size int64) (data []byte, unmap func() error, err error) {
 	}
 	return data, func() error { return syscall.Munmap(data) }, nil
 }
+
+// Unnamed makes a file in a folder that no name leads to and that only this user can read. It is gone once it is closed.
+func Unnamed(dir string) (*os.File, error) {
+	f, err := openUnnamed(dir)
+	if !errors.Is(err, errors.ErrUnsupported) {
+		return f, err
+	}
+	if f, err = os.CreateTemp(dir, OwnPrefix+"unnamed-*"); err != nil {
+		return nil, err
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}

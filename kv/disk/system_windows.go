@@ -48,6 +48,18 @@ func open(name string, access, share, how, attributes uint32) (*os.File, error) 
 	return os.NewFile(uintptr(h), name), nil
 }
 
+// Unnamed makes a file in a folder that only this user can read. It is gone once it is closed.
+func Unnamed(dir string) (*os.File, error) {
+	f, err := os.CreateTemp(dir, OwnPrefix+"unnamed-*") // it draws the name
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return open(f.Name(), windows.GENERIC_READ|windows.GENERIC_WRITE, 0, windows.OPEN_EXISTING, windows.FILE_ATTRIBUTE_TEMPORARY|windows.FILE_FLAG_DELETE_ON_CLOSE)
+}
+
 // aside is the name of a file until it is closed and another one has its name.
 func aside(path string) string { return path + ".replaced" }
 
