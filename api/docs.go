@@ -11,6 +11,8 @@ import (
 
 	"github.com/swaggest/swgui/v5/static"
 	"github.com/swaggest/swgui/v5emb"
+
+	"doorward/kv/value"
 )
 
 // docs is the page that shows the OpenAPI document, and its files.
@@ -32,6 +34,9 @@ func newDocs(prefix string) *docs {
 // show answers the page. It is the same at each request.
 func (d *docs) show(x *exchange) error {
 	guardPage(x.Header(), d.policy)
+	if !value.AcceptsGzip(x.request.Header.Values("Accept-Encoding")) {
+		x.request.Header.Del("Accept-Encoding") // the library does not look at a quality
+	}
 	d.site.ServeHTTP(x, x.request)
 	return nil
 }

@@ -56,7 +56,7 @@ func sendPage(x *exchange, name string, data any) error {
 func sendPacked(x *exchange, body []byte, pack func() []byte) error {
 	h := x.Header()
 	h.Add("Vary", "Accept-Encoding")
-	if strings.Contains(x.request.Header.Get("Accept-Encoding"), "gzip") {
+	if value.AcceptsGzip(x.request.Header.Values("Accept-Encoding")) {
 		h.Set("Content-Encoding", "gzip")
 		body = pack()
 	}

@@ -248,6 +248,11 @@ func TestTheDoorPageIsServedWithAPolicy(t *testing.T) {
 				t.Errorf("%s: %v", path, a.header)
 			}
 		}
+		for _, path := range append(paths, "/docs/swagger-ui.css", "/metrics") {
+			if a := w.status(w.do("GET", prefix+path, "", anybody, header("Accept-Encoding", "gzip;q=0.0")), 200); a.header.Get("Content-Encoding") != "" {
+				t.Errorf("%s for a browser that takes no gzip: %v", path, a.header)
+			}
+		}
 		if size > 60_000 {
 			t.Errorf("the page takes %d bytes on the way, at most 60,000 are wanted", size)
 		}

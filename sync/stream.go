@@ -9,12 +9,12 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 
 	"doorward/kv/docs"
 	"doorward/kv/merge"
 	"doorward/kv/rev"
+	"doorward/kv/value"
 	"doorward/sync/line"
 	"doorward/sync/transit"
 
@@ -114,7 +114,7 @@ func (c *call) beginAs(media string, status int, p compression) *stream {
 	}
 	if p {
 		h.Add("Vary", "Accept-Encoding")
-		if takesGzip(c.request.Header.Get("Accept-Encoding")) {
+		if value.AcceptsGzip(c.request.Header.Values("Accept-Encoding")) {
 			h.Set("Content-Encoding", "gzip")
 			s.compress(&c.server.packers.gzip)
 		}
@@ -122,17 +122,6 @@ func (c *call) beginAs(media string, status int, p compression) *stream {
 	c.began = true
 	c.WriteHeader(status)
 	return s
-}
-
-// takesGzip tells whether a client takes gzip.
-func takesGzip(accept string) bool {
-	for part := range strings.SplitSeq(accept, ",") {
-		name, parameters, _ := strings.Cut(part, ";")
-		if strings.EqualFold(strings.TrimSpace(name), "gzip") {
-			return strings.ReplaceAll(parameters, " ", "") != "q=0"
-		}
-	}
-	return false
 }
 
 // Write writes bytes as they are.
