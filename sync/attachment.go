@@ -75,7 +75,7 @@ func getAttachment(c *call) error {
 
 // putAttachment edits the document: it has these bytes in addition.
 func putAttachment(c *call) error {
-	r, err := c.body()
+	r, err := c.body(input.MaxPush)
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func relatedBoundary(h http.Header) string {
 
 // readRelated reads a document and then the attachments that follow it, in its order or by name.
 func readRelated(c *call, boundary string) (*transit.Parsed, error) {
-	body, err := c.body()
+	body, err := c.body(input.MaxPush)
 	if err != nil {
 		return nil, err
 	}

@@ -16,102 +16,185 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// bulkDocs stores documents, each by itself. Most clients send new_edits after the documents, so these are collected first; their
-// attachments are stored by then. In a free database one malformed document refuses all, as in CouchDB.
+// bulkDocs stores documents, each by itself, in groups. Nothing is stored before the body was read to its end: most clients send new_edits after the
+// documents. A fault of a replicated document is its own; of new edits in a free database one malformed document refuses all, as in CouchDB.
 func bulkDocs(c *call) error {
 	b, err := readBatch(c)
-	if err == nil && c.db.Free() {
-		err = b.malformed()
-	}
 	if err != nil {
 		return err
 	}
-	if b.together {
+	defer b.close()
+	if c.db.Free() && !b.replicated {
+		if err := b.malformed(c); err != nil {
+			return err
+		}
+	}
+	if b.body.Together {
 		return b.refuse(c, errTogether)
 	}
-	for begun := false; !begun || len(b.docs) > 0; begun = true {
-		n := min(len(b.docs), table.MaxRows)
-		results, err := b.store(c, b.docs[:n])
+	for next := 0; next < b.body.Len() || b.out == nil; {
+		group, err := b.group(c, next)
 		if err != nil {
 			return err
 		}
-		if !begun {
-			b.out = c.beginAs("application/json", http.StatusCreated, uncompressed)
-			b.out.text("[")
+		results, err := b.store(c, group)
+		if err != nil {
+			return err
+		}
+		if b.out == nil {
+			b.begin(c, http.StatusCreated)
 		}
 		for i, r := range results {
-			b.writeResult(c, b.docs[i], r)
+			b.writeResult(c, group[i], r)
 		}
-		clear(b.docs[:n]) // free the memory
-		b.docs = b.docs[n:]
+		next += len(group)
 	}
-	b.out.text("]\n")
-	return b.out.end()
+	return b.end()
 }
 
 // refuse refuses all documents for one reason.
 func (b *bulk) refuse(c *call, err error) error {
-	b.out = c.beginAs("application/json", problemOf(err).status, uncompressed)
-	b.out.text("[")
-	for _, d := range b.docs {
+	b.begin(c, problemOf(err).status)
+	for i := range b.body.Len() {
+		d, failed := b.document(c, i, passAttachments)
+		if failed != nil {
+			return failed
+		}
 		b.writeResult(c, d, docs.DocResult{Err: err})
 	}
-	b.out.text("]\n")
-	return b.out.end()
+	return b.end()
 }
 
 // bulk is a request of _bulk_docs.
 type bulk struct {
-	docs       []*transit.Parsed
+	body       *input.Batch
 	replicated bool
-	together   bool
-	out        *stream
+	spool      *input.Spool
+	out        *stream // nil: the answer has not begun
 	lines      int
 }
 
+// readBatch reads the body to its end.
 func readBatch(c *call) (*bulk, error) {
-	dec, err := c.decoder()
+	if !isJSON(c.request.Header) {
+		return nil, errMedia
+	}
+	r, err := c.body(c.server.spools.most)
 	if err != nil {
 		return nil, err
 	}
-	c.values.LimitDepth()
-	b, given := &bulk{}, false
-	err = input.WholeObject(dec, func(name string) error {
-		switch name {
-		case "docs":
-			given = true
-			return input.EachItem(dec, func() error {
-				d, err := readDocument(c, dec)
-				b.docs = append(b.docs, d)
-				return err
-			})
-		case "new_edits":
-			kind := dec.PeekKind()
-			if b.replicated = kind == 'f'; !b.replicated && kind != 't' {
-				return input.ErrShape
-			}
-		case "all_or_nothing":
-			b.together = dec.PeekKind() == 't'
-		}
-		return input.Wrap(dec.SkipValue())
-	})
-	if err == nil && !given {
-		err = input.ErrShape
+	b := &bulk{spool: newSpool(c)}
+	if c.request.ContentLength > int64(b.spool.Memory) {
+		err = b.spool.Begin()
 	}
-	return b, err
+	if err == nil {
+		b.body, err = input.ReadBatch(r, b.spool)
+	}
+	if err != nil {
+		b.close()
+		return nil, err
+	}
+	b.replicated = !b.body.NewEdits
+	c.values = input.NewValues(nil)
+	return b, nil
+}
+
+// close forgets the body.
+func (b *bulk) close() { _ = b.spool.Close() } // it was read
+
+// begin begins the answer.
+func (b *bulk) begin(c *call, status int) {
+	b.out = c.beginAs("application/json", status, uncompressed)
+	b.out.text("[")
+}
+
+// end ends the answer.
+func (b *bulk) end() error {
+	b.out.text("]\n")
+	return b.out.end()
+}
+
+// groupBytes is about how many bytes of documents are in memory at a time.
+const groupBytes = 4 << 20
+
+// group reads the next documents, as many as one operation takes.
+func (b *bulk) group(c *call, next int) (group []*transit.Parsed, err error) {
+	for size := int64(0); next < b.body.Len() && len(group) < table.MaxRows && size < groupBytes; next++ {
+		d, err := b.document(c, next, storeAttachments)
+		if err != nil {
+			return nil, err
+		}
+		group = append(group, d)
+		size += b.body.Document(next).Size()
+	}
+	return group, nil
 }
 
 // malformed returns the error of the first malformed document.
-func (b *bulk) malformed() error {
-	for _, d := range b.docs {
-		if d.ID == "" && !b.replicated {
-			d.ID = newID()
+func (b *bulk) malformed(c *call) error {
+	for i := range b.body.Len() {
+		d, err := b.document(c, i, passAttachments)
+		if err != nil {
+			return err
 		}
-		if err := d.Malformed(b.replicated); err != nil {
+		if err := d.Malformed(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// attachmentUse says what is done with the attachments of a document that is read.
+type attachmentUse bool
+
+const (
+	storeAttachments attachmentUse = true
+	passAttachments  attachmentUse = false
+)
+
+// document reads a document, and gives a new one without an id an id.
+func (b *bulk) document(c *call, i int, use attachmentUse) (*transit.Parsed, error) {
+	from := b.body.Document(i)
+	fault, err := from.Known()
+	var d *transit.Parsed
+	if err == nil && fault == nil {
+		d, fault, err = readWell(c, from, use)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if fault != nil {
+		d = readBadly(c, from, fault)
+	}
+	if d.ID == "" && !b.replicated {
+		d.ID = newID()
+	}
+	return d, nil
+}
+
+// readWell reads a document that must be JSON as it is wanted; otherwise it returns the fault.
+func readWell(c *call, from *input.Document, use attachmentUse) (d *transit.Parsed, fault, err error) {
+	d = &transit.Parsed{}
+	c.values.Reset(from)
+	dec := c.values.Decoder()
+	err = d.ReadMembers(dec, func() error {
+		if !use {
+			return input.Wrap(dec.SkipValue())
+		}
+		return readAttachments(c, dec, d, from.Apart)
+	})
+	fault, err = from.Fault(err)
+	return d, fault, err
+}
+
+// readBadly reads what can be read of a document with a fault: the answer names it, and staff see what it was.
+func readBadly(c *call, from *input.Document, fault error) *transit.Parsed {
+	d := &transit.Parsed{}
+	d.Refuse(fault)
+	c.values.Reset(input.Shallow(from.Rewind()), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	dec := c.values.Decoder()
+	_ = d.ReadMembers(dec, func() error { return input.Wrap(dec.SkipValue()) }) // the fault is known
+	return d
 }
 
 // store stores some documents of a batch.
@@ -119,9 +202,6 @@ func (b *bulk) store(c *call, some []*transit.Parsed) ([]docs.DocResult, error) 
 	results := make([]docs.DocResult, len(some))
 	writes, places := make([]merge.DocWrite, 0, len(some)), make([]int, 0, len(some))
 	for i, d := range some {
-		if d.ID == "" && !b.replicated {
-			d.ID = newID()
-		}
 		if d.IsLocal() {
 			results[i] = storeLocal(c, d)
 			continue
@@ -173,9 +253,14 @@ func (b *bulk) writeResult(c *call, d *transit.Parsed, r docs.DocResult) {
 	}
 	c.server.metrics.refuse(r.Err)
 	p := refusalOf(r.Err, b.replicated)
-	s.quoted(`{"id":`, d.ID)
-	if d.Rev != (rev.ID{}) && !errors.Is(r.Err, table.ErrConflict) {
+	s.text(`{"id":`)
+	s.text(d.QuotedID())
+	switch {
+	case errors.Is(r.Err, table.ErrConflict):
+	case d.Rev != (rev.ID{}) && !d.BadRev:
 		s.revision(`,"rev":`, d.Rev)
+	case d.RevText != "":
+		s.quoted(`,"rev":`, d.RevText)
 	}
 	s.problem(p)
 	if r.Kept && c.caller.Node() != "" {
@@ -219,9 +304,6 @@ func bulkGet(c *call) error {
 	return s.end()
 }
 
-// maxItems is how many items one request may have.
-const maxItems = 100_000
-
 // readItems reads the request. Members beside docs are parameters.
 func readItems(c *call, q *query) (items []bulkItem, err error) {
 	dec, err := c.decoder()
@@ -231,14 +313,14 @@ func readItems(c *call, q *query) (items []bulkItem, err error) {
 	given := false
 	err = input.WholeObject(dec, func(name string) error {
 		if name != "docs" {
-			return q.take(dec, name)
+			return q.take(c, dec, name)
 		}
 		given = true
 		return input.EachItem(dec, func() error {
-			item, err := readItem(dec)
-			if err == nil && len(items) == maxItems {
-				err = input.ErrTooLarge
+			if err := c.items.Add(1); err != nil {
+				return err
 			}
+			item, err := readItem(c, dec)
 			items = append(items, item)
 			return err
 		})
@@ -250,7 +332,7 @@ func readItems(c *call, q *query) (items []bulkItem, err error) {
 }
 
 // readItem reads the next item. One that names nothing has an empty answer, and the items beside it are answered.
-func readItem(dec *jsontext.Decoder) (bulkItem, error) {
+func readItem(c *call, dec *jsontext.Decoder) (bulkItem, error) {
 	item := bulkItem{rev: "undefined", wrong: docs.ErrDocumentID}
 	if dec.PeekKind() != '{' {
 		return item, input.Wrap(dec.SkipValue())
@@ -270,6 +352,9 @@ func readItem(dec *jsontext.Decoder) (bulkItem, error) {
 		case "rev":
 			good = json.Unmarshal(v, &text) == nil
 		case "atts_since":
+			if err := c.items.Add(input.CountItems(v)); err != nil {
+				return err
+			}
 			var list []string
 			if json.Unmarshal(v, &list) == nil && len(list) > 0 { // an empty one asks for nothing, as at CouchDB
 				item.since = transit.ParseRevs(list)
@@ -369,8 +454,12 @@ func revsDiff(c *call) error {
 		return err
 	}
 	d := &difference{call: c}
+	var ids input.Items
 	err = input.WholeObject(dec, func(id string) error {
-		o, err := readOffer(dec, id)
+		if err := ids.Add(1); err != nil {
+			return err
+		}
+		o, err := readOffer(c, dec, id)
 		if err != nil {
 			return err
 		}
@@ -388,8 +477,8 @@ func revsDiff(c *call) error {
 	return d.answer()
 }
 
-func readOffer(dec *jsontext.Decoder, id string) (o offered, err error) {
-	list, err := input.Texts(dec)
+func readOffer(c *call, dec *jsontext.Decoder, id string) (o offered, err error) {
+	list, err := input.CountedTexts(dec, &c.items)
 	if err != nil {
 		return o, err
 	}

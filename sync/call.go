@@ -29,10 +29,12 @@ type call struct {
 	request *http.Request
 	route   route
 	caller  auth.Principal
+	known   bool   // the caller has logged in
 	session string // the session's key, if the caller has logged in by cookie
 	query   url.Values
 	db      *docs.Database
 	values  *input.Values // of the body; nil = not read yet
+	items   input.Items   // of the lists in the body
 	began   bool          // the answer has begun: an error can only break it off
 }
 
@@ -62,6 +64,7 @@ func (s *Server) endpoint(rt route) http.Handler {
 		var err error
 		if !rt.open {
 			err = c.authenticate()
+			c.known = err == nil
 		}
 		if err == nil {
 			c.query, err = value.ParseQuery(r.URL.RawQuery)
@@ -84,7 +87,7 @@ func (c *call) limitIdle() {
 	rc := http.NewResponseController(c.ResponseWriter)
 	_ = rc.SetReadDeadline(time.Time{}) // a recorder in a test has no deadlines
 	unlimitWrite(c)
-	c.request.Body = &idleBody{c.request.Body, rc, c.server.idle}
+	c.request.Body = &idleBody{ReadCloser: c.request.Body, rc: rc, idle: c.server.idle}
 }
 
 // limitWrite sets the deadline of what is written next.
@@ -102,11 +105,16 @@ type idleBody struct {
 	io.ReadCloser
 	rc   *http.ResponseController
 	idle time.Duration
+	last time.Time // when the last read must have ended; zero = it may take its time
 }
 
 // Read reads with a deadline.
 func (b *idleBody) Read(p []byte) (int, error) {
-	_ = b.rc.SetReadDeadline(time.Now().Add(b.idle)) // as above
+	end := time.Now().Add(b.idle)
+	if !b.last.IsZero() && b.last.Before(end) {
+		end = b.last
+	}
+	_ = b.rc.SetReadDeadline(end) // as above
 	n, err := b.ReadCloser.Read(p)
 	_ = b.rc.SetReadDeadline(time.Time{}) // a deadline in the past would end the request
 	return n, err
@@ -162,16 +170,16 @@ type writtenDoc struct {
 }
 
 // body returns the request's body, decompressed and limited.
-func (c *call) body() (io.Reader, error) {
-	raw := input.Limit(c.request.Body)
+func (c *call) body(most int64) (io.Reader, error) {
+	raw := input.Limit(c.request.Body, most)
 	switch strings.ToLower(c.request.Header.Get("Content-Encoding")) {
 	case "", "identity":
-		if c.request.ContentLength > input.MaxSize {
+		if c.request.ContentLength > most {
 			return nil, input.ErrTooLarge
 		}
 		return raw, nil
 	case "gzip":
-		return raw.Gzip()
+		return raw.Gzip(input.RatioFrom)
 	}
 	return nil, errPacked
 }
@@ -185,7 +193,7 @@ func (c *call) decoder() (*jsontext.Decoder, error) {
 }
 
 func (c *call) anyDecoder() (*jsontext.Decoder, error) {
-	r, err := c.body()
+	r, err := c.body(input.MaxSize)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"doorward/kv/docs"
 	"doorward/kv/rev"
 	"doorward/kv/table"
+	"doorward/sync/input"
 	"doorward/sync/mango"
 )
 
@@ -398,7 +399,7 @@ func (f *feed) filter(q *query) (err error) {
 	default:
 		return errMissing // functions of design documents are not run
 	}
-	if err == nil {
+	if err == nil || errors.Is(q.err, input.ErrItems) {
 		err = q.err
 	}
 	return err

@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/base64"
@@ -39,9 +40,12 @@ func readDocument(c *call, dec *jsontext.Decoder) (*transit.Parsed, error) {
 	return d, d.ReadMembers(dec, func() error {
 		c.values.Large = true
 		defer func() { c.values.Large = false }()
-		return readAttachments(c, dec, d)
+		return readAttachments(c, dec, d, inDocument)
 	})
 }
+
+// inDocument finds no attachment apart from its document.
+func inDocument(int64) io.Reader { return nil }
 
 // docWrite makes a write of a document: a new edit, or a replicated revision. A fault of the document stays in the write.
 func docWrite(c *call, d *transit.Parsed, replicated bool) (w merge.DocWrite, err error) {
@@ -63,8 +67,9 @@ func docWrite(c *call, d *transit.Parsed, replicated bool) (w merge.DocWrite, er
 	return w, err
 }
 
-// readAttachments reads _attachments, and stores the bytes in it. A database of records stores none: it refuses the document by itself.
-func readAttachments(c *call, dec *jsontext.Decoder, d *transit.Parsed) error {
+// readAttachments reads _attachments, and stores the bytes in it. apart returns the base64 of a value that ends at an offset, unless the decoder has it.
+// A database of records stores none: it refuses the document by itself.
+func readAttachments(c *call, dec *jsontext.Decoder, d *transit.Parsed, apart func(offset int64) io.Reader) error {
 	if dec.PeekKind() != '{' {
 		d.Refuse(merge.ErrDocument)
 		return input.Wrap(dec.SkipValue())
@@ -78,10 +83,18 @@ func readAttachments(c *call, dec *jsontext.Decoder, d *transit.Parsed) error {
 		p := transit.Part{Attachment: merge.Attachment{Name: name}}
 		data := false
 		err := p.ReadMembers(dec, func(v jsontext.Value) error {
-			if data = true; !keeps {
+			data = true
+			text := apart(dec.InputOffset())
+			switch {
+			case !keeps:
 				return nil
+			case v.Kind() != '"':
+				d.Refuse(merge.ErrDocument)
+				return nil
+			case text == nil:
+				text = bytes.NewReader(v[1 : len(v)-1])
 			}
-			return storeInline(c, d, &p, v)
+			return storeInline(c, d, &p, text)
 		})
 		if err == nil && data && keeps && p.Packed {
 			err = unpackPart(c, d, &p)
@@ -92,23 +105,41 @@ func readAttachments(c *call, dec *jsontext.Decoder, d *transit.Parsed) error {
 	})
 }
 
+// base64Buffer is how much base64 is read at a time.
+const base64Buffer = 16 << 10
+
 // storeInline stores an attachment that comes as base64. Only an error of the store ends the request.
-func storeInline(c *call, d *transit.Parsed, p *transit.Part, v jsontext.Value) error {
-	if v.Kind() != '"' {
-		d.Refuse(merge.ErrDocument)
-		return nil
-	}
-	raw := bytes.Trim(v, `"`)
-	if bytes.IndexByte(raw, '\\') >= 0 { // some encoders escape slashes
-		raw = bytes.ReplaceAll(raw, []byte(`\/`), []byte(`/`))
-	}
-	blob, err := c.db.PutBlob(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(raw)))
+func storeInline(c *call, d *transit.Parsed, p *transit.Part, text io.Reader) error {
+	blob, err := c.db.PutBlob(base64.NewDecoder(base64.StdEncoding, slashes{bufio.NewReaderSize(text, base64Buffer)}))
 	if _, corrupt := errors.AsType[base64.CorruptInputError](err); corrupt || errors.Is(err, io.ErrUnexpectedEOF) {
 		d.Refuse(merge.ErrDocument)
 		return nil
 	}
 	p.Blob = blob
 	return err
+}
+
+// slashes reads base64 in which slashes may be escaped, as some encoders do.
+type slashes struct{ from *bufio.Reader }
+
+// Read drops the backslash before each slash.
+func (s slashes) Read(p []byte) (n int, err error) {
+	for n < len(p) {
+		c, err := s.from.ReadByte()
+		if err != nil && n > 0 {
+			return n, nil
+		} else if err != nil {
+			return 0, err
+		}
+		if c == '\\' {
+			if next, _ := s.from.Peek(1); string(next) == "/" {
+				continue
+			}
+		}
+		p[n] = c
+		n++
+	}
+	return n, nil
 }
 
 // resolveStubs finds the bytes of stubs in the revision that the document is based on. A stub that is not found there has no bytes, and the store
@@ -170,7 +201,7 @@ func unpackPart(c *call, d *transit.Parsed, p *transit.Part) error {
 
 // storeGzip stores the decompressed bytes.
 func storeGzip(c *call, r io.Reader) (merge.Blob, error) {
-	plain, err := input.Limit(r).Gzip()
+	plain, err := input.Limit(r, input.MaxPush).Gzip(input.RatioFromLines)
 	if err != nil {
 		return merge.Blob{}, err
 	}

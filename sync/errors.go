@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"doorward/kv/auth"
@@ -110,6 +111,7 @@ var answers = []struct {
 	{transit.ErrRevision, problem{400, "bad_request", "Invalid rev format"}},
 	{merge.ErrRevision, problem{400, "bad_request", ""}},
 	{input.ErrBroken, problem{400, "bad_request", "The request's body could not be read."}},
+	{input.ErrItems, problem{413, "too_large", "A list of the request has more than 100,000 items."}},
 	{input.ErrRatio, problem{413, "too_large", "The request's body is compressed more than a hundredfold."}},
 	{input.ErrTooLarge, problem{413, "too_large", ""}},
 	{entry.ErrTooLarge, problem{413, "document_too_large", ""}},
@@ -122,6 +124,7 @@ var answers = []struct {
 	{dial.ErrRedirect, problem{502, "replication_failed", "The peer redirects to another address."}},
 	{dial.ErrCut, problem{502, "replication_failed", "The peer could not be reached, or broke off."}},
 	{errClosing, problem{503, "service_unavailable", "The server is shutting down."}},
+	{errUploads, problem{503, "service_unavailable", "Other large requests are being taken. Try again."}},
 	{errMethod, problem{405, "method_not_allowed", "The path does not know the method."}},
 	{engine.ErrStopped, problem{503, "service_unavailable", "The store has stopped taking writes."}},
 	{disk.ErrFull, problem{507, "insufficient_storage", "The server's disk is nearly full."}},
@@ -138,7 +141,10 @@ func problemOf(err error) problem {
 	var member transit.BadMember
 	var option unsupported
 	var untaken laptop.NotTaken
+	var fault *input.Fault
 	switch {
+	case errors.As(err, &fault):
+		return problem{400, "bad_request", "The " + strings.TrimPrefix(fault.Error(), "the ") + "."}
 	case errors.As(err, &option):
 		return problem{400, "bad_request", option.Error()}
 	case errors.As(err, &member):
@@ -206,6 +212,10 @@ func (c *call) fail(err error) {
 		h.Set("Retry-After", "5")
 	case p.status == http.StatusRequestEntityTooLarge:
 		h.Set("Connection", "close")
+	}
+	if length := c.request.ContentLength; c.known && (length < 0 || length > readOnFrom) {
+		refuseBody(c, p)
+		return
 	}
 	_ = c.reply(p.status, p) // two texts can be marshalled
 }

@@ -106,27 +106,25 @@ func TestARecordTakesNoOtherHash(t *testing.T) {
 	}
 }
 
-// TestOneMalformedDocumentRefusesAllOfARequest: in a free database, as CouchDB has it; nothing of the request is stored.
+// TestOneMalformedDocumentRefusesAllOfARequest: of new edits in a free database, as CouchDB has it; nothing of the request is stored. What is pushed is
+// refused by itself (TestPush_BadDocument).
 func TestOneMalformedDocumentRefusesAllOfARequest(t *testing.T) {
 	t.Parallel()
 	s := peertest.NewSite(t)
-	for _, c := range []struct{ doc, edits, want string }{
-		{`{"_id":"bad","n":1}`, "false", `"doc_validation"`},
-		{`{"_id":"bad","_rev":"first"}`, "false", `"bad_request","reason":"Invalid rev format"`},
-		{`{"_id":"bad","_rev":"first"}`, "true", `"bad_request","reason":"Invalid rev format"`},
-		{`{"_id":"bad","_rev":"1-` + strings.Repeat("g", 32) + `"}`, "false", `"Invalid rev format"`},
-		{`{"_id":"bad","_revisions":{"start":1,"ids":["a","b"]}}`, "false", `"Invalid rev format"`},
-		{`{"_id":"bad","_zing":4}`, "true", `"doc_validation","reason":"Bad special document member: _zing"`},
-		{`{"_id":"bad","_rev":"1-a","_zing":4}`, "false", `"doc_validation","reason":"Bad special document member: _zing"`},
-		{`{"_id":"bad","_deleted":"yes"}`, "true", `"doc_validation","reason":"Bad special document member: _deleted"`},
-		{`{"_id":"_bad"}`, "true", `"illegal_docid"`},
-		{`{"_id":5}`, "true", `"illegal_docid"`},
-		{`{"_rev":"1-a"}`, "false", `"illegal_docid"`},
-		{`5`, "true", `"bad_request"`},
+	for _, c := range []struct{ doc, want string }{
+		{`{"_id":"bad","_rev":"first"}`, `"bad_request","reason":"Invalid rev format"`},
+		{`{"_id":"bad","_rev":"1-` + strings.Repeat("g", 32) + `"}`, `"Invalid rev format"`},
+		{`{"_id":"bad","_revisions":{"start":1,"ids":["a","b"]}}`, `"Invalid rev format"`},
+		{`{"_id":"bad","_zing":4}`, `"doc_validation","reason":"Bad special document member: _zing"`},
+		{`{"_id":"bad","_deleted":"yes"}`, `"doc_validation","reason":"Bad special document member: _deleted"`},
+		{`{"_id":"_bad"}`, `"illegal_docid"`},
+		{`{"_id":5}`, `"illegal_docid"`},
+		{`{"_id":"half \ud800"}`, `"bad_request","reason":"The document is not a JSON object: line 1, column 14: invalid escape sequence in string."`},
+		{`5`, `"bad_request"`},
 	} {
-		a := s.Want(400, "POST", "/notes/_bulk_docs", `{"new_edits":`+c.edits+`,"docs":[{"_id":"good","_rev":"1-a"},`+c.doc+`]}`)
+		a := s.Want(400, "POST", "/notes/_bulk_docs", `{"docs":[{"_id":"good","_rev":"1-a"},`+c.doc+`]}`)
 		if !strings.Contains(a.Body, `{"error":`) || !strings.Contains(a.Body, c.want) {
-			t.Errorf("%s with new_edits %s: %s, want %s", c.doc, c.edits, a.Body, c.want)
+			t.Errorf("%s: %s, want %s", c.doc, a.Body, c.want)
 		}
 	}
 	if info, err := s.Open().Info(); err != nil || info.Seq != 0 {

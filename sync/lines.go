@@ -77,11 +77,11 @@ func takeLines(c *call) error {
 	if c.request.Header.Get("Content-Encoding") != "zstd" {
 		return errMedia
 	}
-	raw := input.Limit(c.request.Body)
+	raw := input.Limit(c.request.Body, input.MaxSize)
 	z := line.Decompress(raw)
 	defer z.Close()
 	w := &upload{call: c, own: replicate.NewLocal(c.store(), c.db), denied: []replicate.Denial{}}
-	err := replicate.ReadBatches(raw.Inflated(z), w.store)
+	err := replicate.ReadBatches(raw.Inflated(z, input.RatioFromLines), w.store)
 	if failed := w.wait(); err == nil {
 		err = failed
 	}

@@ -21,6 +21,7 @@ import (
 // query reads parameters, which are bare words or JSON. err is the first that cannot be read.
 type query struct {
 	values url.Values
+	lists  map[string][]string // of ids, in the body
 	err    error
 }
 
@@ -36,8 +37,7 @@ func (c *call) asked() (*query, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.values.Large = true // many keys
-	err = input.WholeObject(dec, func(name string) error { return q.take(dec, name) })
+	err = input.WholeObject(dec, func(name string) error { return q.take(c, dec, name) })
 	if errors.Is(err, io.EOF) { // an empty body
 		err = nil
 	}
@@ -45,12 +45,39 @@ func (c *call) asked() (*query, error) {
 }
 
 // take reads the next value as a parameter.
-func (q *query) take(dec *jsontext.Decoder, name string) error {
+func (q *query) take(c *call, dec *jsontext.Decoder, name string) error {
+	if (name == "keys" || name == "doc_ids") && dec.PeekKind() == '[' {
+		return q.takeIDs(c, dec, name)
+	}
 	v, err := dec.ReadValue()
 	if err == nil {
 		q.values.Set(name, string(v))
 	}
 	return input.Wrap(err)
+}
+
+// takeIDs reads a list of ids as a parameter. It may be long, and is read item by item.
+func (q *query) takeIDs(c *call, dec *jsontext.Decoder, name string) error {
+	ids, readable := []string{}, true
+	err := input.EachItem(dec, func() error {
+		if err := c.items.Add(1); err != nil {
+			return err
+		}
+		if dec.PeekKind() != '"' {
+			readable = false
+			return input.Wrap(dec.SkipValue())
+		}
+		t, err := dec.ReadToken()
+		ids = append(ids, t.String())
+		return input.Wrap(err)
+	})
+	if q.values.Set(name, "["); readable { // no list that could be read
+		if q.lists == nil {
+			q.lists = map[string][]string{}
+		}
+		q.lists[name] = ids
+	}
+	return err
 }
 
 func (q *query) fail() {
@@ -116,14 +143,30 @@ func (q *query) key(names ...string) (text string, given bool) {
 
 // list reads a JSON list of texts; the default is nil.
 func (q *query) list(name string) (texts []string) {
+	if list, given := q.lists[name]; given {
+		return list
+	}
+	if q.counted(name); q.err != nil {
+		return nil
+	}
 	if raw := q.values.Get(name); raw != "" && (json.Unmarshal([]byte(raw), &texts) != nil || texts == nil) {
 		q.fail()
 	}
 	return texts
 }
 
+// counted checks that a parameter has not too many items.
+func (q *query) counted(name string) {
+	if q.err == nil && input.CountItems([]byte(q.values.Get(name))) > input.MaxItems {
+		q.err = input.ErrItems
+	}
+}
+
 // value reads a JSON value; the default is nil.
 func (q *query) value(name string) (v any) {
+	if q.counted(name); q.err != nil {
+		return nil
+	}
 	if raw := q.values.Get(name); raw != "" && json.Unmarshal([]byte(raw), &v) != nil {
 		q.fail()
 	}

@@ -55,6 +55,7 @@ type Server struct {
 	client  *http.Client // of replications that are ordered here
 	packers *compressors
 	idle    time.Duration // how long a read or a write of a request may take
+	spools  spools
 }
 
 // New makes a server. It fails if the registry has other metrics of the same names.
@@ -77,7 +78,7 @@ func New(c Config) (*Server, error) {
 	if c.Insecure {
 		reach = dial.Anywhere
 	}
-	s := &Server{config: c, client: dial.NewClient(reach), metrics: m, tasks: tasks{running: map[string]*task{}}, packers: newCompressors(), idle: idleLimit}
+	s := &Server{config: c, client: dial.NewClient(reach), metrics: m, tasks: tasks{running: map[string]*task{}}, packers: newCompressors(), idle: idleLimit, spools: newSpools()}
 	s.ended, s.end = context.WithCancel(context.Background())
 	_, _ = rand.Read(s.secret[:]) // never fails
 	s.mux = newMux(s, c.Prefix+"/sync")

@@ -52,9 +52,9 @@ func TestBodiesMayBeCompressedBothWays(t *testing.T) {
 	if a := s.Want(415, "POST", "/notes/_bulk_docs", "x", "Content-Encoding", "br"); !strings.Contains(a.Body, "Content-Encoding must be gzip") {
 		t.Errorf("br = %s, want that gzip is wanted", a.Body)
 	}
-	bomb := zipped(`{"docs":[{"_id":"x","a":"` + strings.Repeat("a", 20<<20) + `"}]}`)
+	bomb := zipped(`{"docs":[{"_id":"x","a":"` + strings.Repeat("a", 1<<20) + `"}]}`)
 	s.Want(413, "POST", "/notes/_bulk_docs", bomb, "Content-Encoding", "gzip")
-	s.Want(413, "POST", "/notes/_bulk_docs", `{"docs":[{"a":"`+strings.Repeat("a", 64<<20)+`"}]}`)
+	s.Want(413, "POST", "/notes", `{"_id":"x","a":"`+strings.Repeat("a", 64<<20)+`"}`)
 	s.Want(404, "GET", "/notes/x", "")
 }
 

@@ -51,7 +51,7 @@ var mayImport = map[string][]string{
 	"sync/dial":            {"sync/input"},
 	"kv/inbox":             {"kv/admission", "kv/auth", "kv/desk", "kv/disk", "kv/engine", "kv/entry", "kv/fault", "kv/idempotency", "kv/merge", "kv/record", "kv/rev", "kv/scopes", "kv/table", "kv/ticket", "kv/value"},
 	"kv/office":            {"kv/access", "kv/auth", "kv/codes", "kv/disk", "kv/engine", "kv/entry", "kv/fault", "kv/keys", "kv/merge", "kv/record", "kv/scopes", "kv/table", "kv/value"},
-	"sync/input":           {"kv/merge"},
+	"sync/input":           {"kv/entry", "kv/merge", "kv/value"},
 	"kv/merge":             {"kv/access", "kv/admission", "kv/auth", "kv/disk", "kv/engine", "kv/entry", "kv/ledger", "kv/names", "kv/record", "kv/rev", "kv/scopes", "kv/table", "kv/ticket", "kv/value"},
 	"api/query":            {"kv/desk", "kv/fault", "kv/record", "kv/value"},
 	"kv/door":              {"kv/admission", "kv/auth", "kv/codes", "kv/desk", "kv/engine", "kv/entry", "kv/fault", "kv/idempotency", "kv/ledger", "kv/names", "kv/outcome", "kv/record", "kv/rev", "kv/scopes", "kv/search", "kv/table", "kv/value"},

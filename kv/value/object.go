@@ -79,15 +79,20 @@ func asSyntaxError(body []byte, err error) error {
 	var s *jsontext.SyntacticError
 	switch {
 	case errors.As(err, &s):
-		reason := strings.TrimPrefix(s.Err.Error(), "jsontext: ")
-		if strings.Contains(reason, "`") {
-			reason = "invalid escape sequence in string"
-		}
-		return syntaxError(body, int(s.ByteOffset), reason)
+		return syntaxError(body, int(s.ByteOffset), Reason(s))
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return syntaxError(body, len(body), "unexpected EOF")
 	}
 	return syntaxError(body, 0, err.Error())
+}
+
+// Reason returns why a decoder has stopped, without repeating what a string held.
+func Reason(s *jsontext.SyntacticError) string {
+	reason := strings.TrimPrefix(s.Err.Error(), "jsontext: ")
+	if strings.Contains(reason, "`") {
+		return "invalid escape sequence in string"
+	}
+	return reason
 }
 
 func syntaxError(body []byte, at int, reason string) error {

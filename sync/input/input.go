@@ -20,15 +20,50 @@ var (
 	ErrTooLarge = errors.New("the request is too large")
 	ErrRatio    = errors.New("the request is compressed too much")
 	ErrBroken   = errors.New("the request could not be read")
+	ErrItems    = fmt.Errorf("%w: its lists have more than %d items", ErrTooLarge, MaxItems)
 )
 
 // The limits of a body. They hold for the decompressed body too, and it may be a hundred times as large as the compressed one.
 const (
 	MaxSize  = 64 << 20
-	maxRatio = 100
+	MaxPush  = 4 << 30                       // of one that is not kept in memory: documents, attachments
+	MaxItems = 100_000                       // of all its lists
 	MaxValue = merge.MaxDoc + merge.MaxDoc/2 // of one value: white space and escapes do not count for a document
-	ratioOff = MaxValue                      // up to here any ratio will do: a document may be one letter a million times
+	maxRatio = 100
 )
+
+// From where on the ratio of a compressed body is looked at. Lines of our own nodes, and attachments, may be one letter a million times.
+const (
+	RatioFrom      = 1 << 20
+	RatioFromLines = MaxValue
+)
+
+// Items counts the items of a request's lists.
+type Items int
+
+// Add counts n more. It returns ErrItems if they are too many.
+func (all *Items) Add(n int) error {
+	if *all += Items(n); *all > MaxItems {
+		return ErrItems
+	}
+	return nil
+}
+
+// CountItems returns at least how many items the lists and objects of a value have.
+func CountItems(v []byte) (n int) {
+	text := false
+	for i := 0; i < len(v); i++ {
+		switch c := v[i]; {
+		case c == '"':
+			text = !text
+		case text && c == '\\':
+			i++
+		case !text && (c == ',' || c == '[' || c == '{'):
+			n++
+		}
+	}
+	return n
+}
 
 // Values are the JSON values of a body. Each may be as large as a document may be.
 type Values struct {
@@ -39,18 +74,24 @@ type Values struct {
 	read int64
 }
 
-// NewValues reads values from a body.
+// NewValues reads values from a body. Text that is not UTF-8 is no JSON; an object may have a name twice, as at CouchDB.
 func NewValues(from io.Reader) *Values {
 	v := &Values{from: from}
-	v.dec = NewDecoder(v)
+	v.dec = jsontext.NewDecoder(v, jsontext.AllowDuplicateNames(true))
 	return v
 }
 
 // Decoder decodes the values.
 func (v *Values) Decoder() *jsontext.Decoder { return v.dec }
 
-// LimitDepth replaces what lies too deep by 0, so that only its own document is refused. Nothing may be read before.
-func (v *Values) LimitDepth() { v.from = &depthLimit{from: v.from} }
+// Reset begins to read another body, with the options of a decoder.
+func (v *Values) Reset(from io.Reader, options ...jsontext.Options) {
+	v.from, v.read = from, 0
+	v.dec.Reset(v, options...)
+}
+
+// Shallow passes JSON on and replaces what lies too deep for a document by 0: a decoder gives up at some depth.
+func Shallow(from io.Reader) io.Reader { return &depthLimit{from: from} }
 
 // Read reads for the decoder. It returns ErrTooLarge if the present value is too large.
 func (v *Values) Read(p []byte) (int, error) {
@@ -124,8 +165,18 @@ func enter(dec *jsontext.Decoder, begin jsontext.Kind) error {
 
 // Texts reads a list of texts.
 func Texts(dec *jsontext.Decoder) (list []string, err error) {
+	return CountedTexts(dec, nil)
+}
+
+// CountedTexts is Texts of a request, which counts them among the items of its lists.
+func CountedTexts(dec *jsontext.Decoder, all *Items) (list []string, err error) {
 	list = []string{}
 	err = EachItem(dec, func() error {
+		if all != nil {
+			if err := all.Add(1); err != nil {
+				return err
+			}
+		}
 		t, err := dec.ReadToken()
 		if err != nil {
 			return Wrap(err)
@@ -161,53 +212,57 @@ func WholeObject(dec *jsontext.Decoder, fn func(name string) error) error {
 	return err
 }
 
-// Limited is a body that may hold MaxSize bytes.
+// Limited is a body that may hold so many bytes.
 type Limited struct {
 	from io.Reader
+	most int64
 	read int64
 }
 
 // Limit limits a body.
-func Limit(from io.Reader) *Limited { return &Limited{from: from} }
+func Limit(from io.Reader, most int64) *Limited { return &Limited{from: from, most: most} }
 
 // Read returns ErrTooLarge for what is beyond the limit.
 func (r *Limited) Read(p []byte) (int, error) {
-	if r.read > MaxSize {
+	if r.read > r.most {
 		return 0, ErrTooLarge
 	}
-	n, err := r.from.Read(p[:min(int64(len(p)), MaxSize+1-r.read)])
-	if r.read += int64(n); r.read > MaxSize {
+	n, err := r.from.Read(p[:min(int64(len(p)), r.most+1-r.read)])
+	if r.read += int64(n); r.read > r.most {
 		return 0, ErrTooLarge
 	}
 	return n, err
 }
 
-// Gzip decompresses the body. It returns ErrBroken if the body is not gzip.
-func (r *Limited) Gzip() (io.Reader, error) {
+// Gzip decompresses the body, and looks at the ratio from a size on. It returns ErrBroken if the body is not gzip.
+func (r *Limited) Gzip(ratioFrom int64) (io.Reader, error) {
 	z, err := gzip.NewReader(r)
 	if err != nil {
 		return nil, ErrBroken
 	}
-	return r.Inflated(z), nil
+	return r.Inflated(z, ratioFrom), nil
 }
 
 // Inflated limits what the body says once it is decompressed, which plain reads.
-func (r *Limited) Inflated(plain io.Reader) io.Reader { return &inflated{plain: plain, raw: r} }
+func (r *Limited) Inflated(plain io.Reader, ratioFrom int64) io.Reader {
+	return &inflated{plain: plain, raw: r, ratioFrom: ratioFrom}
+}
 
 // inflated is a decompressed body.
 type inflated struct {
-	plain io.Reader
-	raw   *Limited
-	read  int64
+	plain     io.Reader
+	raw       *Limited
+	read      int64
+	ratioFrom int64
 }
 
 // Read returns ErrTooLarge and ErrRatio for what is beyond the limits, and ErrBroken if the body does not decompress.
 func (r *inflated) Read(p []byte) (int, error) {
 	n, err := r.plain.Read(p)
 	switch r.read += int64(n); {
-	case r.read > MaxSize:
+	case r.read > r.raw.most:
 		return 0, ErrTooLarge
-	case r.read > ratioOff && r.read > maxRatio*r.raw.read:
+	case r.read > r.ratioFrom && r.read > maxRatio*r.raw.read:
 		return 0, ErrRatio
 	case err != nil && !errors.Is(err, io.EOF):
 		return n, ErrBroken

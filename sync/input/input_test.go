@@ -26,15 +26,15 @@ func TestBodiesHaveLimits(t *testing.T) {
 	}{
 		"as large as it may be":                {io.LimitReader(zeros{}, MaxSize), false, nil},
 		"larger":                               {io.LimitReader(zeros{}, MaxSize+1), false, ErrTooLarge},
-		"compressed, and little":               {zip(t, io.LimitReader(zeros{}, ratioOff)), true, nil},
-		"compressed more than a hundred times": {zip(t, io.LimitReader(zeros{}, ratioOff+1<<20)), true, ErrRatio},
+		"compressed, and little":               {zip(t, io.LimitReader(zeros{}, RatioFrom)), true, nil},
+		"compressed more than a hundred times": {zip(t, io.LimitReader(zeros{}, RatioFrom+1)), true, ErrRatio},
 		"compressed, and larger":               {zip(t, io.LimitReader(&noise{}, MaxSize+1)), true, ErrTooLarge},
 		"not compressed at all":                {bytes.NewReader([]byte("plain")), true, ErrBroken},
 	} {
-		var r io.Reader = Limit(c.body)
+		var r io.Reader = Limit(c.body, MaxSize)
 		var err error
 		if c.zipped {
-			r, err = Limit(c.body).Gzip()
+			r, err = Limit(c.body, MaxSize).Gzip(RatioFrom)
 		}
 		if err == nil {
 			_, err = io.Copy(io.Discard, r)

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/oklog/ulid/v2"
@@ -35,6 +36,7 @@ var ErrLength = errors.New("an attachment is not as long as its document says")
 // Parsed is a document as it was read. Err is what is wrong with this document alone; the documents beside it are not affected.
 type Parsed struct {
 	ID        string
+	sentID    string // _id as it was sent, if it has an escape: a client knows its document by that
 	Rev       rev.ID
 	RevText   string   // _rev as it was sent
 	BadRev    bool     // _rev is not a document's revision
@@ -87,6 +89,9 @@ func (d *Parsed) special(name string, v jsontext.Value) error {
 		if json.Unmarshal(v, &d.ID) != nil {
 			return docs.ErrDocumentID
 		}
+		if bytes.Contains(v, []byte(`\u`)) && utf8.Valid(v) {
+			d.sentID = string(v)
+		}
 	case "_rev":
 		if string(v) == "null" {
 			return nil
@@ -119,7 +124,7 @@ func parsePath(v jsontext.Value) (path []rev.ID, upper bool) {
 		Start uint64   `json:"start"`
 		IDs   []string `json:"ids"`
 	}
-	if json.Unmarshal(v, &in) != nil || len(in.IDs) == 0 || uint64(len(in.IDs)) > in.Start {
+	if input.CountItems(v) > input.MaxItems || json.Unmarshal(v, &in) != nil || len(in.IDs) == 0 || uint64(len(in.IDs)) > in.Start {
 		return nil, false
 	}
 	in.IDs = in.IDs[:min(len(in.IDs), rev.MaxPath)] // no tree keeps more
@@ -133,9 +138,17 @@ func parsePath(v jsontext.Value) (path []rev.ID, upper bool) {
 	return path, upper
 }
 
-// Malformed returns an error if CouchDB refuses a whole request for this document: its members, its id or its revision cannot be read.
-func (d *Parsed) Malformed(replicated bool) error {
-	named := d.Rev != (rev.ID{}) || d.Path != nil
+// QuotedID returns the id as JSON: as the document has it, if that is not the same for every reader.
+func (d *Parsed) QuotedID() string {
+	if d.sentID != "" {
+		return d.sentID
+	}
+	quoted, _ := jsontext.AppendQuote(nil, d.ID) // what is no UTF-8 becomes what is
+	return string(quoted)
+}
+
+// Malformed returns an error if CouchDB refuses a whole request for this new edit: its members, its id or its revision cannot be read.
+func (d *Parsed) Malformed() error {
 	switch {
 	case d.Err != nil && isMalformed(d.Err):
 		return d.Err
@@ -143,15 +156,13 @@ func (d *Parsed) Malformed(replicated bool) error {
 		return nil // its revisions have another form
 	case d.BadRev || d.BadPath:
 		return ErrRevision
-	case replicated && !named:
-		return ErrNoRevision
 	}
 	return docs.CheckDocID(d.ID)
 }
 
 // isMalformed tells errors of a document's form from errors of its size and attachments.
 func isMalformed(err error) bool {
-	return errors.As(err, new(BadMember)) || errors.Is(err, input.ErrShape) || errors.Is(err, docs.ErrDocumentID)
+	return errors.As(err, new(BadMember)) || errors.Is(err, input.ErrJSON) || errors.Is(err, docs.ErrDocumentID)
 }
 
 // IsLocal tells whether the document is a local one.

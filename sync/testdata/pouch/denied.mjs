@@ -18,3 +18,16 @@ assert.equal((await remote().info()).doc_count, 250);
 sent = 0;
 assert.equal((await from.replicate.to(remote())).doc_write_failures, 0);
 assert.equal(sent, 0);
+
+// Whatever is wrong with one, the others go.
+for (const id of ['a\u0000b', 'L'.repeat(9000)]) {
+  const poisoned = local(), before = (await remote().info()).doc_count;
+  for (const _id of ['before ' + id.length, id, 'later ' + id.length]) await poisoned.put({ _id });
+  const denied = [];
+  const push = poisoned.replicate.to(remote());
+  push.on('denied', (e) => denied.push(e));
+  const result = await push;
+  assert.deepEqual([result.ok, result.docs_written, result.doc_write_failures], [true, 2, 1]);
+  assert.deepEqual(denied.map((e) => [e.id, e.name]), [[id, 'forbidden']]);
+  assert.equal((await remote().info()).doc_count, before + 2);
+}
