@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -103,9 +104,10 @@ func unlimitWrite(c *call) {
 // idleBody gives each read of a body a deadline.
 type idleBody struct {
 	io.ReadCloser
-	rc   *http.ResponseController
-	idle time.Duration
-	last time.Time // when the last read must have ended; zero = it may take its time
+	rc    *http.ResponseController
+	idle  time.Duration
+	last  time.Time // when the last read must have ended; zero = it may take its time
+	ended bool      // it was read to its end
 }
 
 // Read reads with a deadline.
@@ -116,6 +118,7 @@ func (b *idleBody) Read(p []byte) (int, error) {
 	}
 	_ = b.rc.SetReadDeadline(end) // as above
 	n, err := b.ReadCloser.Read(p)
+	b.ended = b.ended || errors.Is(err, io.EOF)
 	_ = b.rc.SetReadDeadline(time.Time{}) // a deadline in the past would end the request
 	return n, err
 }
@@ -150,6 +153,7 @@ func (c *call) reply(status int, v any) error {
 	}
 	h := c.Header()
 	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(body)+len("\n")))
 	c.began = true
 	limitWrite(c)
 	c.WriteHeader(status)

@@ -213,7 +213,7 @@ func (c *call) fail(err error) {
 	case p.status == http.StatusRequestEntityTooLarge:
 		h.Set("Connection", "close")
 	}
-	if length := c.request.ContentLength; c.known && (length < 0 || length > readOnFrom) {
+	if c.known && isLargeBody(c.request) {
 		refuseBody(c, p)
 		return
 	}

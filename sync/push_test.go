@@ -350,6 +350,10 @@ func TestPush_TooLarge(t *testing.T) {
 	s, srv := smallSpools(t, kv.Config{})
 	key, secret := kvtest.Key(t, s, "denomination", "*:*")
 	const size = 40 << 20
+	waits := beginPush(t, srv, key, secret, fmt.Sprintf("Expect: 100-continue\r\nContent-Length: %d", size))
+	if resp, text := answerOf(t, waits); resp.StatusCode != http.StatusRequestEntityTooLarge || resp.ContentLength != int64(len(text)) {
+		t.Errorf("before anything is sent: %s %s, want the whole answer", resp.Status, text)
+	}
 	for name, headers := range map[string]string{"of a known length": fmt.Sprintf("Content-Length: %d", size), "in chunks": "Transfer-Encoding: chunked"} {
 		conn := beginPush(t, srv, key, secret, headers)
 		body := io.Reader(io.MultiReader(strings.NewReader(`{"docs":[{"_id":"a","a":"`), &repeated{"x", size - 29}, strings.NewReader(`"}]}`)))

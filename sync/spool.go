@@ -103,6 +103,12 @@ const (
 	readOnFrom = 256 << 10 // net/http reads what is left up to here
 )
 
+// isLargeBody reports whether more of a request's body is to come than net/http reads after an answer.
+func isLargeBody(r *http.Request) bool {
+	body, ok := r.Body.(*idleBody)
+	return ok && !body.ended && (r.ContentLength < 0 || r.ContentLength > readOnFrom)
+}
+
 // refuseBody answers with an error while a large body is still coming, and reads on.
 func refuseBody(c *call, p problem) {
 	rc := http.NewResponseController(c.ResponseWriter)
@@ -111,8 +117,6 @@ func refuseBody(c *call, p problem) {
 	h.Set("Connection", "close")
 	_ = c.reply(p.status, p) // two texts can be marshalled
 	_ = rc.Flush()           // the client may have left
-	if body, ok := c.request.Body.(*idleBody); ok {
-		body.last = time.Now().Add(readOnFor)
-	}
+	c.request.Body.(*idleBody).last = time.Now().Add(readOnFor)
 	_, _ = io.CopyN(io.Discard, c.request.Body, readOnUpTo) // as above
 }

@@ -238,6 +238,9 @@ func (d *Document) place(offset int64) int64 {
 
 // Fault returns what is wrong with the document if err is what reading it has returned, and otherwise the error of the body. Both are nil for a nil err.
 func (d *Document) Fault(err error) (fault, failed error) {
+	if err == nil {
+		return nil, nil
+	}
 	at, reason, ok := reasonOf(err)
 	switch {
 	case d.err != nil:

@@ -289,8 +289,8 @@ func (t *Remote) writeMany(ctx context.Context, revisions []*transit.Revision) (
 	return denied, nil
 }
 
-// batchRefusal returns why a server refuses a whole request that it may take in parts; nil for any other error. CouchDB and a free
-// database refuse all documents of a request if one is malformed.
+// batchRefusal returns why a server refuses a whole request that it may take in parts; nil for any other error. CouchDB refuses all
+// documents of a request if one is malformed.
 func batchRefusal(err error) error {
 	no, is := errors.AsType[*dial.Refusal](err)
 	switch {
