@@ -23,6 +23,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/auth"
 	"doorward/kv/kvtest"
+	"doorward/kv/kvtest/proof"
 	"doorward/kv/merge"
 	"doorward/sync"
 	"doorward/sync/peertest"
@@ -199,6 +200,7 @@ func (r *repeated) Read(p []byte) (n int, err error) {
 
 // TestTinyDocumentsTakeLittleMemory: not even from eight clients at a time, compressed or not. It is alone, as what others allocate would count.
 func TestTinyDocumentsTakeLittleMemory(t *testing.T) { //nolint:paralleltest // see above
+	proof.Unraced(t)
 	const docs = 20_000_000
 	body := func() io.Reader {
 		return io.MultiReader(strings.NewReader(`{"docs":[`), &repeated{`{},`, 3 * docs}, strings.NewReader(`{}]}`))
@@ -297,7 +299,7 @@ func TestPush_Large(t *testing.T) {
 	}
 }
 
-// smallSpools is a server that keeps 64 KiB of a push in memory and takes 8 MiB of it, with a free database "notes".
+// smallSpools is a server that keeps 64 KiB of a push in memory and takes 1 MiB of it, with a free database "notes".
 func smallSpools(t *testing.T, c kv.Config) (*kv.Store, *httptest.Server) {
 	t.Helper()
 	s := kvtest.OpenConfig(t, c)
@@ -305,7 +307,7 @@ func smallSpools(t *testing.T, c kv.Config) (*kv.Store, *httptest.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server.LimitSpools(64<<10, 8<<20)
+	server.LimitSpools(64<<10, 1<<20)
 	server.LimitIdle(idleAfter)
 	if err := s.Docs.CreateDatabase(auth.Operator(), "notes"); err != nil {
 		t.Fatal(err)
@@ -349,7 +351,7 @@ func TestPush_TooLarge(t *testing.T) {
 	t.Parallel()
 	s, srv := smallSpools(t, kv.Config{})
 	key, secret := kvtest.Key(t, s, "denomination", "*:*")
-	const size = 40 << 20
+	const size = 12 << 20
 	waits := beginPush(t, srv, key, secret, fmt.Sprintf("Expect: 100-continue\r\nContent-Length: %d", size))
 	if resp, text := answerOf(t, waits); resp.StatusCode != http.StatusRequestEntityTooLarge || resp.ContentLength != int64(len(text)) {
 		t.Errorf("before anything is sent: %s %s, want the whole answer", resp.Status, text)
