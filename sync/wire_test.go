@@ -54,6 +54,7 @@ func TestBodiesMayBeCompressedBothWays(t *testing.T) {
 	}
 	bomb := zipped(`{"docs":[{"_id":"x","a":"` + strings.Repeat("a", 1<<20) + `"}]}`)
 	s.Want(413, "POST", "/notes/_bulk_docs", bomb, "Content-Encoding", "gzip")
+	s.Want(413, "POST", "/notes/_bulk_docs", `{"docs":[{"a":"`+strings.Repeat("a", 64<<20)+`"}]}`)
 	s.Want(413, "POST", "/notes", `{"_id":"x","a":"`+strings.Repeat("a", 64<<20)+`"}`)
 	s.Want(404, "GET", "/notes/x", "")
 }

@@ -160,9 +160,9 @@ func (d *Parsed) Malformed() error {
 	return docs.CheckDocID(d.ID)
 }
 
-// isMalformed tells errors of a document's form from errors of its size and attachments.
+// isMalformed tells errors of a document's form, and that it is far too large, from errors of its attachments and from those that the store finds.
 func isMalformed(err error) bool {
-	return errors.As(err, new(BadMember)) || errors.Is(err, input.ErrJSON) || errors.Is(err, docs.ErrDocumentID)
+	return errors.Is(err, entry.ErrTooLarge) || errors.As(err, new(BadMember)) || errors.Is(err, input.ErrJSON) || errors.Is(err, docs.ErrDocumentID)
 }
 
 // IsLocal tells whether the document is a local one.
