@@ -68,6 +68,11 @@ func Amend(o *table.Tx, p auth.Principal, k *record.Kind, before *table.Stored, 
 	if SameBody(is.Encode(), before.Body) {
 		return before, nil
 	}
+	if k == record.Event {
+		if err := keepsDays(o, before.ID, was, is); err != nil {
+			return nil, err
+		}
+	}
 	if !SameKeys(was, is) { // what was made twice stays so until the root merges it
 		if err := Unique(o, k, before.ID, is); err != nil {
 			return nil, err
@@ -78,6 +83,14 @@ func Amend(o *table.Tx, p auth.Principal, k *record.Kind, before *table.Stored, 
 		err = table.Rehome(o, before.ID)
 	}
 	return next, err
+}
+
+// keepsDays returns a *Conflict if an event with check-ins would begin its days at another time: a check-in says for which day it counts.
+func keepsDays(o *table.Tx, event record.ID, was, is *record.Doc) error {
+	if was.Text("day_begins") == is.Text("day_begins") || table.Listed(o.View, record.Checkin).Home.Of(event.Int()).Len() == 0 {
+		return nil
+	}
+	return &table.Conflict{Reason: "the event has check-ins: its days begin when they did", Field: "day_begins"}
 }
 
 // Moment is the transaction's time and the congregation's timezone.

@@ -85,6 +85,7 @@ const (
 	LongNumber      = "Ensure that each number in it has no more than 64 characters."
 	Date            = "Date has wrong format. Use one of these formats instead: YYYY-MM-DD."
 	DateTime        = "Datetime has wrong format. Use one of these formats instead: YYYY-MM-DDThh:mm[:ss[.uuuuuu]][+HH:MM|-HH:MM|Z]."
+	TimeOfDay       = "Time has wrong format. Use one of these formats instead: hh:mm."
 	Email           = "Enter a valid email address."
 	URL             = "Enter a valid URL."
 	Hex             = "Enter a valid hexadecimal value."

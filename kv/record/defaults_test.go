@@ -55,7 +55,7 @@ func TestEventEndsWhenItStartsUnlessToldOtherwise(t *testing.T) {
 	d := settled(t, record.Event, `{"start_datetime":`+start+`,"subscription_deadline":"2026-04-01T00:00:00Z"}`)
 	expect(t, d, map[string]string{"end_datetime": start, "subscription_deadline": `"2026-04-01T00:00:00Z"`, "active": "true",
 		"enabled": "true", "available": "true", "public": "true", "hybrid": "false", "name": `""`, "image": "null",
-		"issued_tickets": "null", "list_rule": `"once"`})
+		"issued_tickets": "null", "list_rule": `"once"`, "day_begins": `"04:00"`})
 	d = changed(t, d, `{"start_datetime":"2026-05-02T18:00:00Z"}`)
 	expect(t, d, map[string]string{"end_datetime": start})
 	d = changed(t, d, `{"end_datetime":null}`)

@@ -2,10 +2,11 @@ package record
 
 import (
 	"doorward/kv/scopes"
+	"doorward/kv/value"
 )
 
 // Event is something people come to, with or without tickets. It has no /v1 write.
-var Event = table(Kind{Name: "event", Number: 14, Version: 2, Resource: "event", Class: Shared, Home: "church_id",
+var Event = table(Kind{Name: "event", Number: 14, Version: 3, Resource: "event", Class: Shared, Home: "church_id",
 	scopes: []scopes.Sort{scopes.Event, scopes.Church},
 	Fields: []Field{
 		{"name", Text{Max: 150}, ReadOnly, `""`},
@@ -64,6 +65,7 @@ var Event = table(Kind{Name: "event", Number: 14, Version: 2, Resource: "event",
 		{"regional_id", Ref{"regional"}, Null | Hidden | Indexed, ``},
 		{"list_rule", Choice{"once", "daily", "reentry"}, Hidden, `"once"`},
 		{"notices", Object{}, Null | Hidden, ``},
+		{"day_begins", TimeOfDay{}, Hidden, `"04:00"`},
 		{"external_id", Text{Min: 1, Max: 255}, Null | Hidden | Indexed, ``},
 		{"created_at", DateTime{}, ReadOnly | Hidden | Indexed | Frozen | Filled, ``},
 		{"created_by", keyID, ReadOnly | Hidden | Frozen | Null, ``},
@@ -74,6 +76,9 @@ var Event = table(Kind{Name: "event", Number: 14, Version: 2, Resource: "event",
 		{"updated_at", Derived{updatedAt, DateTime{}}, ReadOnly | Hidden, ``},
 		{"updated_by", Derived{updatedBy, keyID}, ReadOnly | Hidden | Null, ``},
 	}}, settleEvent)
+
+// DayBegins is when a daily event's day begins, unless the event says otherwise: its day_begins by default.
+const DayBegins = value.TimeOfDay(4 * 60)
 
 // placeKeys are the members of an event's location, in its reply's order.
 var placeKeys = []string{"country", "state", "city", "zip_code", "address", "address_number", "address_complement",
@@ -88,10 +93,14 @@ func settleEvent(d, _ *Doc, _ Moment) {
 // The facts: written once and never changed (sync.md §3). Values of list and direction that this version does not know
 // are stored and do not count as admissions.
 var (
-	// Checkin is an admission. Its basis is "offline" if a door let the holder in again before it reached this store.
-	Checkin = table(Kind{Name: "checkin", Number: 18, Version: 3, Resource: "checkin", Class: Events, Home: "event_id",
+	// Checkin is an admission. Its basis is "offline" if a phone let the guest in before it reached this store. Its verdict is why this
+	// store would have refused the guest.
+	Checkin = table(Kind{Name: "checkin", Number: 18, Version: 4, Resource: "checkin", Class: Events, Home: "event_id",
 		ULID: true, Fact: true, scopes: []scopes.Sort{scopes.Event},
-		Fields: observed(Indexed, Field{"basis", Text{Max: 64}, Null, ``})})
+		Fields: observed(Indexed,
+			Field{"basis", Text{Max: 64}, Null, ``},
+			Field{"verdict", Text{Max: 64}, Null, ``},
+		)})
 
 	// Scan is a refusal.
 	Scan = table(Kind{Name: "scan", Number: 19, Version: 2, Resource: "checkin", Class: Events, Home: "event_id",

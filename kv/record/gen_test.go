@@ -89,6 +89,8 @@ func anySimple(t record.Type) *rapid.Generator[string] {
 		return rapid.Custom(func(t *rapid.T) string {
 			return quoted(anyTime().Draw(t, "time").Format(layouts.Draw(t, "layout")))
 		})
+	case record.TimeOfDay:
+		return rapid.SampledFrom([]string{`"04:00"`, `"0:00"`, `"23:59:00"`})
 	case record.Email:
 		return rapid.SampledFrom([]string{`""`, `"ana@example.org"`, `"O'Neil+x@Exämple.com"`, `"a@localhost"`, `"x@[127.0.0.1]"`})
 	case record.URL, record.Photo:

@@ -59,7 +59,7 @@ func TestGoldenCanonicalBodies(t *testing.T) {
 				`"small_group_ids":[],"subcategory_id":null,"supplier_id":2,"transaction_type":"income"}`},
 		{"checkin", string(checkin), `{"at":"2026-05-01T18:00:00.123456Z","basis":null,"clock_offset_ms":-12,"code_hash":"30313233343536373839616263646566",` +
 			`"direction":"in","door":"Main \"north\"","event_id":7,"flags":["clock_suspect"],"hlc":"018f9e2a3b4c0001","holding":null,"key_id":3,"list":"",` +
-			`"node":"01HZX3Q0000000000000000000","nonce":"66656463626139383736353433323130","ticket_id":41}`},
+			`"node":"01HZX3Q0000000000000000000","nonce":"66656463626139383736353433323130","ticket_id":41,"verdict":null}`},
 	} {
 		if diff := cmp.Diff(row.want, row.got); diff != "" {
 			t.Errorf("%s: the canonical body differs: %s", row.name, diff)

@@ -70,6 +70,10 @@ func fits(t Type, v jsontext.Value) bool {
 		return ok
 	case DateTime:
 		return isMoment(value.Unquote(v))
+	case TimeOfDay:
+		text := value.Unquote(v)
+		at, ok := value.ParseTimeOfDay(text)
+		return ok && at.String() == text
 	case Hash:
 		text := value.Unquote(v)
 		_, err := hex.DecodeString(text)

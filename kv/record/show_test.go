@@ -72,7 +72,7 @@ func TestEventReply(t *testing.T) {
 	v.Ref = registry(t, map[string]string{"church:0000000000000003": `{"name":"Central"}`})
 	for surface, parts := range map[record.Surface][]string{
 		record.V1: {`"issued_tickets":5,"responsible_church":{"id":3,"name":"Central"},"regional":null}`, `"location":{"city":"Rio","country":null,`},
-		record.Admin: {`"church_id":3,"regional_id":null,"list_rule":"once","notices":null,"external_id":null,"created_at":"2026-05-01T12:00:00Z","created_by":null,` +
+		record.Admin: {`"church_id":3,"regional_id":null,"list_rule":"once","notices":null,"day_begins":"04:00","external_id":null,"created_at":"2026-05-01T12:00:00Z","created_by":null,` +
 			`"issued_tickets":null,"responsible_church":{"id":3,"name":"Central"},"regional":null,"updated_at":"2026-05-01T12:00:00Z","updated_by":3}`},
 	} {
 		reply := string(record.Event.Show(nil, surface, v))

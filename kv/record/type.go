@@ -94,6 +94,24 @@ func (DateTime) schema(d Direction) map[string]any {
 		"description": "RFC 3339; a space for T, and an offset without colon, are taken; without offset: the configured timezone."}
 }
 
+// TimeOfDay is a time of the day, to the minute.
+type TimeOfDay struct{}
+
+func (TimeOfDay) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string) {
+	if v.Kind() != '"' {
+		return nil, fault.TimeOfDay
+	}
+	t, ok := value.ParseTimeOfDay(strings.TrimSpace(value.Unquote(v)))
+	if !ok {
+		return nil, fault.TimeOfDay
+	}
+	return value.Quote(t.String()), ""
+}
+
+func (TimeOfDay) schema(Direction) map[string]any {
+	return map[string]any{"type": "string", "pattern": "^([01]?[0-9]|2[0-3]):[0-5][0-9]$"}
+}
+
 // Ref is the id of a record of a kind; whether there is one is the store's to say.
 type Ref struct{ Kind string }
 

@@ -2,6 +2,7 @@ package value
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -227,6 +228,31 @@ func orUTC(zone *time.Location) *time.Location {
 		return time.UTC
 	}
 	return zone
+}
+
+// TimeOfDay is a time that clocks show each day, in minutes after midnight.
+type TimeOfDay int
+
+// ParseTimeOfDay reads hh:mm. Seconds may follow if they are 00.
+func ParseTimeOfDay(text string) (TimeOfDay, bool) {
+	if len(text) == len("15:04:00") {
+		text = strings.TrimSuffix(text, ":00")
+	}
+	t, err := time.Parse("15:04", text)
+	return TimeOfDay(t.Hour()*60 + t.Minute()), err == nil
+}
+
+// String is hh:mm.
+func (t TimeOfDay) String() string { return fmt.Sprintf("%02d:%02d", int(t)/60, int(t)%60) }
+
+// DayOf returns the date of a moment in a zone, if each day begins at t: before t it is that of the day before.
+func (t TimeOfDay) DayOf(at time.Time, zone *time.Location) string {
+	at = at.In(orUTC(zone))
+	y, m, d := at.Date()
+	if at.Before(local(time.Date(y, m, d, 0, int(t), 0, 0, time.UTC), at.Location())) {
+		d--
+	}
+	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Format(dateLayout)
 }
 
 // ParseDateTime reads YYYY-MM-DDThh:mm[:ss[.uuuuuu]][+HH:MM|-HH:MM|Z]: a space for T, and an offset without its colon or

@@ -113,3 +113,39 @@ func FuzzRuns(f *testing.F) {
 		value.HasLongNumber(run)
 	})
 }
+
+// TestDaysBeginAtATimeOfDay tries the two turns of the clock of a zone that turned at midnight, and of one that turns at night.
+func TestDaysBeginAtATimeOfDay(t *testing.T) {
+	for _, test := range []struct{ zone, begins, at, want string }{
+		{"America/Sao_Paulo", "04:00", "2026-11-23T06:59:59Z", "2026-11-22"},
+		{"America/Sao_Paulo", "04:00", "2026-11-23T07:00:00Z", "2026-11-23"},
+		{"America/Sao_Paulo", "00:00", "2026-11-23T02:59:59Z", "2026-11-22"},
+		{"America/Sao_Paulo", "00:00", "2026-11-23T03:00:00Z", "2026-11-23"},
+		{"America/Sao_Paulo", "00:00", "2018-11-04T02:59:59Z", "2018-11-03"}, // the midnight after it is skipped
+		{"America/Sao_Paulo", "00:00", "2018-11-04T03:00:00Z", "2018-11-04"},
+		{"America/Sao_Paulo", "04:00", "2018-11-04T05:59:59Z", "2018-11-03"},
+		{"America/Sao_Paulo", "04:00", "2018-11-04T06:00:00Z", "2018-11-04"},
+		{"America/Sao_Paulo", "00:00", "2019-02-17T02:30:00Z", "2019-02-16"}, // 23:30 for the second time
+		{"America/Sao_Paulo", "00:00", "2019-02-17T03:00:00Z", "2019-02-17"},
+		{"Europe/Lisbon", "04:00", "2026-03-29T02:59:59Z", "2026-03-28"}, // summer time since 01:00
+		{"Europe/Lisbon", "04:00", "2026-03-29T03:00:00Z", "2026-03-29"},
+		{"Europe/Lisbon", "01:30", "2026-03-29T01:29:59Z", "2026-03-28"}, // 01:30 is skipped: the day begins at 02:30
+		{"Europe/Lisbon", "01:30", "2026-03-29T01:30:00Z", "2026-03-29"},
+		{"Europe/Lisbon", "04:00", "2026-10-25T03:59:59Z", "2026-10-24"},
+		{"Europe/Lisbon", "04:00", "2026-10-25T04:00:00Z", "2026-10-25"},
+		{"Europe/Lisbon", "01:30", "2026-10-25T01:29:59Z", "2026-10-24"}, // 01:30 comes twice: the day begins with the second
+		{"Europe/Lisbon", "01:30", "2026-10-25T01:30:00Z", "2026-10-25"},
+		{"UTC", "23:59", "2026-01-01T12:00:00Z", "2025-12-31"},
+		{"UTC", "04:00", "0001-01-01T00:00:00Z", "0000-12-31"},
+	} {
+		zone, err := time.LoadLocation(test.zone)
+		begins, ok := value.ParseTimeOfDay(test.begins)
+		at, err2 := time.Parse(time.RFC3339, test.at)
+		if err != nil || err2 != nil || !ok || begins.String() != test.begins {
+			t.Fatal(test, err, err2, ok, begins)
+		}
+		if got := begins.DayOf(at, zone); got != test.want {
+			t.Errorf("in %s, with days from %s on, %s is on %s, want %s", test.zone, test.begins, test.at, got, test.want)
+		}
+	}
+}
