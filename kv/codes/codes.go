@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -22,16 +23,30 @@ type Forms struct {
 func Read(text string) Forms {
 	var forms Forms
 	text = strings.TrimSpace(text)
-	for _, exact := range [...]string{text, lastSegment(text)} {
-		if exact == "" || slices.Contains(forms.Exact, exact) {
+	forms.add(text, lastSegment(text))
+	return forms
+}
+
+// add appends the forms of candidates that are not there yet.
+func (f *Forms) add(candidates ...string) {
+	for _, exact := range candidates {
+		if exact == "" || slices.Contains(f.Exact, exact) {
 			continue
 		}
-		forms.Exact = append(forms.Exact, exact)
-		if normal := Normal(exact); normal != "" && !slices.Contains(forms.Normal, normal) {
-			forms.Normal = append(forms.Normal, normal)
+		f.Exact = append(f.Exact, exact)
+		if normal := Normal(exact); normal != "" && !slices.Contains(f.Normal, normal) {
+			f.Normal = append(f.Normal, normal)
 		}
 	}
-	return forms
+}
+
+// without are the forms that are not among others.
+func (f Forms) without(others Forms) Forms {
+	return Forms{Exact: less(f.Exact, others.Exact), Normal: less(f.Normal, others.Normal)}
+}
+
+func less(all, others []string) []string {
+	return slices.DeleteFunc(all, func(one string) bool { return slices.Contains(others, one) })
 }
 
 // lastSegment is the last path segment of a URL that is not empty; "" for a text that is no URL.
@@ -50,6 +65,68 @@ func lastSegment(text string) string {
 		}
 	}
 	return ""
+}
+
+// The candidates of last resort (contract.md §10).
+const (
+	shortestPart = 6 // characters of a part of a URL that may be a code
+	mostParts    = 8 // of a URL
+)
+
+// symbologies are the signs of AIM that a scanner may send before a code.
+var symbologies = [...]string{"]Q1", "]C1", "]d2"}
+
+// misread turns back the characters that a keyboard of another country writes for a hyphen.
+var misread = strings.NewReplacer("'", "-", "/", "-", "ß", "-")
+
+// ReadLast reads the candidates of last resort, for a text of which no ticket has a form: the text without the sign of its symbology;
+// of a URL the values of its query, the segments of its path and its fragment; of another text what a keyboard of another country made of
+// it. One of them counts if exactly one ticket has it. The forms that Read reads of the text are left out.
+func ReadLast(text string) Forms {
+	text = strings.TrimSpace(text)
+	bare := text
+	for _, sign := range symbologies {
+		if rest, ok := strings.CutPrefix(text, sign); ok {
+			bare = strings.TrimSpace(rest)
+		}
+	}
+	var forms Forms
+	if bare != text {
+		forms.add(bare, lastSegment(bare))
+	}
+	if strings.Contains(bare, "://") {
+		forms.add(parts(bare)...)
+	} else {
+		forms.add(misread.Replace(bare))
+	}
+	return forms.without(Read(text))
+}
+
+// parts are the parts of a URL that may be codes.
+func parts(text string) (found []string) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil
+	}
+	var all []string
+	for pair := range strings.FieldsFuncSeq(u.RawQuery, func(r rune) bool { return r == '&' || r == ';' }) {
+		if _, escaped, ok := strings.Cut(pair, "="); ok {
+			if plain, err := url.QueryUnescape(escaped); err == nil {
+				all = append(all, plain)
+			}
+		}
+	}
+	for segment := range strings.SplitSeq(u.EscapedPath(), "/") {
+		if plain, err := url.PathUnescape(segment); err == nil {
+			all = append(all, plain)
+		}
+	}
+	for _, part := range append(all, u.Fragment) {
+		if part = strings.TrimSpace(part); len(found) < mostParts && utf8.RuneCountInString(part) >= shortestPart {
+			found = append(found, part)
+		}
+	}
+	return found
 }
 
 // Normal is the normal form of one code: NFKC, upper case, no spaces or hyphens of any sort.

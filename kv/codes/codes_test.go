@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"doorward/kv/codes"
@@ -31,6 +32,36 @@ func TestReadCode(t *testing.T) {
 	} {
 		if diff := cmp.Diff(codes.Forms{Exact: row.exact, Normal: row.normal}, codes.Read(row.text)); diff != "" {
 			t.Errorf("ReadCode(%q) differs: %s", row.text, diff)
+		}
+	}
+}
+
+func TestReadLast(t *testing.T) {
+	for _, row := range []struct {
+		text   string
+		exact  []string
+		normal []string
+	}{
+		{"K7QP-2M", nil, nil}, {"", nil, nil}, {"]Q1", nil, nil},
+		{"]Q1K7QP-2M", []string{"K7QP-2M"}, []string{"K7QP2M"}},
+		{"]C1 K7QP2M", []string{"K7QP2M"}, []string{"K7QP2M"}},
+		{"]d2K7QP2M", []string{"K7QP2M"}, []string{"K7QP2M"}},
+		{"]Q3K7QP2M", nil, nil},
+		{"K7QP'2M", []string{"K7QP-2M"}, []string{"K7QP2M"}},
+		{"K7QP/2Mß9", []string{"K7QP-2M-9"}, []string{"K7QP2M9"}},
+		{"]Q1K7QP'2M", []string{"K7QP'2M", "K7QP-2M"}, []string{"K7QP'2M", "K7QP2M"}},
+		{"https://lu.ma/check-in/evt-AbCdEf?pk=g-2Aa1Bb", []string{"g-2Aa1Bb", "check-in"}, []string{"G2AA1BB", "CHECKIN"}},
+		{"]Q1https://lu.ma/evt-AbCdEf?pk=g-2Aa1Bb", []string{"https://lu.ma/evt-AbCdEf?pk=g-2Aa1Bb", "evt-AbCdEf", "g-2Aa1Bb"},
+			[]string{"HTTPS://LU.MA/EVTABCDEF?PK=G2AA1BB", "EVTABCDEF", "G2AA1BB"}},
+		{"https://e.org/t/short?a=12345&b=1%2F2345&c#K7QP2M9", []string{"1/2345", "K7QP2M9"}, []string{"1/2345", "K7QP2M9"}},
+		{"https://e.org/a'b'c'd/t", []string{"a'b'c'd"}, []string{"A'B'C'D"}},
+		{"https://e.org/?a=111111&b=222222&c=333333&d=444444&e=555555&f=666666&g=777777&h=888888&i=999999",
+			[]string{"111111", "222222", "333333", "444444", "555555", "666666", "777777", "888888"},
+			[]string{"111111", "222222", "333333", "444444", "555555", "666666", "777777", "888888"}},
+		{"https://e.org/%zz?pk=g-2Aa1Bb", nil, nil},
+	} {
+		if diff := cmp.Diff(codes.Forms{Exact: row.exact, Normal: row.normal}, codes.ReadLast(row.text), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("ReadLast(%q) differs: %s", row.text, diff)
 		}
 	}
 }
