@@ -47,7 +47,7 @@ func TestCheckInReadsCodes(t *testing.T) {
 	s, _ := opened(t)
 	event, other := newEvent(t, s, ""), newEvent(t, s, "")
 	newTicket(t, s, other, "ELSEWHERE-1", "")
-	for _, code := range []string{"K7QP-2M", "a", "a/b", "ticket-9", "Ünïq-ﬁ", "twin-1", "TWIN1"} {
+	for _, code := range []string{"K7QP-2M", "a", "a/b", "ticket-9", "Ünïq-ﬁ", "twin-1", "TWIN1", "g-2Aa1Bb", "g-3Cc4Dd", "last-7"} {
 		newTicket(t, s, event, code, "")
 	}
 	both := kvtest.Login(t, s, fmt.Sprintf("event:%d,%d", event, other), "checkin:*")
@@ -73,6 +73,11 @@ func TestCheckInReadsCodes(t *testing.T) {
 		{"what is no code", "nonsense", "", outcome.UnknownCode},
 		{"a path that is no URL has no segments", "x/a", "", outcome.UnknownCode},
 		{"blank", "  ", "", outcome.UnknownCode},
+		{"the value of a URL's query", "https://lu.example/check-in/evt-1?pk=g-2Aa1Bb", "g-2Aa1Bb", ""},
+		{"a URL in which two tickets are named", "https://lu.example/g-3Cc4Dd/evt-1?pk=g-2Aa1Bb", "", outcome.UnknownCode},
+		{"a URL that names one ticket twice", "https://lu.example/G3CC4DD/evt-1?pk=g-3Cc4Dd", "g-3Cc4Dd", ""},
+		{"the sign of a symbology before the code", "]C1last-7", "last-7", ""},
+		{"a hyphen of another keyboard", "last'7", "last-7", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.ticket == "" {
@@ -90,12 +95,36 @@ func TestCheckInReadsCodes(t *testing.T) {
 			}
 		})
 	}
-	for _, code := range []string{"ELSEWHERE-1", "elsewhere1", "https://x.example/ELSEWHERE-1"} {
+	for _, code := range []string{"ELSEWHERE-1", "elsewhere1", "https://x.example/ELSEWHERE-1", "https://x.example/?t=ELSEWHERE-1"} {
 		scanned(t, s, both, door.Attempt{Event: event, Code: code}, outcome.WrongEvent)
 		scanned(t, s, here, door.Attempt{Event: event, Code: code}, outcome.UnknownCode)
 	}
 	if _, err := s.Door.CheckIn(here, door.Attempt{Event: other, Code: "ELSEWHERE-1"}); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("CheckIn at an event out of scope = %v, want ErrNotFound", err)
+	}
+	healthy(t, s)
+}
+
+// TestHelpersAreToldOfOtherEventsOfTheirChurch: at a door, and not through /v1.
+func TestHelpersAreToldOfOtherEventsOfTheirChurch(t *testing.T) {
+	s, _ := opened(t)
+	home, far := kvtest.Create(t, s, record.Church, `{"name":"A"}`), kvtest.Create(t, s, record.Church, `{"name":"B"}`)
+	of := func(church int64) int64 { return newEvent(t, s, fmt.Sprintf(`,"church_id":%d`, church)) }
+	event, free := of(home), newEvent(t, s, "")
+	for code, other := range map[string]int64{"SISTER-1": of(home), "FAR-1": of(far), "FREE-1": free, "FREE-2": newEvent(t, s, "")} {
+		newTicket(t, s, other, code, "")
+	}
+	for _, test := range []struct {
+		event  int64
+		code   string
+		helper bool
+		want   outcome.Outcome
+	}{
+		{event, "SISTER-1", true, outcome.WrongEvent}, {event, "sister 1", true, outcome.WrongEvent}, {event, "SISTER-1", false, outcome.UnknownCode},
+		{event, "FAR-1", true, outcome.UnknownCode}, {event, "FREE-1", true, outcome.UnknownCode}, {event, "NONE-1", true, outcome.UnknownCode},
+		{free, "FREE-2", true, outcome.UnknownCode}, // two events without a church have none in common
+	} {
+		scanned(t, s, gate(t, s, test.event), door.Attempt{Event: test.event, Code: test.code, Helper: test.helper}, test.want)
 	}
 	healthy(t, s)
 }
@@ -232,29 +261,56 @@ func TestCheckInTellsOfTheFirstAdmission(t *testing.T) {
 
 func TestDailyListAdmitsOnceADayOfTheZone(t *testing.T) {
 	zone := time.FixedZone("BRT", -3*60*60)
-	clock := kvtest.NewClock(sunday) // 16:00 in the zone
-	s := kvtest.OpenConfig(t, kv.Config{Clock: clock.Now, Zone: zone})
-	event := newEvent(t, s, `,"list_rule":"daily"`)
-	newTicket(t, s, event, "K1", "")
-	p := gate(t, s, event)
-	for _, step := range []struct {
+	type step struct {
 		move time.Duration
 		want outcome.Outcome
 		list string
-	}{
-		{0, outcome.Admitted, `"2026-11-22"`},
-		{6 * time.Hour, outcome.AlreadyAdmitted, ""}, // the next day in UTC, the same in the zone
-		{2 * time.Hour, outcome.Admitted, `"2026-11-23"`},
-		{time.Hour, outcome.AlreadyAdmitted, ""},
-		{23 * time.Hour, outcome.Admitted, `"2026-11-24"`},
-	} {
-		clock.Move(step.move)
-		d := scanned(t, s, p, door.Attempt{Event: event, Code: "K1"}, step.want)
-		if step.list != "" && fact(t, s, record.Checkin, d.CheckinID, "list") != step.list {
-			t.Errorf("list of %s = %s, want %s", d.CheckinID, fact(t, s, record.Checkin, d.CheckinID, "list"), step.list)
-		}
 	}
-	healthy(t, s)
+	for begins, steps := range map[string][]step{
+		`,"day_begins":"00:00"`: {
+			{0, outcome.Admitted, `"2026-11-22"`},
+			{6 * time.Hour, outcome.AlreadyAdmitted, ""}, // the next day in UTC, the same in the zone
+			{2 * time.Hour, outcome.Admitted, `"2026-11-23"`},
+			{time.Hour, outcome.AlreadyAdmitted, ""},
+			{23 * time.Hour, outcome.Admitted, `"2026-11-24"`},
+		},
+		"": { // at 04:00
+			{0, outcome.Admitted, `"2026-11-22"`},
+			{8 * time.Hour, outcome.AlreadyAdmitted, ""}, // midnight
+			{4*time.Hour - time.Second, outcome.AlreadyAdmitted, ""},
+			{time.Second, outcome.Admitted, `"2026-11-23"`},
+			{24 * time.Hour, outcome.Admitted, `"2026-11-24"`},
+		},
+	} {
+		clock := kvtest.NewClock(sunday) // 16:00 in the zone
+		s := kvtest.OpenConfig(t, kv.Config{Clock: clock.Now, Zone: zone})
+		event := newEvent(t, s, `,"list_rule":"daily"`+begins)
+		newTicket(t, s, event, "K1", "")
+		p := gate(t, s, event)
+		for _, step := range steps {
+			clock.Move(step.move)
+			d := scanned(t, s, p, door.Attempt{Event: event, Code: "K1"}, step.want)
+			if step.list != "" && fact(t, s, record.Checkin, d.CheckinID, "list") != step.list {
+				t.Errorf("list of %s = %s, want %s", d.CheckinID, fact(t, s, record.Checkin, d.CheckinID, "list"), step.list)
+			}
+		}
+		healthy(t, s)
+	}
+}
+
+// TestTheDaysOfAnEventWithCheckInsStay: what a check-in counts for cannot change under it.
+func TestTheDaysOfAnEventWithCheckInsStay(t *testing.T) {
+	s, _ := opened(t)
+	event := newEvent(t, s, `,"list_rule":"daily"`)
+	newTicket(t, s, event, "K1", "")
+	patched(t, s, record.Event, event, `{"day_begins":"05:00"}`)
+	scanned(t, s, gate(t, s, event), door.Attempt{Event: event, Code: "K1"}, outcome.Admitted)
+	patched(t, s, record.Event, event, `{"day_begins":"05:00","name":"Monday"}`)
+	_, err := s.Desk.Update(auth.Operator(), target(record.Event, event), kvtest.Parse(t, record.Event, `{"day_begins":"06:00"}`, false))
+	var conflict *table.Conflict
+	if !errors.As(err, &conflict) || conflict.Field != "day_begins" {
+		t.Errorf("another day_begins = %v, want a *Conflict", err)
+	}
 }
 
 // TestADailyScanOfTheYearOneCounts: a scanner may say the first hours of the year 1, which are of the year 0 in zones behind UTC.

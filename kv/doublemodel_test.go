@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"doorward/kv"
+	"doorward/kv/admission"
 	"doorward/kv/auth"
 	"doorward/kv/desk"
 	"doorward/kv/door"
@@ -27,13 +28,18 @@ type drawnFact struct {
 	list, direction string
 	hlc             int
 	state           string
+	verdict         string // of a check-in
+	review          bool   // it waits for staff
 }
 
-func (f *drawnFact) counts() bool { return f.direction != "over" && f.list != "workshop" }
+func (f *drawnFact) counts() bool {
+	refused := slices.Contains([]string{"", "unpaid", "unknown_code"}, f.verdict) && (f.verdict == "" || f.direction == "in" && !f.review)
+	return f.direction != "over" && f.list != "workshop" && refused
+}
 
 // shares tells whether two are of one code or ticket, on one list.
 func (f *drawnFact) shares(o *drawnFact) bool {
-	return f.list == o.list && (f.code == o.code || f.ticket == o.ticket)
+	return f.list == o.list && (f.code == o.code || f.ticket != 0 && f.ticket == o.ticket)
 }
 
 func (f *drawnFact) before(o *drawnFact) bool {
@@ -63,6 +69,12 @@ func drawnFacts(t *rapid.T) (facts []*drawnFact) {
 		case 6:
 			f.kind = record.Scan
 		}
+		if f.kind == record.Checkin && rapid.IntRange(0, 2).Draw(t, "let in") == 0 {
+			f.verdict, f.review = rapid.SampledFrom([]string{"unpaid", "unpaid", "unknown_code", "admitted", "sold_out"}).Draw(t, "verdict"), rapid.IntRange(0, 4).Draw(t, "review") == 0
+			if f.verdict == "unknown_code" {
+				f.ticket = 0
+			}
+		}
 		if f.kind == record.Checkin {
 			checkins = append(checkins, f.id)
 		}
@@ -86,9 +98,18 @@ func (f *drawnFact) put(t testing.TB, s *kv.Store, event int64) {
 // members are what a fact says.
 func (f *drawnFact) members(event int64) []value.Member {
 	text := func(name, v string) value.Member { return value.Member{Name: name, Value: value.Quote(v)} }
-	members := []value.Member{{Name: "event_id", Value: value.Number(event)}, {Name: "ticket_id", Value: value.Number(int64(f.ticket))},
-		text("code_hash", fmt.Sprintf("%032d", f.code)), text("list", f.list), text("direction", f.direction), text("door", fmt.Sprint("door ", f.code)),
-		text("hlc", fmt.Sprintf("%016x", uint64(f.hlc))), text("at", fmt.Sprintf("2026-11-22T19:%02d:30Z", f.hlc))}
+	members := []value.Member{{Name: "event_id", Value: value.Number(event)}}
+	if f.ticket != 0 {
+		members = append(members, value.Member{Name: "ticket_id", Value: value.Number(int64(f.ticket))})
+	}
+	members = append(members, text("code_hash", fmt.Sprintf("%032d", f.code)), text("list", f.list), text("direction", f.direction), text("door", fmt.Sprint("door ", f.code)),
+		text("hlc", fmt.Sprintf("%016x", uint64(f.hlc))), text("at", fmt.Sprintf("2026-11-22T19:%02d:30Z", f.hlc)))
+	if f.review {
+		members = append(members, value.Member{Name: "flags", Value: value.Texts(admission.FlagNeedsReview)})
+	}
+	if f.verdict != "" {
+		members = append(members, text("basis", "offline"), text("verdict", f.verdict))
+	}
 	switch f.kind {
 	case record.Undo:
 		members = append(members, text("checkin_id", record.Checkin.FormatID(f.names)))
@@ -102,6 +123,9 @@ func (f *drawnFact) members(event int64) []value.Member {
 type told struct {
 	Doubles  []string // check-in, why, and the one before
 	Admitted int
+	LetIn    int
+	Inside   int
+	Entries  int // of today
 	Outcomes map[outcome.Outcome]int
 	Types    map[string]door.TypeCount
 	Doors    map[string]int
@@ -118,7 +142,7 @@ func toldBy(t testing.TB, s *kv.Store, event int64) told {
 	if err != nil || page.Count != len(page.Items) || st.Doubles != page.Count {
 		t.Fatalf("DoubleEntries = %+v, %v, the status counts %d", page, err, st.Doubles)
 	}
-	got := told{Admitted: st.Admitted, Outcomes: map[outcome.Outcome]int{}, Types: st.Types, Doors: st.Doors, Minutes: map[int][2]int{}}
+	got := told{Admitted: st.Admitted, LetIn: st.LetIn, Inside: st.Inside, Entries: st.EntriesToday, Outcomes: map[outcome.Outcome]int{}, Types: st.Types, Doors: st.Doors, Minutes: map[int][2]int{}}
 	got.Doubles = doubleLines(page)
 	for o, n := range st.Outcomes {
 		if n != 0 {
@@ -190,10 +214,20 @@ func modelled(facts []*drawnFact) told {
 				}
 				break
 			}
-			id := record.Checkin.FormatID(f.id)
+			id, after := record.Checkin.FormatID(f.id), ""
+			if inside != nil {
+				after = " after " + record.Checkin.FormatID(inside.id)
+			}
+			if f.verdict != "" {
+				want.Outcomes[outcome.Outcome(f.verdict)]++
+				want.Doubles = append(want.Doubles, id+" "+f.verdict+after)
+				want.LetIn++
+				minute[1]++
+				break
+			}
 			if inside != nil {
 				want.Outcomes[outcome.AlreadyAdmitted]++
-				want.Doubles = append(want.Doubles, id+" already_admitted after "+record.Checkin.FormatID(inside.id))
+				want.Doubles = append(want.Doubles, id+" already_admitted"+after)
 				break
 			}
 			if state[f.ticket] == "cancelled" {
@@ -209,6 +243,8 @@ func modelled(facts []*drawnFact) told {
 			want.Minutes[f.hlc] = minute
 		}
 	}
+	want.Entries = want.Admitted + want.LetIn // all are of one day
+	want.Inside = want.Entries - want.Outcomes[outcome.Left]
 	for ticket, sort := range []string{1: "Adult", 2: "Adult", 3: "Child"} {
 		n := want.Types[sort]
 		if n.Admitted += in[ticket]; sort != "" && (state[ticket] == "" || state[ticket] == "valid") {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"doorward/kv/engine"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/table"
 	"doorward/kv/value"
@@ -30,7 +31,9 @@ type Checkin struct {
 	CodeHash      table.CodeHash
 	List          string
 	Out           bool
-	unknown       bool // this version does not know its list or its direction, or nothing can come after it
+	Verdict       outcome.Outcome // why the guest would have been refused; "": a guest who would not
+	unknown       bool            // it does not count: see doc.go
+	waits         bool            // nor does it, until staff accept it
 }
 
 // lastStamp is the last hybrid time that there is. A check-in out that has it does not count, because no check-in in comes after it: the
@@ -49,8 +52,22 @@ func Of(st *table.Stored) Checkin {
 	c.Hlc = binary.BigEndian.Uint64(hlc[:])
 	direction := Direction(value.Unquote(b.Member("direction")))
 	c.Out = direction == Out
+	c.Verdict = outcome.Outcome(value.Unquote(b.Member("verdict")))
 	c.unknown = !known(c.List, direction) || c.Out && c.Hlc == lastStamp
+	if c.Verdict != "" {
+		c.unknown = c.unknown || c.Out || !c.Verdict.Refuses()
+		c.waits = !c.unknown && needsReview(b)
+		c.unknown = c.unknown || c.waits
+	}
 	return c
+}
+
+// Waits reports whether a check-in is of a guest whom a phone let in against a verdict, and counts once staff accept it.
+func (c *Checkin) Waits() bool { return c.waits }
+
+// needsReview reports whether a fact waits for staff.
+func needsReview(b record.Body) bool {
+	return slices.Contains(value.ReadTexts(b.Member("flags")), FlagNeedsReview)
 }
 
 // known reports whether this version knows a list and a direction. Check-ins of others are stored and admit no holder.
@@ -236,6 +253,15 @@ func Came(v *table.View, c *Checkin) (*table.Stored, error) {
 		return nil, err
 	}
 	return v.Load(record.Checkin, first.ID)
+}
+
+// LastOut returns the last check-in by which the holder of a code or its ticket was let out, on a list; nil for none.
+func LastOut(v *table.View, c *Checkin) (*table.Stored, error) {
+	last, err := c.lastOut(v, nil)
+	if err != nil || last == nil {
+		return nil, err
+	}
+	return v.Load(record.Checkin, last.ID)
 }
 
 // firstIn is the earliest check-in in between two places in the order that no undo names; nil for none.

@@ -3,6 +3,7 @@ package admission
 import (
 	"bytes"
 	"fmt"
+	"strings"
 
 	"doorward/kv/outcome"
 	"doorward/kv/record"
@@ -115,9 +116,9 @@ func list(o *table.Tx, c *Checkin) error {
 
 // listAs writes a check-in's row among the double entries with a reason. Without a reason it deletes the row.
 func listAs(o *table.Tx, c *Checkin, reason outcome.Outcome) error {
-	key := c.doubleKey()
+	key, row := c.doubleKey(), c.listing(reason)
 	was, err := o.Get(table.AdmissionBucket, key)
-	if err != nil || string(was) == string(reason) {
+	if err != nil || string(was) == row {
 		return err
 	}
 	change := int64(1)
@@ -125,21 +126,29 @@ func listAs(o *table.Tx, c *Checkin, reason outcome.Outcome) error {
 		change = -1
 		o.Delete(table.AdmissionBucket, key)
 	} else {
-		o.Put(table.AdmissionBucket, key, []byte(reason))
+		o.Put(table.AdmissionBucket, key, []byte(row))
 	}
 	if (was == nil) != (reason == "") {
-		o.After(func() { o.Store.Lists.Doubles.Add(change) })
+		o.After(func() {
+			o.Store.Lists.Doubles.Add(change)
+			if c.Verdict != "" {
+				o.Store.Lists.LetIn.Add(change)
+			}
+		})
 	}
 	return nil
 }
 
-// doubled returns why a check-in is a double entry: AlreadyAdmitted, Cancelled, or "" if it is none.
+// doubled returns why a check-in is a double entry: its verdict, AlreadyAdmitted, Cancelled, or "" if it is none.
 func doubled(v *table.View, c *Checkin) (outcome.Outcome, error) {
 	if c.unknown || c.Out {
 		return "", nil
 	}
 	if undone, err := Undone(v, c.ID); err != nil || undone {
 		return "", err
+	}
+	if c.Verdict != "" {
+		return c.Verdict, nil
 	}
 	if first, err := c.Entered(v); err != nil || first != nil {
 		return outcome.AlreadyAdmitted, err
@@ -151,14 +160,22 @@ func doubled(v *table.View, c *Checkin) (outcome.Outcome, error) {
 	return "", err
 }
 
-// Listed returns why a check-in is listed among the double entries; "" if it is not.
-func (c *Checkin) Listed(v *table.View) (outcome.Outcome, error) {
-	reason, err := v.Get(table.AdmissionBucket, c.doubleKey())
-	return outcome.Outcome(reason), err
+// listing is what its row among the double entries says for a reason.
+func (c *Checkin) listing(reason outcome.Outcome) string {
+	if reason != "" && c.Verdict != "" {
+		return table.LetInMark + string(reason)
+	}
+	return string(reason)
 }
 
-// Outcome returns what a stored check-in counts as: Admitted, AlreadyAdmitted, Undone, Left, NotInside, or "" if this version does not
-// know its list or its direction, or if it is a check-in out with the last stamp.
+// Listed returns why a check-in is listed among the double entries; "" if it is not.
+func (c *Checkin) Listed(v *table.View) (outcome.Outcome, error) {
+	row, err := v.Get(table.AdmissionBucket, c.doubleKey())
+	return outcome.Outcome(strings.TrimPrefix(string(row), table.LetInMark)), err
+}
+
+// Outcome returns what a stored check-in counts as: Admitted, AlreadyAdmitted, Undone, Left, NotInside, or its verdict. It returns "" if the
+// check-in does not count.
 func (c *Checkin) Outcome(v *table.View) (outcome.Outcome, error) {
 	if c.unknown {
 		return "", nil
@@ -169,6 +186,9 @@ func (c *Checkin) Outcome(v *table.View) (outcome.Outcome, error) {
 	}
 	if undone, err := Undone(v, c.ID); err != nil || undone {
 		return outcome.Undone, err
+	}
+	if c.Verdict != "" {
+		return c.Verdict, nil
 	}
 	if !c.Out {
 		return outcome.Admitted, nil
@@ -227,7 +247,7 @@ func VerifyListed(v *table.View, st *table.Stored) error {
 	if err != nil {
 		return err
 	}
-	if listed, err := c.Listed(v); err != nil || listed != reason {
+	if listed, err := v.Get(table.AdmissionBucket, c.doubleKey()); err != nil || string(listed) != c.listing(reason) {
 		return fmt.Errorf("check-in %s is listed wrongly among the double entries", record.Checkin.FormatID(st.ID))
 	}
 	return nil

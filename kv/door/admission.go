@@ -64,10 +64,27 @@ func (a *attempt) listOf(o *table.Tx, event *table.Stored) string {
 
 // listOn is the list that an event admits to at a moment: the day for a daily event, otherwise the one list.
 func listOn(v *table.View, event *table.Stored, at time.Time) string {
-	if string(event.Body.Member("list_rule")) == `"daily"` {
-		return at.In(v.Store.Clock.Zone()).Format(time.DateOnly)
+	if isDaily(event) {
+		return dayOf(v, event, at)
 	}
 	return ""
+}
+
+func isDaily(event *table.Stored) bool {
+	return string(event.Body.Member("list_rule")) == `"daily"`
+}
+
+// dayOf is the day of an event at a moment, as a date.
+func dayOf(v *table.View, event *table.Stored, at time.Time) string {
+	return beginOf(event).DayOf(at, v.Store.Clock.Zone())
+}
+
+// beginOf is when an event's days begin.
+func beginOf(event *table.Stored) value.TimeOfDay {
+	if begins, ok := value.ParseTimeOfDay(value.Unquote(event.Body.Member("day_begins"))); ok {
+		return begins
+	}
+	return record.DayBegins // another store may have written anything
 }
 
 // putFact gives a fact its place in the order and writes it as a record of a kind. If more is not nil, it adds the members that only this
@@ -171,6 +188,53 @@ func letIn(o *table.Tx, a *attempt, f *fact, d Decision) (Decision, error) {
 	return d, describe(o.View, &d, a.p, f.about)
 }
 
+// letInRefused writes a check-in of a guest whom a phone has let in and who is refused. d is the refusal. A guest of a revoked key's phone is
+// counted once staff accept the check-in.
+func letInRefused(o *table.Tx, a *attempt, f *fact, d Decision) (_ Decision, err error) {
+	if a.p.IsRevoked() {
+		ok, _, err := table.Spend(o, a.p.Key(), o.Store.Rules.Limits.LetIn, 0)
+		if err != nil {
+			return d, err
+		}
+		if !ok {
+			return d, table.Refused("the phone of a revoked key has let in too many guests with tickets that are refused")
+		}
+	}
+	f.nonce = a.nonce
+	if f.after, err = f.Next(o.View, o.State.Hlc); err != nil {
+		return d, err
+	}
+	mine, err := putLetIn(o, a.p, f, d.Outcome)
+	if err != nil {
+		return d, err
+	}
+	now := letInDecision(o.View, mine, a.Door)
+	if f.about == nil {
+		return now, nil
+	}
+	return now, describe(o.View, &now, a.p, f.about)
+}
+
+// putLetIn writes a check-in with a verdict, and what follows from it.
+func putLetIn(o *table.Tx, p auth.Principal, f *fact, verdict outcome.Outcome) (*table.Stored, error) {
+	putFact(o, record.Checkin, p, f, func(d *record.Draft) {
+		d.Text("basis", offline)
+		d.Text("verdict", string(verdict))
+	})
+	mine, err := o.Load(record.Checkin, f.ID)
+	if err != nil || mine == nil {
+		return nil, table.OrNotFound(err)
+	}
+	return mine, admission.SettleFact(o, record.Checkin, mine)
+}
+
+// letInDecision is the decision about a check-in with a verdict.
+func letInDecision(v *table.View, mine *table.Stored, here string) Decision {
+	d := decisionOf(v, admission.Of(mine).Verdict, mine, here)
+	d.Double = d.CheckinID
+	return d
+}
+
 // reentry is the list_rule of an event that lets its guests out and in again.
 const reentry = "reentry"
 
@@ -206,7 +270,15 @@ func letOut(o *table.Tx, a *attempt, f *fact) (Decision, error) {
 		return Decision{}, err
 	}
 	if first == nil {
-		return refuse(o, a, f, Decision{Outcome: outcome.NotInside})
+		d := Decision{Outcome: outcome.NotInside}
+		out, err := admission.LastOut(o.View, &f.Checkin)
+		if err != nil {
+			return d, err
+		}
+		if out != nil {
+			d.OutSince, _ = table.TimeOf(out.Body.Member("at")) // facts have one
+		}
+		return refuse(o, a, f, d)
 	}
 	f.Out = true
 	if err := f.Fewer(o.View, o.Store.Rules.Limits.Checkins, "the code has gone in and out too often"); err != nil {
@@ -366,6 +438,9 @@ func brings(a *attempt, ticket, first *table.Stored) bool {
 // repeated is the answer that was given when a check-in was written.
 func repeated(o *table.Tx, mine *table.Stored, a *attempt) (Decision, error) {
 	c := admission.Of(mine)
+	if c.Verdict != "" {
+		return letInDecision(o.View, mine, a.Door), nil
+	}
 	if !c.Out && value.Unquote(mine.Body.Member("basis")) != offline {
 		return decisionOf(o.View, outcome.Admitted, mine, a.Door), nil
 	}
@@ -402,6 +477,12 @@ func describe(v *table.View, d *Decision, p auth.Principal, ticket *table.Stored
 	}
 	d.Type = value.Unquote(ticket.Body.Member("type"))
 	d.Order = value.Unquote(ticket.Body.Member("order"))
+	switch d.Outcome { // a time that is none stays zero
+	case outcome.NotYetValid:
+		d.ValidFrom, _ = table.TimeOf(ticket.Body.Member("valid_from"))
+	case outcome.NoLongerValid:
+		d.ValidUntil, _ = table.TimeOf(ticket.Body.Member("valid_until"))
+	}
 	if d.Notice, err = noticeOf(v, ticket); err != nil {
 		return err
 	}
@@ -425,8 +506,12 @@ func describe(v *table.View, d *Decision, p auth.Principal, ticket *table.Stored
 	return nil
 }
 
-// refuse answers a refusal. It writes a scan unless an equal one was written within the last minute.
+// refuse answers a refusal. It writes a scan unless an equal one was written within the last minute; of a guest whom a phone has let in it
+// writes a check-in.
 func refuse(o *table.Tx, a *attempt, f *fact, d Decision) (Decision, error) {
+	if a.LetIn && a.Way != Out && d.Outcome.Refuses() {
+		return letInRefused(o, a, f, d)
+	}
 	if f.about != nil {
 		if err := describe(o.View, &d, a.p, f.about); err != nil {
 			return d, err
@@ -442,9 +527,10 @@ func refuse(o *table.Tx, a *attempt, f *fact, d Decision) (Decision, error) {
 	return d, nil
 }
 
-// refuseUnknown refuses a code that no ticket of the event has: as WrongEvent if another event of the key has it, else as UnknownCode.
-func refuseUnknown(o *table.Tx, a *attempt) (Decision, error) {
-	other, err := elsewhere(o, a)
+// refuseUnknown refuses a code that no ticket of the event has: as WrongEvent if another event has it that the asker may hear of, else as
+// UnknownCode.
+func refuseUnknown(o *table.Tx, a *attempt, event *table.Stored) (Decision, error) {
+	other, err := elsewhere(o, a, event)
 	if err != nil {
 		return Decision{}, err
 	}
@@ -452,7 +538,7 @@ func refuseUnknown(o *table.Tx, a *attempt) (Decision, error) {
 	if other {
 		d.Outcome = outcome.WrongEvent
 	}
-	f := &fact{Checkin: admission.Checkin{Event: a.Event}, door: a.Door, at: a.moment(o.Now)}
+	f := &fact{Checkin: admission.Checkin{Event: a.Event, List: a.listOf(o, event)}, door: a.Door, at: a.moment(o.Now)}
 	if len(a.exact) > 0 {
 		f.CodeHash = a.exact[0]
 	}

@@ -36,6 +36,7 @@ func (dk *Desk) boardOf(event int64) *board {
 // counted for each fact, so it can count a fact again when a row comes twice or when an undo or an earlier check-in changes the outcome.
 type board struct {
 	event    int64
+	days     days
 	mu       sync.Mutex
 	upto     uint64 // of the log
 	releases uint64 // as Commits counts them, when the counting began
@@ -47,8 +48,33 @@ type board struct {
 	tally
 }
 
+// days is how an event's days are counted, and which one is counted apart.
+type days struct {
+	daily  bool // each check-in says its day by its list
+	begin  value.TimeOfDay
+	zone   *time.Location
+	counts string // the date of today
+}
+
+func daysOf(event *table.Stored, now time.Time, zone *time.Location) days {
+	begin := beginOf(event)
+	return days{isDaily(event), begin, zone, begin.DayOf(now, zone)}
+}
+
+// has reports whether a check-in is of the day that is counted.
+func (d *days) has(st *table.Stored) bool {
+	if d.daily {
+		return value.Unquote(st.Body.Member("list")) == d.counts
+	}
+	at, _ := table.TimeOf(st.Body.Member("at")) // facts have one
+	return d.begin.DayOf(at, d.zone) == d.counts
+}
+
 // tally is what a board has counted.
 type tally struct {
+	letIn    int
+	entries  int           // of today
+	guests   map[int64]int // the entries of today by ticket; 0: those without one
 	outcomes map[outcome.Outcome]int
 	types    map[string]TypeCount
 	doors    map[string]int
@@ -71,7 +97,14 @@ func (b *board) status(now time.Time) Status {
 		st.Outcomes[o] = b.outcomes[o]
 	}
 	st.Admitted = b.outcomes[outcome.Admitted]
-	st.Inside = st.Admitted - b.outcomes[outcome.Left]
+	st.LetIn, st.EntriesToday, st.GuestsToday = b.letIn, b.entries, len(b.guests)
+	if n, some := b.guests[0]; some {
+		st.GuestsToday += n - 1 // each is another guest
+	}
+	st.Inside = st.Admitted + st.LetIn - b.outcomes[outcome.Left]
+	if b.days.daily {
+		st.Inside = st.EntriesToday
+	}
 	for sort, n := range b.types {
 		if n != (TypeCount{}) {
 			st.Types[sort] = n
@@ -130,11 +163,28 @@ func (b *board) checkin(st *table.Stored, is outcome.Outcome) {
 	b.checkins[st.ID] = is
 	b.outcomes[was]--
 	b.outcomes[is]++
-	if was == outcome.Admitted {
-		b.admit(st, -1)
+	b.enter(st, was, -1)
+	b.enter(st, is, 1)
+}
+
+// enter adds a check-in that brought a guest in, or takes it off.
+func (b *board) enter(st *table.Stored, as outcome.Outcome, by int) {
+	switch {
+	case as == outcome.Admitted:
+		b.admit(st, by)
+	case as.Refuses():
+		b.letIn += by
+		b.minute(st, 0, by)
+	default:
+		return
 	}
-	if is == outcome.Admitted {
-		b.admit(st, 1)
+	if !b.days.has(st) {
+		return
+	}
+	ticket := value.Int(st.Body.Member("ticket_id"))
+	b.entries += by
+	if b.guests[ticket] += by; b.guests[ticket] == 0 {
+		delete(b.guests, ticket)
 	}
 }
 
@@ -190,10 +240,11 @@ const boardPage = 2000
 // boardKinds are what a board reads of an event. Tickets come first: an admission is counted with its ticket's type.
 var boardKinds = [...]*record.Kind{record.Ticket, record.Checkin, record.Scan}
 
-// follow brings a board up to the latest commit.
-func (b *board) follow(s *table.Set) error {
+// follow brings a board up to the latest commit. Other days than it has counted are counted anew.
+func (b *board) follow(s *table.Set, d days) error {
 	far, err := isFarBehind(b, s)
-	if err == nil && far {
+	if far = far || b.days != d; err == nil && far {
+		b.days = d
 		err = b.rebuild(s)
 	}
 	if err != nil {
@@ -237,7 +288,7 @@ func (b *board) behind(seq uint64) uint64 { return seq - min(seq, b.upto) }
 // rebuild counts everything there is. The log is followed from before the first look.
 func (b *board) rebuild(s *table.Set) error {
 	b.tickets, b.checkins, b.refused = map[int64]*boardTicket{}, map[record.ID]outcome.Outcome{}, map[record.ID]bool{}
-	b.tally = tally{outcomes: map[outcome.Outcome]int{}, types: map[string]TypeCount{}, doors: map[string]int{}, scanned: map[string]time.Time{}, minutes: map[int64]MinuteCount{}, recent: moments{}}
+	b.tally = tally{guests: map[int64]int{}, outcomes: map[outcome.Outcome]int{}, types: map[string]TypeCount{}, doors: map[string]int{}, scanned: map[string]time.Time{}, minutes: map[int64]MinuteCount{}, recent: moments{}}
 	b.upto, b.releases = s.Commits.Seq(), s.Commits.Releases()
 	for _, k := range boardKinds {
 		var last record.ID
@@ -372,19 +423,24 @@ func (b *board) countDoubles(v *table.View) error {
 }
 
 // Status is an event according to its facts. Each check-in counts once: as already admitted if it is a double entry of a holder
-// that was in, as undone, or else as admitted. It does not count if its list or direction is unknown. Refusals count as they
-// are written: equal ones of a minute once.
+// that was in, as undone, as its verdict if a phone let the guest in against it, or else as admitted. It does not count if its list or
+// direction is unknown. Refusals count as they are written: equal ones of a minute once.
 type Status struct {
 	Issued   int                     // tickets in state valid or unpaid
-	Admitted int                     // check-ins in that count
-	Inside   int                     // of them, those of guests that have not left
-	Doubles  int                     // what DoubleEntries lists
+	Admitted int                     // check-ins in that count, of tickets that were good
+	LetIn    int                     // those of guests whom a phone let in and this program would have refused
+	Inside   int                     // of both, those of guests that have not left; at a daily event those of today
+	Doubles  int                     // what DoubleEntries lists, the guests of LetIn among them
 	Outcomes map[outcome.Outcome]int // of check-ins and refusals
 	Types    map[string]TypeCount
 	Doors    map[string]int       // admitted
 	Scanned  map[string]time.Time // by door, the last check-in or refusal that was made there, by this machine's clock
+	Closed   map[string]time.Time // by door, since when a supervisor has closed it; without those that have scanned since
 	Minutes  []MinuteCount        // the latest of them, oldest first
 	Recent   []Moment             // the last check-ins and refusals, the latest first
+
+	GuestsToday  int // that came in today, each once; the day begins as the event says
+	EntriesToday int // theirs
 }
 
 // TypeCount is what there is of a ticket's type.
@@ -404,16 +460,29 @@ func (dk *Desk) Status(p auth.Principal, event int64) (Status, error) {
 	if err := p.Check(record.Checkin.Resource, "GET"); err != nil {
 		return Status{}, err
 	}
-	if err := entry.Visible(dk.tables, p, record.Event, record.Int(event)); err != nil {
+	var d days
+	err := dk.tables.View(func(v *table.View) error {
+		st, err := entry.Find(v, p, record.Event, record.Int(event))
+		if err == nil {
+			d = daysOf(st, v.Now, v.Store.Clock.Zone())
+		}
+		return err
+	})
+	if err != nil {
 		return Status{}, err
 	}
 	b := dk.boardOf(event)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if err := b.follow(dk.tables); err != nil {
+	if err := b.follow(dk.tables, d); err != nil {
 		return Status{}, err
 	}
-	return b.status(dk.tables.Clock.Now()), nil
+	st := b.status(dk.tables.Clock.Now())
+	err = dk.tables.View(func(v *table.View) (err error) {
+		st.Closed, err = closed(v, event, st.Scanned)
+		return err
+	})
+	return st, err
 }
 
 // EventChanged returns a channel that is closed by the next commit that changes an event, its tickets or its facts. The caller must call
@@ -428,6 +497,7 @@ type Moment struct {
 	At      time.Time // by this machine's clock
 	Door    string
 	Outcome outcome.Outcome
+	LetIn   bool  // a phone let the guest in against that outcome
 	Key     int64 // that was used; 0 = the operator
 }
 
@@ -439,7 +509,7 @@ type moments map[record.ID]Moment
 
 // note keeps a fact with its present outcome.
 func (m moments) note(k *record.Kind, st *table.Stored, at time.Time, is outcome.Outcome) {
-	m[st.ID] = Moment{ID: k.FormatID(st.ID), At: at, Door: value.Unquote(st.Body.Member("door")), Outcome: is, Key: value.Int(st.Body.Member("key_id"))}
+	m[st.ID] = Moment{ID: k.FormatID(st.ID), At: at, Door: value.Unquote(st.Body.Member("door")), Outcome: is, LetIn: k == record.Checkin && is.Refuses(), Key: value.Int(st.Body.Member("key_id"))}
 	if len(m) < 4*maxRecent {
 		return
 	}

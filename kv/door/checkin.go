@@ -55,7 +55,8 @@ type Attempt struct {
 	Nonce  string    // the Idempotency-Key or /door nonce; "" = none
 	At     time.Time // when it was read, as an offline scanner says; zero = now
 	Way    Way       // "" = In
-	LetIn  bool      // the guest is inside already: a further admission is written, and listed as a double entry
+	LetIn  bool      // a phone has let the guest in: if this store refuses, a check-in is written all the same, and listed as a double entry
+	Helper bool      // a helper at a door asks: an event of the same church may be named as the one that the code is of, though not by its name
 	Told   bool      // by a file of another system, at At: its nonce is of no key, and an undo of the ticket's check-in stands
 }
 
@@ -72,8 +73,12 @@ type Decision struct {
 	Type       string
 	Order      string
 	Notice     string // what the event has doors say of the ticket's type
-	Double     string // the further check-in of a guest that was let in twice; "" = none
+	Double     string // the check-in of a guest whom a phone let in and this store would have refused; "" = none
 	Replayed   bool   // the same nonce again
+
+	ValidFrom  time.Time // of a ticket that is NotYetValid
+	ValidUntil time.Time // of one that is NoLongerValid
+	OutSince   time.Time // when a guest who is NotInside was last let out; zero = never
 
 	holding record.ID // that came to the admission; zero: none, or the ticket's present one
 }
@@ -103,15 +108,20 @@ func (dk *Desk) Ready(p auth.Principal, a Attempt) *attempt {
 		a.Door = p.Name()
 	}
 	at := &attempt{Attempt: a, p: p, nonce: nonceOf(p, a)}
-	forms := codes.Read(a.Code)
-	for _, code := range forms.Exact {
-		at.exact = append(at.exact, dk.tables.Identity.HashCode(code))
-	}
-	for _, code := range forms.Normal {
-		at.normal = append(at.normal, dk.tables.Identity.HashCode(code))
-	}
+	at.exact, at.normal = hashed(dk.tables, codes.Read(a.Code))
 	at.seen = dk.foresee(at)
 	return at
+}
+
+// hashed are the hashes of a code's forms.
+func hashed(s *table.Set, forms codes.Forms) (exact, normal []table.CodeHash) {
+	for _, code := range forms.Exact {
+		exact = append(exact, s.Identity.HashCode(code))
+	}
+	for _, code := range forms.Normal {
+		normal = append(normal, s.Identity.HashCode(code))
+	}
+	return exact, normal
 }
 
 // Decide decides a prepared attempt in one transaction and returns after its commit.
@@ -146,7 +156,7 @@ func checkIn(o *table.Tx, a *attempt) (Decision, error) {
 		return Decision{}, err
 	}
 	if ticket == nil {
-		return refuseUnknown(o, a)
+		return refuseUnknown(o, a, event)
 	}
 	f := newFact(o, a, event, ticket)
 	if a.Way == Out {
@@ -231,7 +241,8 @@ func ticketOf(v *table.View, a *attempt) (*table.Stored, error) {
 	return st, nil
 }
 
-// ticketByCode finds the ticket of the event with a code. The exact forms of the code are tried before its normal forms.
+// ticketByCode finds the ticket of the event with a code. The exact forms of the code are tried before its normal forms, and the candidates of
+// last resort after all of them.
 func ticketByCode(v *table.View, a *attempt) (*table.Stored, error) {
 	for i := range a.exact {
 		ids, err := table.TicketsOf(v, table.ExactForm, a.exact[i][:], a.Event)
@@ -248,13 +259,42 @@ func ticketByCode(v *table.View, a *attempt) (*table.Stored, error) {
 			return st, err
 		}
 	}
-	return nil, nil
+	exact, normal := hashed(v.Store, codes.ReadLast(a.Code))
+	return ticketByLast(v, exact, normal, a.Event)
+}
+
+// ticketByLast finds the one ticket that has any of some forms. It returns nil if tickets of different codes have one.
+func ticketByLast(v *table.View, exact, normal []table.CodeHash, event int64) (*table.Stored, error) {
+	var ids []record.ID
+	for i := range exact {
+		found, err := table.TicketsOf(v, table.ExactForm, exact[i][:], event)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, found...)
+	}
+	for i := range normal {
+		found, err := ticketsByNormalForm(v, normal[i][:], event)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, found...)
+	}
+	return onlyTicket(v, ids)
 }
 
 // ticketByNormalForm finds the ticket with a normal form, the lowest id if several have the same code. It returns nil if tickets of
 // different codes share the form.
 func ticketByNormalForm(v *table.View, hash []byte, event int64) (*table.Stored, error) {
-	var ids []record.ID
+	ids, err := ticketsByNormalForm(v, hash, event)
+	if err != nil {
+		return nil, err
+	}
+	return onlyTicket(v, ids)
+}
+
+// ticketsByNormalForm are the tickets with a normal form.
+func ticketsByNormalForm(v *table.View, hash []byte, event int64) (ids []record.ID, err error) {
 	for _, form := range table.CodeForms {
 		found, err := table.TicketsOf(v, form, hash, event)
 		if err != nil {
@@ -262,6 +302,11 @@ func ticketByNormalForm(v *table.View, hash []byte, event int64) (*table.Stored,
 		}
 		ids = append(ids, found...)
 	}
+	return ids, nil
+}
+
+// onlyTicket is the ticket with the lowest id of some that have the same code; nil if their codes differ.
+func onlyTicket(v *table.View, ids []record.ID) (*table.Stored, error) {
 	slices.SortFunc(ids, record.ID.Compare)
 	var first *table.Stored
 	for _, id := range ids {
@@ -281,8 +326,8 @@ func ticketByNormalForm(v *table.View, hash []byte, event int64) (*table.Stored,
 	return first, nil
 }
 
-// elsewhere reports whether another event that the key sees has the code.
-func elsewhere(o *table.Tx, a *attempt) (bool, error) {
+// elsewhere reports whether another event has the code: one that the key sees or, if a helper asks, one of the same church.
+func elsewhere(o *table.Tx, a *attempt, event *table.Stored) (bool, error) {
 	events := map[int64]bool{}
 	note := func(form byte, hashes []table.CodeHash) error {
 		for i := range hashes {
@@ -296,16 +341,28 @@ func elsewhere(o *table.Tx, a *attempt) (bool, error) {
 		}
 		return nil
 	}
-	if err := errors.Join(note(table.ExactForm, a.exact), note(table.ExactForm, a.normal), note(table.NormalForm, a.normal)); err != nil {
+	exact, normal := hashed(o.Store, codes.ReadLast(a.Code))
+	exact, normal = slices.Concat(a.exact, exact), slices.Concat(a.normal, normal)
+	if err := errors.Join(note(table.ExactForm, exact), note(table.ExactForm, normal), note(table.NormalForm, normal)); err != nil {
 		return false, err
 	}
 	delete(events, a.Event) // in this event different codes share the normal form
-	for event := range events {
-		if ok, err := entry.SeesEvent(o.View, a.p, event); err != nil || ok {
+	for other := range events {
+		ok, err := entry.SeesEvent(o.View, a.p, other)
+		if err == nil && !ok && a.Helper {
+			ok, err = isOfChurch(o.View, other, event.Home(record.Event))
+		}
+		if err != nil || ok {
 			return ok, err
 		}
 	}
 	return false, nil
+}
+
+// isOfChurch reports whether an event is of a church; 0 is none.
+func isOfChurch(v *table.View, event, church int64) (bool, error) {
+	st, err := v.Load(record.Event, record.Int(event))
+	return st != nil && church != 0 && st.Home(record.Event) == church, err
 }
 
 // decisions counts the check-in decisions by outcome.

@@ -27,10 +27,11 @@ type DoorEvent struct {
 	Start, End time.Time
 	Open       bool // it takes check-ins
 	Reentry    bool // its doors lead out, too
+	Daily      bool // it admits once a day
 }
 
 func doorEventOf(st *table.Stored) DoorEvent {
-	e := DoorEvent{ID: st.ID.Int(), Name: value.Unquote(st.Body.Member("name")), Open: isOpen(st), Reentry: isReentry(st)}
+	e := DoorEvent{ID: st.ID.Int(), Name: value.Unquote(st.Body.Member("name")), Open: isOpen(st), Reentry: isReentry(st), Daily: isDaily(st)}
 	e.Start, e.End = entry.SpanOf(st)
 	return e
 }

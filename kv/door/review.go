@@ -1,6 +1,8 @@
 package door
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"math"
 	"slices"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"doorward/kv/desk"
 	"doorward/kv/entry"
 	"doorward/kv/fault"
+	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/table"
 	"doorward/kv/value"
@@ -35,10 +38,12 @@ type Review struct {
 	At      time.Time // by the clock of the machine that wrote it
 	Offset  *int64    // how far a peer's clock was ahead of that clock, in milliseconds; nil = not known
 	Flags   []string
-	Outcome string // of a refused scan
-	Checkin string // the check-in that an undo takes back
-	Node    string // that wrote it
-	Key     int64  // 0 = none
+	Outcome string          // of a refused scan
+	Verdict outcome.Outcome // why a guest whom a phone let in would have been refused
+	Counts  string          // the check-in by which staff accepted that guest; "" = none
+	Checkin string          // the check-in that an undo takes back
+	Node    string          // that wrote it
+	Key     int64           // 0 = none
 }
 
 // Reviews lists the facts of p's events that staff have to review, in order of their ids, which is about that of time. The conditions are on
@@ -130,7 +135,16 @@ func review(v *table.View, f factID) (r Review, err error) {
 	text := func(member string) string { return value.Unquote(st.Body.Member(member)) }
 	r = Review{Kind: f.kind, ID: f.id, Event: value.Int(st.Body.Member("event_id")), Ticket: value.Int(st.Body.Member("ticket_id")),
 		Door: text("door"), Flags: value.ReadTexts(st.Body.Member("flags")), Outcome: text("outcome"), Checkin: text("checkin_id"),
-		Node: text("node"), Key: value.Int(st.Body.Member("key_id"))}
+		Verdict: outcome.Outcome(text("verdict")), Node: text("node"), Key: value.Int(st.Body.Member("key_id"))}
+	if r.Verdict != "" {
+		accepted, err := acceptedBy(v, f.id)
+		if err != nil {
+			return r, err
+		}
+		if accepted != nil {
+			r.Counts = record.Checkin.FormatID(accepted.ID)
+		}
+	}
 	r.At, _ = table.TimeOf(st.Body.Member("at")) // facts have one
 	if ms := st.Body.Member("clock_offset_ms"); ms.Kind() == '0' {
 		n := value.Int(ms)
@@ -144,6 +158,73 @@ func review(v *table.View, f factID) (r Review, err error) {
 	err = describe(v, &of, auth.Principal{}, ticket)
 	r.Label, r.Type, r.Order = of.Label, of.Type, of.Order
 	return r, err
+}
+
+// Accept counts a guest whom a phone let in against a verdict, and whose check-in waits for staff: it writes a further check-in that says the
+// same. It returns the id of that check-in after the commit; accepted once more, it is the same one unless that was undone. It returns a
+// *Forbidden, ErrNotFound if p does not see the check-in, and a *Conflict if the check-in does not wait.
+func (dk *Desk) Accept(p auth.Principal, id record.ID) (checkin string, err error) {
+	if err := p.CheckKind(record.Admin, record.Checkin, "POST"); err != nil {
+		return "", err
+	}
+	err = dk.tables.DoAtDoor(dk.standing.By(p, func(o *table.Tx) error {
+		st, err := entry.Find(o.View, p, record.Checkin, id)
+		if err != nil {
+			return err
+		}
+		counts, err := accept(o, p, st)
+		if err == nil {
+			checkin = record.Checkin.FormatID(counts.ID)
+		}
+		return err
+	}))
+	return checkin, err
+}
+
+// accept returns the check-in by which another one counts, or writes it.
+func accept(o *table.Tx, p auth.Principal, st *table.Stored) (*table.Stored, error) {
+	c := admission.Of(st)
+	if !c.Waits() {
+		return nil, &table.Conflict{Reason: "only a guest whom a phone has let in, and who waits for staff, can be accepted"}
+	}
+	if err := mayDecide(o, c.Event); err != nil {
+		return nil, err
+	}
+	if o.Store.Identity.IsRevoked() {
+		return nil, table.Refused("this laptop is revoked: accept it at the centre")
+	}
+	counts, err := acceptedBy(o.View, st.ID)
+	if err != nil || counts != nil {
+		return counts, err
+	}
+	f := &fact{Checkin: admission.Checkin{Event: c.Event, Ticket: c.Ticket, CodeHash: c.CodeHash, List: c.List},
+		holding: st.Body.Member("holding"), door: value.Unquote(st.Body.Member("door")), nonce: acceptNonce(st.ID)}
+	f.at, _ = table.TimeOf(st.Body.Member("at")) // facts have one
+	return putLetIn(o, p, f, c.Verdict)
+}
+
+// acceptNonce is the nonce of the check-in by which another one counts. No nonce of a key is the same.
+func acceptNonce(checkin record.ID) string {
+	sum := sha256.Sum256([]byte("accept\x00" + record.Checkin.FormatID(checkin)))
+	return hex.EncodeToString(sum[:16])
+}
+
+// acceptedBy returns the check-in by which another one counts, that no undo names; nil for none.
+func acceptedBy(v *table.View, checkin record.ID) (*table.Stored, error) {
+	ids, err := v.Lookup(record.Checkin, "nonce", acceptNonce(checkin))
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		if undone, err := admission.Undone(v, id); err != nil || undone {
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
+		return v.Load(record.Checkin, id)
+	}
+	return nil, nil
 }
 
 // ReviewGauges count the facts to review.

@@ -102,6 +102,28 @@ type TicketHit struct {
 	AdmittedAt time.Time // zero = not admitted, on the list that the event admits to now
 	CheckinID  string    // of that admission
 	Notice     string    // what the event has doors say of the ticket's type
+	Matched    []Match   // why a search found it; nil = it was not searched for
+}
+
+// Match is what of a ticket a search has found it by.
+type Match string
+
+// The matches.
+const (
+	ByName  Match = "name"
+	ByPhone Match = "phone"
+)
+
+// matches are why a search finds a ticket of a phone's last digits.
+func matches(r *search.Ranked, tail string) (by []Match) {
+	phone := r.PhoneEnds(tail)
+	if len(r.Words) > 0 || !phone {
+		by = append(by, ByName)
+	}
+	if phone {
+		by = append(by, ByPhone)
+	}
+	return by
 }
 
 // FindTickets searches an event's tickets by label and, where the node has them, by their holders' names and last phone digits:
@@ -164,6 +186,7 @@ func findTickets(v *table.View, p auth.Principal, event int64, parts []*desk.Ask
 			return nil, err
 		}
 		if t != nil {
+			t.Matched = matches(parts[0].Want.Ranked, t.PhoneTail)
 			out = append(out, *t)
 		}
 	}

@@ -1,7 +1,6 @@
 package door
 
 import (
-	"errors"
 	"time"
 
 	"doorward/kv/admission"
@@ -112,11 +111,7 @@ func mayUndo(o *table.Tx, p auth.Principal, checkin *table.Stored) error {
 	if own := p.Key() != 0 && value.Int(checkin.Body.Member("key_id")) == p.Key(); p.Supervises() || own && isFresh(checkin, o.Now) {
 		return nil
 	}
-	err := p.Check(record.Undo.Resource, "DELETE")
-	if f, ok := errors.AsType[*auth.Forbidden](err); ok {
-		f.Reason = "a steward takes back only their own check-ins of the last minute: ask a supervisor"
-	}
-	return err
+	return notSupervising(p, "a steward takes back only their own check-ins of the last minute: ask a supervisor")
 }
 
 // isFresh reports whether a check-in is of the last minute. A scanner says when it read an offline scan, and may say a time to come, so the

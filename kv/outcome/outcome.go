@@ -21,6 +21,15 @@ const (
 	NotInside       Outcome = "not_inside" // the guest was to be let out, or in again, and was never in
 )
 
+// Refuses reports whether a ticket or a code by itself keeps its guest outside. A guest who is let in all the same has this verdict.
+func (o Outcome) Refuses() bool {
+	switch o {
+	case UnknownCode, WrongEvent, Cancelled, Refunded, Unpaid, Blocked, NotYetValid, NoLongerValid, EventClosed:
+		return true
+	}
+	return false
+}
+
 // All returns every outcome, in the order in which they are documented.
 func All() []Outcome {
 	return []Outcome{Admitted, AlreadyAdmitted, UnknownCode, WrongEvent, Cancelled, Refunded, Unpaid, Blocked,

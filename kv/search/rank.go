@@ -3,6 +3,7 @@ package search
 import (
 	"bytes"
 	"math/bits"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -197,6 +198,11 @@ func isNumber(f *record.Field, have []byte, typed string) bool {
 func isPhone(f *record.Field) bool {
 	_, phone := f.Type.(record.Phone)
 	return phone
+}
+
+// PhoneEnds reports whether a number that was typed is the end of a phone.
+func (r *Ranked) PhoneEnds(phone string) bool {
+	return slices.ContainsFunc(r.Digits, func(digits string) bool { return phone != "" && len(digits) >= 2 && isEnd([]byte(phone), digits) })
 }
 
 // WholePhone is how many digits a typed phone has at least that is taken for a whole one, TailDigits how many of them a stored one

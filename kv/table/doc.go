@@ -26,6 +26,8 @@
 //	              contact/<id of a laptop>                       its last Contact as JSON
 //	              refusals/<id of a key>, leases/<id of a key>   of this month: since 8, kept uv, bytes uv, not kept uv
 //	              handed_in/<id of a revoked key>                when its phone began to hand in its scans 8
+//	              let_in/<id of a revoked key>                   of the guests whom its phone let in: as refusals
+//	              door_closed/<event>/<door>                     when a supervisor closed the door 8
 //	              released                                       since when free pages hold bytes of released records 8, kept 8
 //	kind:<name>   id: 8 bytes, or 16 of a ULID                   header, body
 //	log           sequence 8                                     kind 1, flags 1, id, generation uv, hash 16
@@ -51,7 +53,7 @@
 //	              check-in 16
 //	              t 1, ticket 8, event 8, list, 0, hlc 8,        -
 //	              check-in 16
-//	              d 1, event 8, hlc 8, check-in 16               why it is a double entry
+//	              d 1, event 8, hlc 8, check-in 16               why it is a double entry; let_in: before a verdict
 //	once          hash of the idempotency key 32                 expiry 8, body hash 32, id 16, revision, reply (none: released)
 //	once_expiry   expiry 8, hash 32                              -
 //	free          database's name                                db uv, created 8, live uv, deleted uv, sequence uv

@@ -195,7 +195,7 @@ func IsMetaKey(key []byte) bool {
 		return true
 	}
 	name, _, several := bytes.Cut(key, []byte("/"))
-	return several && slices.Contains([]string{"contact", "sessions", "handed_in", honest.Refusals.of, honest.Leases.of}, string(name))
+	return several && slices.Contains([]string{"contact", "sessions", "handed_in", "door_closed", honest.Refusals.of, honest.Leases.of, honest.LetIn.of}, string(name))
 }
 
 // Folder is where the store lies.

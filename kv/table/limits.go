@@ -22,6 +22,7 @@ type Limits struct {
 	Checkins int       // of one code that laptops bring
 	Undone   int       // check-ins of one code, beyond which none is undone at a door: a decision reads them all
 	Locals   int       // local documents of a key in one database
+	LetIn    allowance // of guests whom the phone of a revoked key has let in and this store refuses, for each key
 }
 
 // allowance is how much a key may store within a time.
@@ -40,6 +41,7 @@ var honest = Limits{
 	Checkins: 1_000,
 	Undone:   100,
 	Locals:   10_000,
+	LetIn:    allowance{of: "let_in", Number: 200, per: 30 * 24 * time.Hour},
 }
 
 // spentBy is the row in meta with the used part of a key's allowance: since 8, number uv, bytes uv, refused uv.

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"sync/atomic"
@@ -13,6 +14,7 @@ import (
 type Lists struct {
 	versions atomic.Pointer[[]*lists]
 	Doubles  atomic.Int64 // of all events
+	LetIn    atomic.Int64 // of Doubles, those of guests that would have been refused
 }
 
 // read makes the lists of what the file holds, and tells what of it is damaged.
@@ -28,9 +30,13 @@ func (l *Lists) read(r *engine.View, found *damages) error {
 
 // countDoubles reads how many double entries there are. One that is damaged is left out of the number.
 func (l *Lists) countDoubles(r *engine.View, found *damages) {
-	n := int64(0)
-	Sound(r, AdmissionBucket, []byte{ByDouble}, func(_, _ []byte) { n++ }, func(key []byte) { found.add(DamagedRow(AdmissionBucket, key)) })
-	l.Doubles.Store(n)
+	all, letIn := int64(0), int64(0)
+	Sound(r, AdmissionBucket, []byte{ByDouble}, func(_, reason []byte) {
+		all++
+		letIn += int64(Flag(bytes.HasPrefix(reason, []byte(LetInMark))))
+	}, func(key []byte) { found.add(DamagedRow(AdmissionBucket, key)) })
+	l.Doubles.Store(all)
+	l.LetIn.Store(letIn)
 }
 
 // keptVersions is how many published versions are kept for readers with an open View.

@@ -18,6 +18,9 @@ func Gauges(s *Set) (all []prometheus.Collector) {
 		return float64(s.Damage.Found())
 	})
 	gauge("doorward_double_entries", "Check-ins listed as double entries, of all events.", func() float64 { return float64(s.Lists.Doubles.Load()) })
+	gauge("doorward_let_in", "Check-ins of guests whom a phone let in with a ticket that is refused, of all events. They are double entries too.", func() float64 {
+		return float64(s.Lists.LetIn.Load())
+	})
 	gauge("doorward_clock_doubted", "1 while the machine's clock is not believed.", func() float64 { return float64(Flag(s.Clock.Reading().Doubt != "")) })
 	gauge("doorward_clock_offset_seconds", "How far a peer's clock was ahead when last measured; NaN before.", func() float64 {
 		if c := s.Clock.Reading(); !c.Measured.IsZero() {

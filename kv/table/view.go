@@ -542,5 +542,8 @@ func HexText(b []byte) jsontext.Value {
 	return append(hex.AppendEncode(text, b), '"')
 }
 
-// ByDouble begins the rows of the admission bucket that list double entries (kv/admission).
-const ByDouble = 'd'
+// ByDouble begins the rows of the admission bucket that list double entries (kv/admission). LetInMark begins the value of one with a verdict.
+const (
+	ByDouble  = 'd'
+	LetInMark = "let_in:"
+)
