@@ -36,16 +36,20 @@ type boardView struct {
 	Inside    int          `json:"inside"`
 	PerMinute int          `json:"per_minute"`
 	Doubles   int          `json:"double_entries"`
+	LetIn     int          `json:"let_in"`
+	Guests    int          `json:"guests_today"`
+	Entries   int          `json:"entries_today"`
 	Doors     []doorView   `json:"doors"`
 	Recent    []momentView `json:"recent"`
 }
 
-// doorView is a door. Pages counts its open pages; a door without one is silent.
+// doorView is a door. Pages counts its open pages; a door without one is silent, unless a supervisor has closed it.
 type doorView struct {
 	Name      string         `json:"name"`
 	Admitted  int            `json:"admitted"`
 	ScannedAt jsontext.Value `json:"scanned_at"`
 	Pages     int            `json:"pages"`
+	Closed    bool           `json:"closed,omitzero"`
 }
 
 // momentView is one of the last scans. It names no guest.
@@ -55,6 +59,7 @@ type momentView struct {
 	Door    string          `json:"door"`
 	Outcome outcome.Outcome `json:"outcome"`
 	Own     bool            `json:"own"`
+	LetIn   bool            `json:"let_in,omitzero"` // a phone let the guest in against the outcome
 }
 
 // doorParameter is the parameter of follow_door in the OpenAPI document.
@@ -162,12 +167,13 @@ func statusEvent(v boardView) ([]byte, error) {
 
 func viewBoard(event int64, st door.Status, pages map[string]int, key int64, now time.Time) boardView {
 	v := boardView{EventID: event, Issued: st.Issued, Admitted: st.Admitted, Inside: st.Inside, PerMinute: perMinute(st.Minutes, now), Doubles: st.Doubles,
-		Doors: []doorView{}, Recent: make([]momentView, len(st.Recent))}
+		LetIn: st.LetIn, Guests: st.GuestsToday, Entries: st.EntriesToday, Doors: []doorView{}, Recent: make([]momentView, len(st.Recent))}
 	names := slices.AppendSeq(slices.Collect(maps.Keys(st.Doors)), maps.Keys(pages))
-	names = slices.Sorted(slices.Values(slices.AppendSeq(names, maps.Keys(st.Scanned))))
+	names = slices.AppendSeq(slices.AppendSeq(names, maps.Keys(st.Scanned)), maps.Keys(st.Closed))
+	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
 		if name != "" {
-			v.Doors = append(v.Doors, doorView{name, st.Doors[name], nullable.Time(st.Scanned[name]), pages[name]})
+			v.Doors = append(v.Doors, doorView{name, st.Doors[name], nullable.Time(st.Scanned[name]), pages[name], !st.Closed[name].IsZero()})
 		}
 	}
 	slices.SortFunc(v.Doors, func(a, b doorView) int {
@@ -175,7 +181,7 @@ func viewBoard(event int64, st door.Status, pages map[string]int, key int64, now
 	})
 	v.Doors = v.Doors[:min(len(v.Doors), doorsShown)]
 	for i, m := range st.Recent {
-		v.Recent[i] = momentView{m.ID, value.Time(m.At), m.Door, m.Outcome, m.Key == key}
+		v.Recent[i] = momentView{m.ID, value.Time(m.At), m.Door, m.Outcome, m.Key == key, m.LetIn}
 	}
 	return v
 }
@@ -198,8 +204,8 @@ func perMinute(minutes []door.MinuteCount, now time.Time) int {
 // streamExample is what the document shows of a stream.
 func streamExample() string {
 	at := value.Time(exampleTime)
-	line, err := statusEvent(boardView{EventID: 7, Issued: 150, Admitted: 96, Inside: 96, PerMinute: 12,
-		Doors: []doorView{{"North door", 96, at, 1}}, Recent: []momentView{{exampleULID, at, "North door", outcome.Admitted, true}}})
+	line, err := statusEvent(boardView{EventID: 7, Issued: 150, Admitted: 96, Inside: 96, PerMinute: 12, Guests: 96, Entries: 96,
+		Doors: []doorView{{"North door", 96, at, 1, false}}, Recent: []momentView{{exampleULID, at, "North door", outcome.Admitted, true, false}}})
 	if err != nil {
 		panic(err) // it is the same each time
 	}
@@ -264,7 +270,9 @@ func (c *company) look(event int64) (doors map[string]int, changed <-chan struct
 const maxNames = 200
 
 // statusView counts an event's check-ins. Types and Doors are by name, "" for tickets without a type; the members _more add up the names
-// beyond maxNames. Minutes are the latest 240 with a scan, oldest first.
+// beyond maxNames. Minutes are the latest 240 with a scan, oldest first. Inside counts the guests that have not left, those of LetIn too: whom a
+// phone let in with a ticket that is refused. At a daily event it counts those of today, which begins as the event says. Guests counts a guest of
+// today once, Entries each time. Zone is the server's time zone.
 type statusView struct {
 	EventID   int64                   `json:"event_id"`
 	Issued    int                     `json:"issued"`
@@ -277,6 +285,11 @@ type statusView struct {
 	Doors     map[string]int          `json:"doors"`
 	DoorsMore int                     `json:"doors_more"`
 	Minutes   []minuteView            `json:"minutes"`
+	LetIn     int                     `json:"let_in"`
+	Guests    int                     `json:"guests_today"`
+	Entries   int                     `json:"entries_today"`
+	Closed    []string                `json:"closed_doors"`
+	Zone      string                  `json:"zone"`
 }
 
 type typeCount struct {
@@ -296,12 +309,13 @@ func status(x *exchange, event int64) error {
 	if err != nil {
 		return err
 	}
-	return x.answer(http.StatusOK, viewStatus(event, st))
+	return x.answer(http.StatusOK, viewStatus(event, st, x.store().Tables.Clock.Zone()))
 }
 
-func viewStatus(event int64, st door.Status) statusView {
+func viewStatus(event int64, st door.Status, zone *time.Location) statusView {
 	v := statusView{EventID: event, Issued: st.Issued, Admitted: st.Admitted, Doubles: st.Doubles, Inside: st.Inside, Outcomes: st.Outcomes,
-		Types: map[string]typeCount{}, Doors: map[string]int{}, Minutes: make([]minuteView, len(st.Minutes))}
+		Types: map[string]typeCount{}, Doors: map[string]int{}, Minutes: make([]minuteView, len(st.Minutes)),
+		LetIn: st.LetIn, Guests: st.GuestsToday, Entries: st.EntriesToday, Closed: append([]string{}, slices.Sorted(maps.Keys(st.Closed))...), Zone: zone.String()}
 	types := most(st.Types, func(a, b door.TypeCount) int { return cmp.Or(b.Admitted-a.Admitted, b.Issued-a.Issued) })
 	for i, name := range types {
 		n := st.Types[name]

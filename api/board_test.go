@@ -24,6 +24,7 @@ type board struct {
 		Name     string
 		Admitted int
 		Pages    int
+		Closed   bool
 	}
 	Recent []struct {
 		Door, Outcome string

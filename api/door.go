@@ -30,13 +30,16 @@ var (
 		record.Field{Name: "nonce", Type: record.Text{Max: maxIdempotency}, Flags: record.Null},
 		directionField,
 	)
+	closingForm = record.Form("closing_form",
+		record.Field{Name: "door", Type: record.Text{Min: 1, Max: maxDoor}, Flags: record.Required},
+	)
 	undoForm = record.Form("undo_form",
 		record.Field{Name: "checkin_id", Type: record.Text{Min: 1, Max: 26}, Flags: record.Required},
 		record.Field{Name: "reason", Type: record.Text{Max: 255}, Flags: record.Null},
 	)
 )
 
-// ruling is the answer to a scan, whatever the decision. A member that does not apply is null.
+// ruling is the answer to a scan, whatever the decision. A member that does not apply is null; the last three are left out then.
 type ruling struct {
 	Outcome    outcome.Outcome `json:"outcome"`
 	CheckinID  *string         `json:"checkin_id"`
@@ -48,17 +51,29 @@ type ruling struct {
 	Order      *string         `json:"order"`
 	Notice     *string         `json:"notice"`
 	Message    string          `json:"message"`
+	ValidFrom  jsontext.Value  `json:"valid_from,omitzero"`
+	ValidUntil jsontext.Value  `json:"valid_until,omitzero"`
+	OutSince   jsontext.Value  `json:"out_since,omitzero"`
 }
 
 func rulingOf(d door.Decision, message string) ruling {
 	v := ruling{
 		Outcome: d.Outcome, CheckinID: nullable.Text(d.CheckinID), AdmittedAt: nullable.Time(d.AdmittedAt), Door: nullable.Text(d.Door),
 		Label: nullable.Text(d.Label), Type: nullable.Text(d.Type), Order: nullable.Text(d.Order), Notice: nullable.Text(d.Notice), Message: message,
+		ValidFrom: timeIfAny(d.ValidFrom), ValidUntil: timeIfAny(d.ValidUntil), OutSince: timeIfAny(d.OutSince),
 	}
 	if !d.AdmittedAt.IsZero() {
 		v.SecondsAgo = &d.SecondsAgo
 	}
 	return v
+}
+
+// timeIfAny is a moment as an answer shows it; nil for the zero one, which is left out.
+func timeIfAny(t time.Time) jsontext.Value {
+	if t.IsZero() {
+		return nil
+	}
+	return value.Time(t)
 }
 
 // scan answers POST /door/v1/event/{id}/scan/.
@@ -76,7 +91,7 @@ func readScan(x *exchange) (a door.Attempt, err error) {
 	if err != nil {
 		return a, err
 	}
-	a = door.Attempt{Code: form.Text("code"), Door: form.Text("door"), Nonce: form.Text("nonce"), Way: door.Way(form.Text("direction"))}
+	a = door.Attempt{Code: form.Text("code"), Door: form.Text("door"), Nonce: form.Text("nonce"), Way: door.Way(form.Text("direction")), Helper: true}
 	if id, ok := form.Value("ticket_id"); ok {
 		a.Ticket, _ = strconv.ParseInt(string(id), 10, 64) // the form holds an integer, or null
 	}
@@ -129,10 +144,34 @@ func readUndo(x *exchange) (u door.Undoing, err error) {
 	return u, form.Faults.Err()
 }
 
+// closedDoor is the answer to a door that is closed.
+type closedDoor struct {
+	Door     string         `json:"door"`
+	ClosedAt jsontext.Value `json:"closed_at"`
+}
+
+// closeDoor answers POST /door/v1/event/{id}/close_door/.
+func closeDoor(x *exchange, event int64) error {
+	form, _, err := readForm(x, closingForm)
+	if err == nil {
+		err = form.Faults.Err()
+	}
+	if err != nil {
+		return unlessMissing(x, event, err)
+	}
+	name := form.Text("door")
+	pages, _ := x.server.company.look(event)
+	at, err := x.store().Door.CloseDoor(x.caller, event, name, pages[name] > 0)
+	if err != nil {
+		return err
+	}
+	return x.answer(http.StatusOK, closedDoor{name, value.Time(at)})
+}
+
 // answerDecision answers with a decision.
 func answerDecision(x *exchange, d door.Decision) error {
 	markReplayed(x, d.Replayed)
-	return x.answer(http.StatusOK, rulingOf(d, message(x, d.Outcome)))
+	return x.answer(http.StatusOK, rulingOf(d, message(x, d)))
 }
 
 // maxPhoto is the largest picture, in bytes. A phone's photo of 12 megapixels takes 3 to 6 MiB.
@@ -255,12 +294,16 @@ const RevokedHeader = "X-Laptop-Revoked"
 // revokedText is the notice of a revoked laptop, at the door and in /readyz.
 const revokedText = "This laptop is revoked: check-ins are recorded for review; it sells and edits nothing more."
 
-// message returns the sentence for an outcome that a door may read aloud.
-func message(x *exchange, o outcome.Outcome) string {
-	if x.store().Tables.Identity.IsRevoked() {
-		return messages[o] + " " + revokedText
+// message returns the sentence for a decision that a door may read aloud. A time in it is in the server's zone.
+func message(x *exchange, d door.Decision) string {
+	text := messages[d.Outcome]
+	if !d.ValidFrom.IsZero() {
+		text = "This ticket is not valid before " + d.ValidFrom.In(x.store().Tables.Clock.Zone()).Format("2006-01-02 15:04") + "."
 	}
-	return messages[o]
+	if x.store().Tables.Identity.IsRevoked() {
+		return text + " " + revokedText
+	}
+	return text
 }
 
 // maxScans is how many scans one request hands in.
@@ -280,8 +323,8 @@ var (
 	scansForm = record.Form("scans_form", record.Field{Name: "scans", Type: scanItems, Flags: record.Required})
 )
 
-// scanned is the decision on one of several scans. At is when the scanner read it. DoubleEntryID names the second check-in of a used ticket,
-// if the door let its guest in.
+// scanned is the decision on one of several scans. At is when the scanner read it. DoubleEntryID names the check-in of a guest whom the door let
+// in with a ticket that was used, or that is refused.
 type scanned struct {
 	ruling        `json:",inline"`
 	DoubleEntryID *string        `json:"double_entry_id"`
@@ -370,7 +413,8 @@ func readScanItem(item jsontext.Value, zone *time.Location) (o offlineScan) {
 		return o
 	}
 	letIn, _ := form.Value("let_in")
-	o.Attempt = door.Attempt{Code: form.Text("code"), Door: form.Text("door"), Nonce: form.Text("nonce"), LetIn: string(letIn) == "true", Way: door.Way(form.Text("direction"))}
+	o.Attempt = door.Attempt{Code: form.Text("code"), Door: form.Text("door"), Nonce: form.Text("nonce"), LetIn: string(letIn) == "true",
+		Way: door.Way(form.Text("direction")), Helper: true}
 	o.At, _ = value.ParseDateTime(form.Text("at"), zone) // its faults are the form's
 	o.nonce, o.err = o.Nonce, form.Faults.Err()
 	return o
@@ -379,7 +423,7 @@ func readScanItem(item jsontext.Value, zone *time.Location) (o offlineScan) {
 // result returns the answer to a scan.
 func (o *offlineScan) result(x *exchange, d door.Decision) any {
 	if o.err == nil {
-		return scanned{rulingOf(d, message(x, d.Outcome)), nullable.Text(d.Double), d.Replayed, nullable.Time(o.At), nullable.Text(o.nonce)}
+		return scanned{rulingOf(d, message(x, d)), nullable.Text(d.Double), d.Replayed, nullable.Time(o.At), nullable.Text(o.nonce)}
 	}
 	if errors.Is(o.err, table.ErrKeyReused) {
 		return refusedScan{errorView{"UNPROCESSABLE_ENTITY", "This nonce was used for another code.", nil}, nullable.Time(o.At), nullable.Text(o.nonce)}

@@ -217,6 +217,9 @@ type reviewView struct {
 	CheckinID *string        `json:"checkin_id"` // that an undo takes back
 	Node      *string        `json:"node"`
 	KeyID     *int64         `json:"key_id"`
+
+	Verdict  *string `json:"verdict,omitzero"`   // why a guest whom a phone let in would have been refused
+	CountsAs *string `json:"counts_as,omitzero"` // the check-in by which staff accepted that guest
 }
 
 // reviewFilters are what staff narrow the list by.
@@ -232,7 +235,38 @@ func viewReview(r *door.Review) reviewView {
 		Kind: r.Kind.Name, ID: r.Kind.FormatID(r.ID), EventID: r.Event, TicketID: nullable.ID(r.Ticket), Label: nullable.Text(r.Label), Type: nullable.Text(r.Type),
 		Order: nullable.Text(r.Order), Door: nullable.Text(r.Door), At: value.Time(r.At), Offset: r.Offset, Flags: append([]string{}, r.Flags...),
 		Outcome: nullable.Text(r.Outcome), CheckinID: nullable.Text(r.Checkin), Node: nullable.Text(r.Node), KeyID: nullable.ID(r.Key),
+		Verdict: nullable.Text(string(r.Verdict)), CountsAs: nullable.Text(r.Counts),
 	}
+}
+
+// acceptedView names the check-in by which a guest counts.
+type acceptedView struct {
+	CheckinID string `json:"checkin_id"`
+}
+
+// acceptForm is the body of an acceptance.
+var acceptForm = record.Form("accept_form", record.Field{Name: "accept", Type: record.Bool{}, Flags: record.Required})
+
+// acceptReview answers POST /admin/v1/checkin/{id}/accept/.
+func acceptReview(x *exchange, id record.ID) error {
+	if err := x.store().Desk.Sees(x.caller, record.Checkin, id); err != nil {
+		return err
+	}
+	form, _, err := readForm(x, acceptForm)
+	if err != nil {
+		return err
+	}
+	if given, _ := form.Value("accept"); string(given) == "false" {
+		form.Faults.Add("accept", "Only true is taken: an undo takes the check-in back.")
+	}
+	if err := form.Faults.Err(); err != nil {
+		return err
+	}
+	checkin, err := x.store().Door.Accept(x.caller, id)
+	if err != nil {
+		return err
+	}
+	return x.answer(http.StatusOK, acceptedView{checkin})
 }
 
 // readsView is how many records of a kind a key has read within a minute.

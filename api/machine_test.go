@@ -234,12 +234,14 @@ func (b *believed) number(field string) int64 {
 
 // posting is a check-in.
 type posting struct {
-	id     string
-	event  int64
-	ticket int64
-	code   string
-	list   string
-	undone bool
+	id      string
+	event   int64
+	ticket  int64
+	code    string
+	list    string
+	undone  bool
+	verdict string // of a guest whom a phone let in and who would have been refused
+	waits   bool   // for staff: it does not count
 }
 
 type nonce struct {
@@ -393,7 +395,7 @@ func (m *machine) referred(b *believed) bool {
 	case "event":
 		return m.touched[b.id] || names("ticket", "event_id")
 	case "ticket":
-		return slices.ContainsFunc(m.entries, func(e *posting) bool { return e.ticket == b.id })
+		return slices.ContainsFunc(m.entries, func(e *posting) bool { return e.ticket == b.id && !e.waits })
 	}
 	return false
 }

@@ -76,15 +76,21 @@ func scanRoutes() []route {
 			text: "The ticket is named by its code, or by the ticket_id that a search at the door has found. " +
 				"The door and the nonce of the body count before X-Door and Idempotency-Key. An event whose list_rule is reentry takes a direction: in, " +
 				"which a scan without one means, out (left, or not_inside), or reentry (in, for guests alone that were inside before). " +
-				"The notice is what the event has doors say of the ticket's type.",
+				"The notice is what the event has doors say of the ticket's type. not_yet_valid comes with valid_from, no_longer_valid with valid_until, and " +
+				"not_inside with out_since if the guest was let out before.",
 			headers: onceHeaders, reads: []string{"X-Door", "Idempotency-Key"}}},
 		{http.MethodPost, doorPath + "undo/", atDoor, atEvent(undo), operation{
 			id: "undo_checkin", tag: "door", summary: "Take a check-in back", form: undoForm, status: 200, reply: "ruling", headers: onceHeaders,
 			text: "A key that may not DELETE check-ins takes back its own of the last minute alone.", reads: []string{"X-Door", "Idempotency-Key"}}},
+		{http.MethodPost, doorPath + "close_door/", atDoor, atEvent(closeDoor), operation{
+			id: "close_door", tag: "door", summary: "Close a door until it scans again", form: closingForm, status: 200, reply: "closed_door",
+			text: "A closed door is not reported as silent. Only a key that may DELETE check-ins closes a door."}},
 		{http.MethodPost, doorPath + "scans/", needs{resource: record.Checkin.Resource, revoked: true}, atEvent(scans), operation{
 			id: "scan_tickets", tag: "door", summary: "Decide what an offline scanner has read", form: scansForm, status: 200,
-			text: "At most 1,000 scans, decided in the order given. A scan that is wrong is refused alone. The page of a revoked key hands in once " +
-				"the scans of guests that it has let in: they are flagged for review, and it is told no label.",
+			text: "At most 1,000 scans, decided in the order given. A scan that is wrong is refused alone. A guest with let_in is counted whatever the " +
+				"outcome: double_entry_id names the check-in of one whose ticket was used before or is refused. The page of a revoked key hands in once " +
+				"the scans of guests that it has let in: they are flagged for review, and it is told no label. At most 200 of them may be refused; " +
+				"they are counted once staff accept the review.",
 			reply: "scans_report", reads: []string{"X-Door", "Idempotency-Key"}}},
 	}
 }
@@ -112,7 +118,8 @@ func eventRoutes() []route {
 	return []route{
 		{http.MethodGet, doorPath + "status/", atDoor, atEvent(status), operation{
 			id: "retrieve_door_status", tag: "door", summary: "Count an event's check-ins and refusals", status: 200, reply: "status",
-			text: "By outcome, ticket type, door and minute."}},
+			text: "By outcome, ticket type, door and minute. inside counts the guests that have not left; those of let_in, whom a phone let in with a " +
+				"ticket that is refused, are among them. At a daily event it counts today's. guests_today counts a guest once, entries_today each time."}},
 		{http.MethodGet, doorPath + "double_entries/", atDoor, atEvent(listDoubles), operation{
 			id: "list_event_double_entries", tag: "door", summary: "List an event's double entries", status: 200, reply: "double_entry", list: true, query: windowParameters}},
 		{http.MethodGet, doorPath + "search/", atDoor, atEvent(searchTickets), operation{
@@ -374,6 +381,9 @@ func adminRoutes() []route {
 			id: "list_reviews", tag: "reviews", summary: "List the facts that staff have to review", status: 200, reply: "review", list: true,
 			text:  "A fact has the flag needs_review where a revoked laptop has brought it, and clock_suspect where the clock of the machine was doubted.",
 			query: parametersOf(reviewFilters)}},
+		route{http.MethodPost, "/admin/v1/checkin/{id}/accept/", admin, withID(record.Checkin, acceptReview), operation{
+			id: "accept_review", tag: "reviews", summary: "Count a guest whom a revoked key's phone let in", form: acceptForm, status: 200, reply: "accepted",
+			text: "The check-in has a verdict and the flag needs_review. A further check-in without the flag says the same and counts; undo takes it back."}},
 		route{http.MethodGet, "/admin/v1/reads/", admin, listReads, operation{
 			id: "list_reads", tag: "reads", summary: "List how many records of people each key read", status: 200, reply: "reads", list: true,
 			text: "By key, kind and minute, the latest first.", query: parametersOf(readsFilters)}},

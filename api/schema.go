@@ -124,6 +124,8 @@ func typeSchema(t reflect.Type) map[string]any {
 	switch t {
 	case reflect.TypeFor[outcome.Outcome]():
 		return map[string]any{"type": "string", "enum": slices.Sorted(maps.Keys(messages))}
+	case reflect.TypeFor[door.Match]():
+		return map[string]any{"type": "string", "enum": []door.Match{door.ByName, door.ByPhone}}
 	case reflect.TypeFor[jsontext.Value]():
 		return map[string]any{"type": []string{"string", "null"}, "format": "date-time"}
 	}
@@ -293,6 +295,8 @@ var samples = map[*record.Kind]sample{
 	codesForm:    {``, `{"codes":["K7QP2M9D4RSX1ABC","https://example.org/"]}`, ``},
 	sessionForm:  {``, `{"ticket":"ZQ4M7Q2V9XW3T6B5N0RCYD","name":"Bia"}`, ``},
 	undoForm:     {``, `{"checkin_id":"` + exampleULID + `","reason":"Wrong ticket"}`, ``},
+	acceptForm:   {``, `{"accept":true}`, ``},
+	closingForm:  {``, `{"door":"North door"}`, ``},
 	scansForm:    {``, `{"scans":[{"code":"K7QP2M9D4RSX1ABC","at":"2026-11-21T22:30:00Z","nonce":"phone-3-0018","let_in":true}]}`, ``},
 	keyForm:      {``, `{"name":"Front door","level":"event:7","permissions":["checkin:*"],"expires_at":"2026-11-23T03:00:00Z"}`, ``},
 	conflictForm: {``, `{"keep":"other"}`, ``},
@@ -382,15 +386,17 @@ func ownExamples() map[string]any {
 			refusedScan{errorView{"VALIDATION_ERROR", "The given data was invalid.", fault.ByField{"code": {fault.Required}}}, at, nil}}},
 		"status": viewStatus(7, door.Status{Issued: 150, Admitted: 96, Inside: 96, Outcomes: map[outcome.Outcome]int{outcome.Admitted: 96, outcome.Unpaid: 2},
 			Types: map[string]door.TypeCount{kind: {Issued: 150, Admitted: 96}}, Doors: map[string]int{gate: 96},
-			Minutes: []door.MinuteCount{{Minute: exampleTime, Admitted: 12, Refused: 1}}}),
+			Minutes: []door.MinuteCount{{Minute: exampleTime, Admitted: 12, Refused: 1}}, GuestsToday: 96, EntriesToday: 96}, time.UTC),
+		"closed_door":        closedDoor{gate, at},
 		"double_entry":       double,
 		"admin_double_entry": adminDoubleView{double, &holder, &node, &id},
 		"review": reviewView{record.Checkin.Name, exampleULID, 7, &ticket, &label, &kind, &order, &gate, at, &offset, []string{admission.FlagClockSuspect},
-			nil, nil, &node, &id},
+			nil, nil, &node, &id, nil, nil},
+		"accepted": acceptedView{exampleULID},
 		"reads":    readsView{at, 2, record.Person.Name, 40},
 		"venue":    overview.Laptop{ID: 1, Name: "North door", Scopes: []string{"event-7"}, LastContact: at, Backlog: &backlog, Offset: &offset, Version: &version},
 		"history":  []any{pastView{record.Person.Name, "17", "2-6f1d0c2b9a8e4753b1d0e6a2c4f8975e", at, &id, &node, []string{"phone"}, false, true, true}},
-		"found":    foundTickets{[]foundTicket{{ticket, &label, &kind, &order, &state, &tail, at, &node, nil}}, true},
+		"found":    foundTickets{[]foundTicket{{ticket, &label, &kind, &order, &state, &tail, at, &node, nil, []door.Match{door.ByName}}}, true},
 		"health":   map[string]any{"status": "ready", "reasons": []string{sentence(shortage.Error())}, "events": []int64{7}},
 		"document": map[string]any{"openapi": "3.1.0", "info": map[string]any{"title": "Doorward"}, "paths": map[string]any{}},
 		"import_report": load.Report{Created: 2, Unchanged: 1, Rejected: []load.Rejection{{Line: 4, Column: "Code", Reason: fault.Blank}},

@@ -532,7 +532,13 @@ func (s *sweep) codes() {
 		}
 		for i, t := range s.unseen("ticket") {
 			for path, form := range map[string]string{checkinPath(event.number()): `{"code":%q}`, "/door/v1/event/" + event.id + "/scan/": `{"code":%q}`,
-				"/door/v1/event/" + event.id + "/scans/": `{"scans":[{"code":%q,"at":"2026-01-01T10:00:00Z","let_in":true}]}`} {
+				"/door/v1/event/" + event.id + "/scans/": `{"scans":[{"code":%q,"at":"2026-01-01T10:00:00Z"}]}`} {
+				if home := event.refs["church_id"]; strings.HasPrefix(path, "/door") && home != 0 && s.c.find("event", t.refs["event_id"]).refs["church_id"] == home {
+					if a := s.ask("POST", path, fmt.Sprintf(form, t.code)); !strings.Contains(a.body, "wrong_event") { // helpers are told so much
+						s.Errorf("%s at event %s = %s", t.code, event.id, a.body)
+					}
+					continue
+				}
 				nobody := fmt.Sprintf("nobody%d", i)
 				a, b := s.ask("POST", path, fmt.Sprintf(form, t.code)), s.ask("POST", path, fmt.Sprintf(form, nobody))
 				s.same("POST "+path, t.code, a, nobody, b)

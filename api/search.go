@@ -63,7 +63,7 @@ func find(x *exchange, ask desk.Query, fuzzy bool) (desk.Page, error) {
 }
 
 // foundTicket is a ticket as a door's search shows it: enough to tell two tickets of one label apart, without the full name and the code. A
-// member that does not apply is null.
+// member that does not apply is null. Matched says why a search found the ticket; other lists leave it out.
 type foundTicket struct {
 	TicketID   int64          `json:"ticket_id"`
 	Label      *string        `json:"label"`
@@ -74,6 +74,7 @@ type foundTicket struct {
 	AdmittedAt jsontext.Value `json:"admitted_at"`
 	CheckinID  *string        `json:"checkin_id"`
 	Notice     *string        `json:"notice"`
+	Matched    []door.Match   `json:"matched,omitzero"`
 }
 
 // foundTickets are the tickets that a door's search finds, the likeliest first. More tells that it found others and does not show them.
@@ -109,6 +110,7 @@ func viewFound(hits []door.TicketHit) foundTickets {
 		list.Results[i] = foundTicket{
 			TicketID: h.Ticket.Int(), Label: nullable.Text(h.Label), Type: nullable.Text(h.Type), Order: nullable.Text(h.Order), State: nullable.Text(h.State),
 			PhoneTail: nullable.Text(h.PhoneTail), AdmittedAt: nullable.Time(h.AdmittedAt), CheckinID: nullable.Text(h.CheckinID), Notice: nullable.Text(h.Notice),
+			Matched: h.Matched,
 		}
 	}
 	return list

@@ -528,10 +528,15 @@ func TestDoorSearchShowsWhatADoorMayKnow(t *testing.T) {
 		bare := w.create(record.Ticket, fmt.Sprintf(`{"event_id":%d,"holder_name":"Ana"}`, w.event))
 		door := w.as(fmt.Sprintf("event:%d", w.event), "checkin:*")
 		a := door.status(door.do("GET", searchPath(w.event, "ana"), ""), 200)
-		want := fmt.Sprintf(`{"results":[{"ticket_id":%d,"label":"Ana","type":null,"order":null,"state":"valid","phone_tail":null,"admitted_at":null,"checkin_id":null,"notice":null},`+
-			`{"ticket_id":%d,"label":"Ana Z.","type":"Adult","order":"H-7","state":"valid","phone_tail":"4321","admitted_at":null,"checkin_id":null,"notice":null}]}`, bare, id)
+		want := fmt.Sprintf(`{"results":[{"ticket_id":%d,"label":"Ana","type":null,"order":null,"state":"valid","phone_tail":null,"admitted_at":null,"checkin_id":null,"notice":null,"matched":["name"]},`+
+			`{"ticket_id":%d,"label":"Ana Z.","type":"Adult","order":"H-7","state":"valid","phone_tail":"4321","admitted_at":null,"checkin_id":null,"notice":null,"matched":["name"]}]}`, bare, id)
 		if a.body != want {
 			t.Errorf("body = %s\nwant   %s", a.body, want)
+		}
+		for q, want := range map[string]string{"4321": `["phone"]`, "zqlast 4321": `["name","phone"]`, "ana zqmiddle": `["name"]`} {
+			if a := door.status(door.do("GET", searchPath(w.event, q), ""), 200); a.text(t, "results.0.matched") != want {
+				t.Errorf("q=%s is matched by %s, want %s", q, a.text(t, "results.0.matched"), want)
+			}
 		}
 		for _, q := range []string{"zqlast", "ana zqmiddle", "4321", "zqcode", "zqmail", "zqext", "8765", "ana 98765-4321"} {
 			a := door.status(door.do("GET", searchPath(w.event, q), ""), 200)

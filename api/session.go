@@ -185,6 +185,7 @@ type ticketView struct {
 	Event    int64          `json:"event"`
 	Name     string         `json:"name"`
 	Expires  jsontext.Value `json:"expires_at"`
+	Zone     string         `json:"zone"` // the server's
 	siteView `json:",inline"`
 }
 
@@ -254,5 +255,5 @@ func controlTicket(x *exchange, _ *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return x.answer(http.StatusOK, ticketView{text, e.ID, e.Name, value.Time(ends), x.server.siteView()})
+	return x.answer(http.StatusOK, ticketView{text, e.ID, e.Name, value.Time(ends), x.store().Tables.Clock.Zone().String(), x.server.siteView()})
 }

@@ -250,9 +250,12 @@ func (s needs) ofKey(k *keyState) {
 func (s needs) ofLists() {
 	for i := range s.Events {
 		e := &s.Events[i]
-		if e.Doubles > 0 {
-			s.need("double_entries", "Let in twice at %s, or with a ticket that is cancelled: %s. Nobody is turned out; look at who it was.", e.Name, s.many(e.Doubles, "check-in")).
-				look("/admin/v1/double_entries/?event_id=" + strconv.FormatInt(e.ID, 10))
+		list := "/admin/v1/double_entries/?event_id=" + strconv.FormatInt(e.ID, 10)
+		if e.LetIn > 0 {
+			s.need("let_in", "Let in by a phone at %s while the laptop was away, with a ticket that is refused: %s. Look at who it was.", e.Name, s.many(e.LetIn, "guest")).look(list)
+		}
+		if n := e.Doubles - e.LetIn; n > 0 {
+			s.need("double_entries", "Let in twice at %s, or with a ticket that is cancelled: %s. Nobody is turned out; look at who it was.", e.Name, s.many(n, "check-in")).look(list)
 		}
 	}
 	for i := range s.Events {

@@ -64,21 +64,27 @@ type eventState struct {
 	Start      jsontext.Value `json:"start_datetime"`
 	End        jsontext.Value `json:"end_datetime"`
 	Expected   int            `json:"expected"` // tickets in state valid or unpaid
-	Admitted   int            `json:"admitted"` // check-ins
+	Admitted   int            `json:"admitted"` // check-ins of tickets that were good, of all days
 	Doubles    int            `json:"double_entries"`
 	Reviews    int            `json:"reviews"` // facts to review
 	Doors      []doorState    `json:"doors"`   // the one that scanned last first
 	DoorsCount int            `json:"doors_count"`
-	Inside     int            `json:"inside"`  // of those admitted, the guests that have not left
-	Reentry    bool           `json:"reentry"` // guests leave and come back
+	Inside     int            `json:"inside"`        // guests that have not left; at a daily event those of today
+	LetIn      int            `json:"let_in"`        // whom a phone let in with a ticket that is refused; they count as inside and as double entries
+	Guests     int            `json:"guests_today"`  // each once
+	Entries    int            `json:"entries_today"` // theirs
+	Reentry    bool           `json:"reentry"`       // guests leave and come back
+	Daily      bool           `json:"daily"`         // guests come again on another day
 }
 
-// doorState is one door. It is silent where it has scanned nothing for 15 minutes, and another door of the event has in the last five.
+// doorState is one door. It is silent where it has scanned nothing for 15 minutes, and another door of the event has in the last five, unless a
+// supervisor has closed it.
 type doorState struct {
 	Name     string         `json:"name"`
 	Admitted int            `json:"admitted"`
 	LastScan jsontext.Value `json:"last_scan"` // admitted or refused
 	Silent   bool           `json:"silent"`
+	Closed   bool           `json:"closed"`
 	scanned  time.Time
 }
 
@@ -238,7 +244,7 @@ func (s *survey) doors() error {
 		}
 		s.Events = append(s.Events, eventState{
 			ID: e.ID, Name: e.Name, Start: value.Time(e.Start), End: value.Time(e.End), Expected: st.Issued, Admitted: st.Admitted,
-			Inside: st.Inside, Reentry: e.Reentry, Doubles: st.Doubles, Reviews: reviews, Doors: s.doorsOf(st),
+			Inside: st.Inside, LetIn: st.LetIn, Guests: st.GuestsToday, Entries: st.EntriesToday, Reentry: e.Reentry, Daily: e.Daily, Doubles: st.Doubles, Reviews: reviews, Doors: s.doorsOf(st),
 		})
 	}
 	return nil
@@ -256,8 +262,9 @@ func (s *survey) doorsOf(st door.Status) (doors []doorState) {
 		busy = busy || s.now.Sub(at).Abs() < silentWhile // a scan far ahead was made before the clock was put back
 	}
 	for name, at := range st.Scanned {
-		silent := busy && s.now.Sub(at) >= silentAfter && s.now.Sub(at) < door.ScanMargin
-		doors = append(doors, doorState{name, st.Doors[name], value.Time(at.UTC().Truncate(time.Microsecond)), silent, at})
+		_, closed := st.Closed[name]
+		silent := !closed && busy && s.now.Sub(at) >= silentAfter && s.now.Sub(at) < door.ScanMargin
+		doors = append(doors, doorState{name, st.Doors[name], value.Time(at.UTC().Truncate(time.Microsecond)), silent, closed, at})
 	}
 	slices.SortFunc(doors, func(a, b doorState) int { return cmp.Or(b.scanned.Compare(a.scanned), cmp.Compare(a.Name, b.Name)) })
 	return doors

@@ -224,10 +224,7 @@ func cardOf(c overview.Config, e door.DoorEvent) (web.Card, error) {
 	if err != nil {
 		return card, err
 	}
-	card.In, card.Expected = st.Admitted, st.Issued
-	if e.Reentry {
-		card.In = st.Inside
-	}
+	card.In, card.Expected = st.Inside, st.Issued
 	for _, as := range []Role{Steward, Supervisor} {
 		err := Check(c.Store, c.Who, e, as)
 		if err == nil {

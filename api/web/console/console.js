@@ -30,7 +30,7 @@ async function count(card) {
   const {status, data} = await ask('GET', `/door/v1/event/${card.dataset.event}/status/`);
   if (status === 401) return enter();
   if (status !== 200) return;
-  card.querySelector('[data-of=in]').textContent = data[card.dataset.count];
+  card.querySelector('[data-of=in]').textContent = data.inside;
   card.querySelector('[data-of=expected]').textContent = data.issued;
 }
 

@@ -100,6 +100,7 @@ type Door struct {
 	Expires time.Time `json:"expires_at"`
 	name    string    // of the event
 	port    string    // of a server that only this machine reaches; "" = phones reach it
+	zone    *time.Location
 }
 
 // Wanted says which ticket of a door is asked for.
@@ -119,6 +120,7 @@ func AskDoor(ctx context.Context, l *control.Line, w Wanted) (Door, error) {
 		Event   int64     `json:"event"`
 		Name    string    `json:"name"`
 		Expires time.Time `json:"expires_at"`
+		Zone    string    `json:"zone"`
 		Site
 	}](ctx, l, control.Post("/control/door", asked))
 	if err != nil {
@@ -128,12 +130,16 @@ func AskDoor(ctx context.Context, l *control.Line, w Wanted) (Door, error) {
 	if t.Local() {
 		_, port, _ = net.SplitHostPort(t.Address) // Local has read it
 	}
-	return Door{t.Event, t.URLs(page), t.Secure(page), t.Expires, t.Name, port}, nil
+	zone, err := time.LoadLocation(t.Zone)
+	if err != nil {
+		zone = time.Local // the server knows another list of zones than this machine
+	}
+	return Door{t.Event, t.URLs(page), t.Secure(page), t.Expires, t.Name, port, zone}, nil
 }
 
-// Print shows the code of the first address, and all of them to type.
+// Print shows the code of the first address, and all of them to type. Its time is in the server's zone.
 func (d *Door) Print(w io.Writer) {
-	fmt.Fprintf(w, "%s. On the helper's phone, once, until %s:\n", console.Printable(d.name), d.Expires.Local().Format("15:04"))
+	fmt.Fprintf(w, "%s. On the helper's phone, once, until %s:\n", console.Printable(d.name), d.Expires.In(d.zone).Format("15:04"))
 	Draw(w, d.URLs[0])
 	for _, address := range d.URLs {
 		fmt.Fprintln(w, address)

@@ -143,11 +143,11 @@ func (s *screen) eventLines() []string {
 	}
 	rows := [][]string{{"EVENT", "IN", "OF", "TWICE", "DOORS, and when somebody was last scanned there"}}
 	for i, e := range s.Events[:min(len(s.Events), mostEvents)] {
-		in := e.Admitted
-		if e.Reentry { // guests leave and come back
+		in := e.Admitted + e.LetIn
+		if e.Reentry || e.Daily { // guests leave, or come again on another day
 			in = e.Inside
 		}
-		rows = append(rows, []string{fmt.Sprintf("%d %s", e.ID, plain(e.Name, 24)), strconv.Itoa(in), strconv.Itoa(e.Expected), strconv.Itoa(e.Doubles), s.doors(i)})
+		rows = append(rows, []string{fmt.Sprintf("%d %s", e.ID, plain(e.Name, 24)), strconv.Itoa(in), strconv.Itoa(e.Expected), strconv.Itoa(e.Doubles - e.LetIn), s.doors(i)})
 	}
 	return more(table(rows), s.EventsCount-mostEvents)
 }
@@ -162,8 +162,11 @@ func (s *screen) doors(of int) string {
 	text := ""
 	for i, d := range e.Doors {
 		one := plain(d.Name, 20) + " " + s.ago(moment(d.LastScan))
-		if d.Silent {
+		switch {
+		case d.Silent:
 			one += " SILENT"
+		case d.Closed:
+			one += " closed"
 		}
 		if i > 0 && utf8.RuneCountInString(text+one) > 52 {
 			return fmt.Sprintf("%s, and %d more", text, e.DoorsCount-i)

@@ -9,15 +9,16 @@ import (
 	"unicode/utf8"
 )
 
-// TestAStatusCountsGuestsThatAreInside where they leave and come back, and check-ins elsewhere.
+// TestAStatusCountsGuestsThatAreInside where they leave and come back or come each day, and elsewhere check-ins with the guests whom a phone let in.
 func TestAStatusCountsGuestsThatAreInside(t *testing.T) {
 	var o Overview
-	answer := `{"events":[{"id":1,"name":"Camp","expected":200,"admitted":1631,"inside":147,"reentry":true},{"id":2,"name":"Sunday","expected":50,"admitted":31,"inside":30}]}`
+	answer := `{"events":[{"id":1,"name":"Camp","expected":200,"admitted":1631,"inside":147,"reentry":true},{"id":2,"name":"Sunday","expected":50,"admitted":31,"inside":30},
+		{"id":3,"name":"Week","expected":9,"admitted":16,"inside":7,"daily":true,"let_in":1,"double_entries":4}]}`
 	if err := json.Unmarshal([]byte(answer), &o); err != nil {
 		t.Fatal(err)
 	}
 	text := strings.Join(strings.Fields(Text(o, "data", time.UTC)), " ")
-	for _, want := range []string{"1 Camp 147 200", "2 Sunday 31 50"} {
+	for _, want := range []string{"1 Camp 147 200", "2 Sunday 31 50", "3 Week 7 9 3"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the screen does not say %q: %s", want, text)
 		}
