@@ -23,6 +23,23 @@ func TestLabel(t *testing.T) {
 	}
 }
 
+// TestLabelsLeaveTitlesOut reads names as lists have them, and in capitals too.
+func TestLabelsLeaveTitlesOut(t *testing.T) {
+	for name, want := range map[string]string{
+		"Pr. Paulo Reis": "Paulo R.", "Pra. Marta Reis": "Marta R.", "Dra. Lia Prado": "Lia P.", "Irmão Tomé Luz": "Tomé L.", "Pb. Davi Melo": "Davi M.",
+		"Bispo Elias Nunes": "Elias N.", "Bispo Nilo Braga": "Nilo B.", "Sra. Rute Dias": "Rute D.", "Pe. Marcelo Paz": "Marcelo P.", "Souza, Ana Maria": "Ana S.", "LIMA, Beto": "Beto L.",
+		"Prof. Dr. Caio Reis": "Caio R.", "PR. PAULO REIS": "PAULO R.", "IRMÃ ANA SOUZA": "ANA S.", "SOUZA, ANA MARIA": "ANA S.", "Pr.Paulo Reis": "Paulo R.",
+		"Pr. Reis, Paulo": "Paulo R.", "Reis, Pr. Paulo": "Paulo R.", "Ana Souza, Dra.": "Ana S.", "Souza, Ana, Dra.": "Ana S.", "Souza e Silva, Ana": "Ana S.", "Dra. da Silva": "Silva",
+		"Prof.ª Ana Souza": "Ana S.", "Sr. e Sra. Souza": "Souza", "Hno. Luis Peña": "Luis P.", "Rev. John Smith": "John S.", "Pastor": "Pastor", "Pr.": "Pr", "Dr., Prof.": "Dr P.",
+		"Don Smith": "Don S.", "Don Pedro López": "Pedro L.", "Irma Dias": "Irma D.", "Irma Ana Dias": "Ana D.", "Elder Souza": "Elder S.", "Junior Souza": "Junior S.", "Ana Bispo": "Ana B.",
+		"Ana, Beto, Caio": "Ana C.", "王, 小明": "小明 王.",
+	} {
+		if got := names.Label(name); got != want {
+			t.Errorf("Label(%q) = %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestPhoneTail(t *testing.T) {
 	for phone, want := range map[string]string{"+55 11 98765-4321": "4321", "123": "", "12-34": "1234", "": ""} {
 		if got := names.PhoneTail(phone); got != want {

@@ -109,7 +109,7 @@ func (TimeOfDay) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, stri
 }
 
 func (TimeOfDay) schema(Direction) map[string]any {
-	return map[string]any{"type": "string", "pattern": "^([01]?[0-9]|2[0-3]):[0-5][0-9]$"}
+	return map[string]any{"type": "string", "pattern": "^([01]?[0-9]|2[0-3]):[0-5][0-9](:00)?$"}
 }
 
 // Ref is the id of a record of a kind; whether there is one is the store's to say.
