@@ -129,7 +129,7 @@ func (s needs) ofCentre() {
 		s.need("backlog", "The centre is met%s. The log of serve says why.", waits)
 	}
 	if zone := s.Store.Tables.Clock.Zone(); s.Overview.Served && isElsewhere(zone, c.of.Zone, s.now) { // without a server it is this command's own zone
-		s.need("wrong_zone", "The time zone is %s here and %s at the centre: times are shown otherwise, and around midnight a daily event has another date. Start serve again where it is wrong.", zone, c.of.Zone).run("serve", "--timezone", c.of.Zone)
+		s.need("wrong_zone", "The time zone is %s here and %s at the centre: times are shown otherwise, and the days of a daily event begin at another moment. Start serve again where it is wrong.", zone, c.of.Zone).run("serve", "--timezone", c.of.Zone)
 	}
 	if len(c.Events) == 0 && slices.ContainsFunc(c.of.Pushes, func(name string) bool { return strings.HasPrefix(name, "event-") }) {
 		s.need("no_event", "This laptop is ready for no event: what it was enrolled for is not here.")

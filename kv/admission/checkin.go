@@ -62,7 +62,7 @@ func Of(st *table.Stored) Checkin {
 	return c
 }
 
-// Waits reports whether a check-in is of a guest whom a phone let in against a verdict, and counts once staff accept it.
+// Waits reports whether a check-in with a verdict waits for staff. It counts once they accept it.
 func (c *Checkin) Waits() bool { return c.waits }
 
 // needsReview reports whether a fact waits for staff.

@@ -6,9 +6,9 @@
 //
 //   - A check-in counts unless an undo of its own event names it, or its list or its direction is unknown to this version. A check-in out
 //     with a hybrid time of all ones does not count: nothing comes after it.
-//   - A check-in in with a verdict is of a guest whom a phone let in and this program would have refused. It counts, is a double entry
-//     with the verdict as the reason, and leaves the holder inside. It has no ticket if no ticket has its code. It does not count if
-//     this version does not know the verdict, or if it is to be reviewed: staff accept it with a further check-in.
+//   - A check-in in has a verdict if a phone let the guest in and this program would have refused. It counts, is a double entry with the
+//     verdict as the reason, and leaves the holder inside. It has no ticket if no ticket has its code. It does not count if this
+//     version does not know the verdict, or if it is to be reviewed: staff accept it with a further check-in.
 //   - A check-in in that counts admits, if no earlier one of its code or its ticket, on its list, has left the holder inside.
 //   - Otherwise it is a double entry. So is a check-in in of a ticket that is cancelled now. Double entries are listed for staff and stay.
 //   - A check-in out that counts leaves the holder outside. The next check-in in admits again.

@@ -163,12 +163,12 @@ func (b *board) checkin(st *table.Stored, is outcome.Outcome) {
 	b.checkins[st.ID] = is
 	b.outcomes[was]--
 	b.outcomes[is]++
-	b.enter(st, was, -1)
-	b.enter(st, is, 1)
+	countEntry(b, st, was, -1)
+	countEntry(b, st, is, 1)
 }
 
-// enter adds a check-in that brought a guest in, or takes it off.
-func (b *board) enter(st *table.Stored, as outcome.Outcome, by int) {
+// countEntry adds a check-in that brought a guest in, or takes it off.
+func countEntry(b *board, st *table.Stored, as outcome.Outcome, by int) {
 	switch {
 	case as == outcome.Admitted:
 		b.admit(st, by)

@@ -21,7 +21,7 @@ const (
 	NotInside       Outcome = "not_inside" // the guest was to be let out, or in again, and was never in
 )
 
-// Refuses reports whether a ticket or a code by itself keeps its guest outside. A guest who is let in all the same has this verdict.
+// Refuses reports whether an outcome keeps a guest outside at the first scan already. A check-in can have it as its verdict.
 func (o Outcome) Refuses() bool {
 	switch o {
 	case UnknownCode, WrongEvent, Cancelled, Refunded, Unpaid, Blocked, NotYetValid, NoLongerValid, EventClosed:
