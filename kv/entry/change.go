@@ -90,7 +90,7 @@ func keepsDays(o *table.Tx, event record.ID, was, is *record.Doc) error {
 	if was.Text("day_begins") == is.Text("day_begins") || table.Listed(o.View, record.Checkin).Home.Of(event.Int()).Len() == 0 {
 		return nil
 	}
-	return &table.Conflict{Reason: "the event has check-ins: its days begin when they did", Field: "day_begins"}
+	return &table.Conflict{Reason: "the event has check-ins, so its day_begins stays as it is", Field: "day_begins"}
 }
 
 // Moment is the transaction's time and the congregation's timezone.
