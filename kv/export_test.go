@@ -179,6 +179,9 @@ func BreakFile(s *Store) error {
 // FormatNumber is the format that this version writes.
 const FormatNumber = table.FormatNumber
 
+// OldestFormat is the oldest format that this version reads.
+const OldestFormat = table.OldestFormat
+
 // HLC is the hybrid clock's last reading.
 func HLC(s *Store) (hlc uint64) {
 	_ = s.Tables.DoAtDoor(func(o *table.Tx) error {

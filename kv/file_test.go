@@ -130,7 +130,7 @@ func TestNewerFormatIsRefusedAndLeftAlone(t *testing.T) {
 func TestAnOlderFormatIsRefusedAndLeftAlone(t *testing.T) {
 	dir := folder(t)
 	closed(t, reopenable(t, kv.Config{Dir: dir}))
-	tampered(t, dir, func(tx *bbolt.Tx) error { return putFormat(tx, kv.FormatNumber-1) })
+	tampered(t, dir, func(tx *bbolt.Tx) error { return putFormat(tx, kv.OldestFormat-1) })
 	if _, err := kv.Open(kv.Config{Dir: dir}); !errors.Is(err, engine.ErrCorrupt) {
 		t.Errorf("Open = %v, want ErrCorrupt", err)
 	}

@@ -216,6 +216,7 @@ func TestADeletionThatWasCutShortIsFinishedByTheNext(t *testing.T) {
 func TestFreeDatabasesAskForTheirPermissions(t *testing.T) {
 	t.Parallel()
 	s := withNotes(t)
+	kvtest.Create(t, s, record.Regional, `{"name":"A"}`)
 	kvtest.Create(t, s, record.Church, `{"name":"A"}`)
 	newEvent(t, s, "")
 	for _, c := range []struct {
@@ -227,16 +228,27 @@ func TestFreeDatabasesAskForTheirPermissions(t *testing.T) {
 		{"denomination", []string{"*:*"}, true, true, true},
 		{"denomination", []string{"admin:GET", "admin:POST", "admin:PUT"}, false, false, false},
 		{"denomination", nil, false, false, false},
-		{"church:1", []string{"admin:*", "sync:*"}, false, true, true},
-		{"event:1", []string{"sync:GET"}, false, false, true},
-		{"event:1", []string{"sync:POST"}, false, false, false},
+		{"denomination", []string{"sync:GET"}, false, false, true},
+		{"denomination", []string{"sync:POST"}, false, false, false},
+		{"regional:1", []string{"*:*"}, false, false, false},
+		{"church:1", []string{"admin:*", "sync:*"}, false, false, false},
+		{"event:1", []string{"sync:*"}, false, false, false},
 	} {
 		p := kvtest.Login(t, s, c.level, c.permissions...)
 		asks := map[string]ask{
 			"create": {c.rules, s.Docs.CreateDatabase(p, "more")},
 			"delete": {c.rules, s.Docs.DeleteDatabase(p, "more")},
-			"all":    {c.mayReads, second(s.Docs.Databases(p))},
 			"open":   {c.mayReads, second(s.Docs.Database(p, "notes"))},
+		}
+		all, err := s.Docs.Databases(p)
+		if listed := slices.ContainsFunc(all, docs.DatabaseInfo.Free); listed != c.mayReads {
+			t.Errorf("Databases of %s %v = %v, %v, want free ones %v", c.level, c.permissions, all, err, c.mayReads)
+		}
+		if !strings.HasPrefix(c.level, "denomination") { // which databases there are is not told
+			there, not := second(s.Docs.Database(p, "notes")), second(s.Docs.Database(p, "none"))
+			if !errors.Is(not, auth.ErrForbidden) || there.Error() != not.Error() {
+				t.Errorf("Database of %s = %v where it is there, %v where it is not", c.level, there, not)
+			}
 		}
 		if c.mayReads {
 			db := by(s, p, "notes")
@@ -269,7 +281,7 @@ func TestTwoDatabasesHaveNothingInCommon(t *testing.T) {
 	}
 	blob := stored(t, s, "bytes")
 	noted(t, s, "a", `{}`)
-	p := kvtest.Login(t, s, "event:1", "sync:*")
+	p := kvtest.Login(t, s, "denomination", "sync:*")
 	clock.Move(time.Second)
 	results, err := by(s, p, "other").Write([]merge.DocWrite{{ID: "a", Body: []byte(`{"n":1}`)}, {ID: "b"}})
 	if err != nil || results[0].Err != nil || results[0].Revision.Generation != 1 {

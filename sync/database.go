@@ -80,7 +80,21 @@ func showDatabase(c *call) error {
 		Born    string `json:"instance_start_time"`
 		Purged  int    `json:"purge_seq"`
 		Running bool   `json:"compact_running"`
-	}{info.Name, c.store().Tables.Epochs.SeqText(info.Seq), info.Docs, info.Deleted, startTime(info.Created), 0, false})
+		Sizes   *sizes `json:"sizes,omitempty"`
+	}{info.Name, c.store().Tables.Epochs.SeqText(info.Seq), info.Docs, info.Deleted, startTime(info.Created), 0, false, sizesOf(info)})
+}
+
+// sizes are how many bytes a free database takes in the store's file, under CouchDB's names. Its quota counts them.
+type sizes struct {
+	File   int64 `json:"file"`
+	Active int64 `json:"active"`
+}
+
+func sizesOf(info docs.DatabaseInfo) *sizes {
+	if !info.Free() {
+		return nil
+	}
+	return &sizes{info.Size, info.Size}
 }
 
 // ensureCommit has nothing to do: all that was answered is on disk.

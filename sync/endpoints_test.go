@@ -32,7 +32,7 @@ var endpoints = []endpoint{
 	{"the last database but one", "GET", `/_all_dbs?descending=true&start_key="reference"&skip=1&limit=1`, "", 200, `["notes"]`},
 	{"databases by name", "GET", `/_all_dbs?keys=["notes"]`, "", 400, `keys is not supported`},
 	{"too many ids", "GET", "/_uuids?count=1001", "", 400, `"query_parse_error"`},
-	{"a database", "GET", "/notes", "", 200, `{"db_name":"notes","update_seq":"7-E","doc_count":4,"doc_del_count":1,"instance_start_time":"T","purge_seq":0,"compact_running":false}`},
+	{"a database", "GET", "/notes", "", 200, `{"db_name":"notes","update_seq":"7-E","doc_count":4,"doc_del_count":1,"instance_start_time":"T","purge_seq":0,"compact_running":false,"sizes":{"file":`},
 	{"a database with its slash", "GET", "/notes/", "", 200, `"doc_count":4`},
 	{"no database", "GET", "/none", "", 404, `{"error":"not_found","reason":"Database does not exist."}`},
 	{"no name of a database", "GET", "/Notes", "", 400, `{"error":"illegal_database_name"`},

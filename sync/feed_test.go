@@ -306,7 +306,7 @@ func TestAFeedEndsWithWhatItIsOf(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	openFeed(s, ctx, "?feed=longpoll&since=now")
 	leave()
-	key := s.As("event:1", "sync:GET")
+	key := s.As("denomination", "sync:GET")
 	feed := openFeed(key, t.Context(), "?feed=longpoll&since=now&heartbeat=100")
 	p, err := s.Store.Keys.Login(key.Auth[0], key.Auth[1])
 	if err != nil {

@@ -2,6 +2,7 @@ package sync_test
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +22,7 @@ import (
 	"doorward/kv/table"
 	"doorward/sync"
 	"doorward/sync/peertest"
+	"doorward/sync/replicate"
 )
 
 // TestHalfARequestChangesNothing cuts requests off in the middle.
@@ -194,6 +196,46 @@ func TestARecordWithAnAttachmentIsRefusedAlone(t *testing.T) {
 	s.Want(200, "GET", "/church-1/"+record.Person.DocID(record.Int(record.FirstDrawn+2)), "")
 	if page, err := s.Store.Inbox.List(auth.Operator(), record.Refusal, desk.Part{Limit: 100}); err != nil || len(page.Items) != 2 {
 		t.Errorf("staff find %d refusals, %v, want 2", len(page.Items), err)
+	}
+}
+
+// TestAFullFreeDatabase: what is beyond the quota is 507 for the whole request, since a client never sends a document again that was refused by
+// itself; once there is room, it brings all.
+func TestAFullFreeDatabase(t *testing.T) {
+	t.Parallel()
+	s, from := peertest.NewSite(t), peertest.NewSite(t)
+	from.Fill(300)
+	s.Store.Tables.Rules.Limits.Free = 100_000
+	tiny := `{"docs":[` + strings.TrimSuffix(strings.Repeat("{},", 50), ",") + `]}`
+	for range 10 { // a kilobyte and a half, which would take two hundred of the store
+		s.Do("POST", "/notes/_bulk_docs", tiny)
+	}
+	var info struct{ Sizes struct{ File, Active int64 } }
+	if err := json.Unmarshal([]byte(s.Want(200, "GET", "/notes", "").Body), &info); err != nil || info.Sizes.File > 100_000 || info.Sizes.File < 90_000 {
+		t.Errorf("the database has sizes %+v, %v", info.Sizes, err)
+	}
+	for path, body := range map[string]string{
+		"/notes/_bulk_docs":           `{"new_edits":false,"docs":[` + peertest.Leaf("x", 1, strings.Repeat("a", 32)) + `,{"_id":"y","_rev":"1-a"},{"_id":"z","_rev":"1-a"}]}`,
+		"/notes/_bulk_docs?edits=own": tiny,
+	} {
+		if a := s.Do("POST", path, body); a.Status != 507 || !strings.Contains(a.Body, `"error":"insufficient_storage","reason":"The database has reached its quota`) || a.Header.Get("Retry-After") == "" {
+			t.Errorf("POST %s into a full database = %d %s", path, a.Status, a.Body)
+		}
+	}
+	s.Want(507, "PUT", "/notes/large/photo", strings.Repeat("x", 10_000), "Content-Type", "image/png")
+	s.Want(201, "PUT", "/notes/_local/place", `{"seq":7}`)
+	s.Want(200, "GET", "/notes/_all_docs?limit=3", "")
+	s.Want(200, "GET", "/notes/_changes?limit=3", "")
+	for _, as := range []replicate.RemoteConfig{peertest.Plainly, {}} {
+		out, err := replicate.Run(t.Context(), replicate.Job{Source: from.Local(), Target: s.Remote(as), Tries: 2, Pause: time.Millisecond})
+		if err == nil || out.History[0].Failures != 0 {
+			t.Errorf("a replication into a full database = %+v, %v, want that it gives no document up", out, err)
+		}
+	}
+	s.Store.Tables.Rules.Limits.Free = table.DefaultFreeQuota
+	peertest.CopyAll(t, from.Local(), s.Remote(peertest.Plainly))
+	for _, id := range []string{"doc00000", "doc00299", "with%2Fslash/large"} {
+		s.Want(200, "GET", "/notes/"+id, "")
 	}
 }
 

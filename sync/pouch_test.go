@@ -173,7 +173,7 @@ func runNode(s *peertest.Site, args []string, env ...string) ([]byte, error) {
 func TestRxDB(t *testing.T) {
 	t.Parallel()
 	folder := npmFolder(t, "RXDB", "rxdb")
-	s := peertest.NewSite(t).As("event:1", "sync:*")
+	s := peertest.NewSite(t).As("denomination", "sync:*")
 	if out, err := runNode(s, []string{filepath.Join("testdata", "rxdb", "both_ways.mjs")}, "RXDB="+folder); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -184,7 +184,7 @@ func TestPouchDB(t *testing.T) {
 	pouchFolder(t)
 	for _, script := range []string{"push_and_pull.mjs", "live.mjs", "conflicts.mjs", "attachments.mjs", "denied.mjs"} {
 		t.Run(script, func(t *testing.T) {
-			s := peertest.NewSite(t).As("event:1", "sync:*")
+			s := peertest.NewSite(t).As("denomination", "sync:*")
 			if out, err := runPouch(s, t.TempDir(), script); err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
@@ -209,7 +209,7 @@ func TestPouchDBReadsWithAKeyThatReads(t *testing.T) {
 	pouchFolder(t)
 	s := peertest.NewSite(t)
 	s.Put("theirs", `{}`)
-	if out, err := runPouch(s.As("church:1", "sync:GET"), t.TempDir(), "readonly.mjs"); err != nil {
+	if out, err := runPouch(s.As("denomination", "sync:GET"), t.TempDir(), "readonly.mjs"); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -28,9 +28,15 @@ func TestWhoMayAsk(t *testing.T) {
 		{"nobody finds a path", s.Anybody(), "GET", "/notes/_none/x/y", 401},
 		{"a wrong secret", &wrong, "GET", "/notes/a", 401},
 		{"a key without permissions", s.As("denomination"), "GET", "/notes/a", 403},
-		{"a key that reads", s.As("event:1", "sync:GET"), "GET", "/notes/a", 200},
-		{"a key that reads, of all", s.As("event:1", "sync:GET"), "GET", "/_all_dbs", 200},
-		{"a key that reads, deleting", s.As("event:1", "sync:GET"), "DELETE", "/notes/a", 403},
+		{"a key that reads", s.As("denomination", "sync:GET"), "GET", "/notes/a", 200},
+		{"a key that reads, of all", s.As("denomination", "sync:GET"), "GET", "/_all_dbs", 200},
+		{"a key that reads, deleting", s.As("denomination", "sync:GET"), "DELETE", "/notes/a", 403},
+		{"a key of an event", s.As("event:1", "sync:*"), "GET", "/notes/a", 403},
+		{"a key of an event, writing", s.As("event:1", "sync:*"), "PUT", "/notes/b", 403},
+		{"a key of an event, keeping a place", s.As("event:1", "sync:*"), "PUT", "/notes/_local/b", 403},
+		{"a key of an event, of all", s.As("event:1", "sync:GET"), "GET", "/_all_dbs", 200},
+		{"a key of an event, where there is no database", s.As("event:1", "sync:*"), "GET", "/none/a", 403},
+		{"a key of all, where there is no database", s.As("denomination", "sync:*"), "GET", "/none/a", 404},
 		{"a key that writes, deleting a database", s.As("denomination", "sync:*"), "DELETE", "/notes", 403},
 		{"a key that writes, making one", s.As("denomination", "sync:*"), "PUT", "/more", 403},
 		{"a key of a church that administers, making one", s.As("church:1", "admin:*", "sync:*"), "PUT", "/more", 403},
@@ -50,7 +56,7 @@ func TestASession(t *testing.T) {
 	t.Parallel()
 	s := peertest.NewSite(t)
 	s.Put("a", `{}`)
-	reader := s.As("event:1", "sync:GET")
+	reader := s.As("denomination", "sync:GET")
 	page := s.Anybody()
 	form := url.Values{"name": {reader.Auth[0]}, "password": {reader.Auth[1]}}.Encode()
 	page.Want(401, "POST", "/_session", `{"name":"x","password":"y"}`)

@@ -18,6 +18,7 @@ import (
 	"doorward/cmd/doorward/folder"
 	"doorward/cmd/doorward/help"
 	"doorward/kv/disk"
+	"doorward/kv/table"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -72,7 +73,7 @@ func (t *tool) report(v any, print func(), well bool) error {
 func (m *Main) root(c *console.Console) (root *cobra.Command, began *bool) {
 	began = new(bool)
 	t := &tool{Console: c, folder: &folder.Folder{
-		Disk: disk.DefaultRoomLimits, Machine: m.machine(), Built: buildTime(), Command: append([]string{c.Name}, c.Args...),
+		Disk: disk.DefaultRoomLimits, Quota: table.DefaultFreeQuota, Machine: m.machine(), Built: buildTime(), Command: append([]string{c.Name}, c.Args...),
 	}}
 	root = &cobra.Command{
 		Use:           "doorward",

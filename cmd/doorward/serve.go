@@ -41,6 +41,7 @@ func serveCommand(t *tool, m *Main) *cobra.Command {
 	f.StringSliceVar(&c.API.AllowedHosts, "allowed-host", nil, "a further name that clients may use for the server")
 	f.StringSliceVar(&c.API.CORSOrigins, "cors-origin", nil, "an origin whose pages may call the server")
 	f.IntVar(&c.API.AuthFailures, "auth-failures", 20, "failed logins a minute and address before it has to wait; 0 = no limit")
+	f.Var((*size)(&t.folder.Quota), "free-quota", "so much of the store each database of free documents may take; 0 = no limit")
 	f.DurationVar(&c.Delay, "shutdown-delay", 0, "how long after a signal requests are answered still while /readyz fails, so that a proxy takes the server out of service")
 	f.DurationVar(&c.DropAfter, "drop-after", 72*time.Hour, "how long after its end laptops drop an event of which the server has everything; 0 = never")
 	return cmd

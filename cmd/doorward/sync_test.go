@@ -125,6 +125,17 @@ func afterFeed(r *replicating) string {
 	return "/metrics"
 }
 
+func TestServeLimitsFreeDatabases(t *testing.T) {
+	t.Parallel()
+	r := newReplicating(t, "--free-quota", "64KiB")
+	r.want(201, "", "PUT", "/sync/notes", "")
+	r.want(201, "", "PUT", "/sync/notes/small", `{"text":"`+strings.Repeat("x", 50<<10)+`"}`, "Content-Type", "application/json")
+	r.want(507, `--free-quota`, "PUT", "/sync/notes/more", `{"text":"`+strings.Repeat("x", 50<<10)+`"}`, "Content-Type", "application/json")
+	unlimited := newReplicating(t, "--free-quota", "0")
+	unlimited.want(201, "", "PUT", "/sync/notes", "")
+	unlimited.want(201, "", "PUT", "/sync/notes/small", `{}`, "Content-Type", "application/json")
+}
+
 // TestServeEndsItsFeeds stops a server while clients wait for changes: each gets its last line, and serve does not wait for them.
 func TestServeEndsItsFeeds(t *testing.T) {
 	t.Parallel()

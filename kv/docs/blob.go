@@ -176,7 +176,8 @@ func (bs blobs) sweepLoose(o *table.Tx) error {
 		}
 		o.Put(table.FreeLooseBucket, keys[0], nil) // what is left are chunks, as of an upload that was given up
 	}
-	return bs.sweepChunks(o, keys[0], number)
+	_, err = bs.sweepChunks(o, keys[0], number)
+	return err
 }
 
 // forget removes a blob's row, unless a revision needs it or it has become loose again later.
@@ -193,18 +194,19 @@ func (bs blobs) forget(o *table.Tx, sum [32]byte, at int64) (gone bool, err erro
 	return true, nil
 }
 
-func (bs blobs) sweepChunks(o *table.Tx, loose []byte, number uint64) error {
+// sweepChunks removes some chunks of an upload, and the loose row with the last of them. It reports whether more are left.
+func (bs blobs) sweepChunks(o *table.Tx, loose []byte, number uint64) (more bool, err error) {
 	chunks, err := table.FirstKeys(o.View.View, table.FreeChunkBucket, bs.chunksOf(number), looseSweep)
 	if err != nil {
-		return err
+		return false, err
 	}
 	for _, key := range chunks {
 		o.Delete(table.FreeChunkBucket, key)
 	}
-	if len(chunks) < looseSweep {
+	if more = len(chunks) == looseSweep; !more {
 		o.Delete(table.FreeLooseBucket, loose)
 	}
-	return nil
+	return more, nil
 }
 
 // chunk is the nth part of a blob.

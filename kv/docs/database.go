@@ -61,6 +61,7 @@ type DatabaseInfo struct {
 	Deleted int       // documents with a tombstone as winner
 	Seq     uint64    // of its latest change; 0 = none
 	Created time.Time // in microseconds; it is the same after a restart
+	Size    int64     // bytes that the rows of a free database take in the file; 0 for a database of records
 }
 
 // documents is the content of a database, as one View or one transaction sees it. Its methods take the View to read from,
@@ -82,13 +83,18 @@ type documents interface {
 	chunk(v *table.View, sum [32]byte, n uint64) (bytes []byte, more bool, err error)
 
 	write(o *table.Tx, p auth.Principal, in *merge.DocWrite) (rev.ID, error)
-	upload(o *table.Tx, up *upload, part []byte, last bool) (merge.Blob, error)
+	upload(o *table.Tx, p auth.Principal, up *upload, part []byte, last bool) (merge.Blob, error)
+	discard(o *table.Tx, up *upload) (more bool, err error) // removes a part of an upload that will not be finished
 }
 
-// openDocuments finds a database by its name, for any principal. It returns ErrNotFound if there is none.
-func openDocuments(v *table.View, name string) (documents, error) {
+// openDocuments finds a database by its name. It returns ErrNotFound if there is none, and *Forbidden for a name that is not reserved if p is
+// below denomination level: p does not learn which free databases exist.
+func openDocuments(v *table.View, p auth.Principal, name string) (documents, error) {
 	if db := recordDatabase(v, name); db != nil {
 		return db, nil
+	}
+	if err := p.CheckWhole(); err != nil {
+		return nil, err
 	}
 	db, err := database(v.View, name)
 	if err != nil {
@@ -143,7 +149,7 @@ func viewAs(db *Database, may func(documents, auth.Principal) error, fn func(*ta
 		if p, err = db.store.standing(v, db.principal); err != nil {
 			return err
 		}
-		docs, err := openDocuments(v, db.name)
+		docs, err := openDocuments(v, p, db.name)
 		if err == nil {
 			err = may(docs, p)
 		}
@@ -275,7 +281,7 @@ func (db *Database) Write(writes []merge.DocWrite) ([]DocResult, error) {
 			if err != nil {
 				return err
 			}
-			docs, err := openDocuments(o.View, db.name)
+			docs, err := openDocuments(o.View, p, db.name)
 			if err != nil {
 				return err
 			}
@@ -288,7 +294,7 @@ func (db *Database) Write(writes []merge.DocWrite) ([]DocResult, error) {
 		return nil, err
 	}
 	for i, err := range errs {
-		if errors.Is(err, table.ErrBadLogin) {
+		if errors.Is(err, table.ErrBadLogin) || errors.Is(err, ErrQuota) {
 			return nil, err // as above
 		}
 		if err != nil {
@@ -335,14 +341,17 @@ func (db *Database) PutBlob(content io.Reader) (merge.Blob, error) {
 		}
 		var b merge.Blob
 		err = db.store.tables.Do(db.store.standing.By(p, func(o *table.Tx) error {
-			docs, err := openDocuments(o.View, db.name)
+			docs, err := openDocuments(o.View, p, db.name)
 			if err == nil {
-				b, err = docs.upload(o, up, part[:n], last)
+				b, err = docs.upload(o, p, up, part[:n], last)
 			}
 			return err
 		}))
+		if errors.Is(err, ErrQuota) {
+			err = errors.Join(err, db.discard(p, up)) // else it would keep the room for an hour
+		}
 		if err != nil {
-			return b, err
+			return merge.Blob{}, err
 		}
 		if last {
 			crash.At(crash.AfterBlob)
@@ -353,6 +362,23 @@ func (db *Database) PutBlob(content io.Reader) (merge.Blob, error) {
 			part = make([]byte, uploadChunks*blobChunk)
 		}
 	}
+}
+
+// discard removes what an upload has written.
+func (db *Database) discard(p auth.Principal, up *upload) error {
+	for more := up.number != 0; more; {
+		err := db.store.tables.Do(func(o *table.Tx) error {
+			docs, err := openDocuments(o.View, p, db.name)
+			if err == nil {
+				more, err = docs.discard(o, up)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // fill reads as much as there is room for; last tells that the content ends there. Of content that breaks off nothing is taken:
@@ -413,7 +439,7 @@ const Whatever = math.MaxUint64
 // PutLocal sets the principal's own local document and returns how often it was written. A nil body deletes it. A principal
 // that may read or write a database may keep a checkpoint in it. PutLocal returns ErrConflict if the document was not written
 // as often as before says, unless that is Whatever. It returns ErrNotFound if there is nothing to delete, or ErrDocument,
-// ErrTooLarge.
+// ErrTooLarge, ErrQuota.
 func (db *Database) PutLocal(id string, body []byte, before uint64) (written uint64, err error) {
 	if err := CheckDocID("l" + id); err != nil || id == "" { // one that begins with "_" is as good as any
 		return 0, errors.Join(err, merge.ErrDocument)
@@ -427,7 +453,7 @@ func (db *Database) PutLocal(id string, body []byte, before uint64) (written uin
 		return 0, err
 	}
 	err = db.store.tables.Do(db.store.standing.By(db.principal, func(o *table.Tx) error {
-		docs, err := openDocuments(o.View, db.name)
+		docs, err := openDocuments(o.View, db.principal, db.name)
 		if err != nil {
 			return err
 		}
@@ -446,7 +472,7 @@ func (db *Database) PutLocal(id string, body []byte, before uint64) (written uin
 			return &table.Conflict{Reason: "the local document has another revision"}
 		case body == nil:
 			o.Delete(table.FreeLocalBucket, key)
-			return nil
+			return chargeLocal(o, db.principal, docs)
 		case row == nil:
 			err := table.Fewer(o.View, table.FreeLocalBucket, localKey(docs, db.principal, ""), o.Store.Rules.Limits.Locals, "the key has too many local documents here")
 			if err != nil {
@@ -455,9 +481,18 @@ func (db *Database) PutLocal(id string, body []byte, before uint64) (written uin
 		}
 		written++
 		o.Put(table.FreeLocalBucket, key, append(binary.AppendUvarint(nil, written), body...))
-		return nil
+		return chargeLocal(o, db.principal, docs)
 	}))
 	return written, err
+}
+
+// chargeLocal charges a free database for the local document that the operation has written.
+func chargeLocal(o *table.Tx, p auth.Principal, docs documents) error {
+	free, ok := docs.(*freeDatabase)
+	if !ok {
+		return nil
+	}
+	return free.charge(o, free.quota(o, p, true))
 }
 
 // freeName returns nil for a name that a free database may have, ErrDatabaseName for one that no database has, and a *Forbidden
@@ -484,7 +519,7 @@ func (ds *Set) Databases(p auth.Principal) (all []DatabaseInfo, err error) {
 		if err := p.Check("sync", "GET"); err != nil {
 			return err
 		}
-		if all, err = scopesOf(v, p); err != nil {
+		if all, err = scopesOf(v, p); err != nil || !p.IsWhole() {
 			return err
 		}
 		return v.Scan(table.FreeBucket, nil, []byte("a"), func(key, row []byte) (bool, error) {

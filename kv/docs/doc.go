@@ -21,5 +21,5 @@
 //	              unknown kinds (table.Documents)
 //	scopeDocs     the database of a scope: scopeAccess says what the       scopedocs.go
 //	              principal sees, push is one revision that is written     push.go
-//	freeDatabase  a docStore with a name, counts and blobs                 free.go, blob.go
+//	freeDatabase  a docStore with a name, counts, blobs and a quota         free.go, blob.go, quota.go
 package docs

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"time"
 
 	"doorward/kv/auth"
@@ -28,12 +29,13 @@ type freeDatabase struct {
 	DatabaseInfo
 	docStore
 	blobs
-	id uint64
+	id      uint64
+	unsized bool // the row is of format 6, which has no size
 }
 
 func newFreeDatabase(info DatabaseInfo, id uint64) *freeDatabase {
 	ds := docStore{table.FreeDocuments(id)}
-	return &freeDatabase{info, ds, ds.blobs(), id}
+	return &freeDatabase{DatabaseInfo: info, docStore: ds, blobs: ds.blobs(), id: id}
 }
 
 // freeBuckets hold rows that begin with a database's id.
@@ -105,6 +107,7 @@ func (db *freeDatabase) feed() table.FeedName { return table.FeedName{Free: db.N
 
 func (db *freeDatabase) localPrefix() []byte { return db.key() }
 
+// maySee returns nil if p may read the database. A level below denomination was refused before the database was looked for.
 func (db *freeDatabase) maySee(p auth.Principal) error { return p.Check("sync", "GET") }
 
 func (db *freeDatabase) mayWrite(p auth.Principal) error {
@@ -131,19 +134,23 @@ func parseDatabase(name string, row []byte) (*freeDatabase, error) {
 	db := newFreeDatabase(DatabaseInfo{Name: name}, c.Uvarint())
 	db.Created = time.UnixMicro(int64(c.Uint64())).UTC()
 	db.Docs, db.Deleted, db.Seq = int(c.Uvarint()), int(c.Uvarint()), c.Uvarint()
+	if db.unsized = len(c.Rest) == 0; !db.unsized {
+		db.Size = int64(c.Uvarint())
+	}
 	if c.Short || len(c.Rest) > 0 {
 		return db, engine.ErrCorrupt
 	}
 	return db, nil
 }
 
-// putDatabase writes a database's row: id, created, live, deleted, sequence.
+// putDatabase writes a database's row: id, created, live, deleted, sequence, size.
 func putDatabase(w *engine.Tx, db *freeDatabase) {
 	row := binary.AppendUvarint(nil, db.id)
 	row = binary.BigEndian.AppendUint64(row, uint64(db.Created.UnixMicro()))
 	row = binary.AppendUvarint(row, uint64(db.Docs))
 	row = binary.AppendUvarint(row, uint64(db.Deleted))
-	w.Put(table.FreeBucket, []byte(db.Name), binary.AppendUvarint(row, db.Seq))
+	row = binary.AppendUvarint(row, db.Seq)
+	w.Put(table.FreeBucket, []byte(db.Name), binary.AppendUvarint(row, uint64(db.Size)))
 }
 
 // deadKey is the key of a deleted database of which some rows are left. No name begins with its first byte.
@@ -256,9 +263,32 @@ func (db *freeDatabase) write(o *table.Tx, p auth.Principal, in *merge.DocWrite)
 		return rev.ID{}, err
 	}
 	if isNew {
-		err = db.place(o, in.ID, &d)
+		if err = db.place(o, in.ID, &d); err == nil {
+			err = db.charge(o, db.quota(o, p, in.Deleted))
+		}
 	}
 	return path[0], err
+}
+
+// upload writes a part of an upload, as far as the database has room.
+func (db *freeDatabase) upload(o *table.Tx, p auth.Principal, up *upload, part []byte, last bool) (merge.Blob, error) {
+	b, err := db.blobs.upload(o, up, part, last)
+	if err != nil {
+		return merge.Blob{}, err
+	}
+	return b, db.charge(o, db.quota(o, p, false))
+}
+
+// discard removes some of what an upload has written, and reports whether more may be left.
+func (db *freeDatabase) discard(o *table.Tx, up *upload) (more bool, err error) {
+	loose := db.looseKey(up.at, up.number)
+	if row, err := o.Get(table.FreeLooseBucket, loose); err != nil || row == nil {
+		return false, err
+	}
+	if more, err = db.sweepChunks(o, loose, up.number); err != nil {
+		return false, err
+	}
+	return more, db.charge(o, math.MaxInt64)
 }
 
 // place puts a document's row, moves its row in the log to the end, and counts.
@@ -274,7 +304,6 @@ func (db *freeDatabase) place(o *table.Tx, id string, d *table.Document) error {
 	db.Place(o, id, d, db.Seq)
 	db.count(d.Deleted, 1)
 	table.PutFreeCounters(o.Tx, db.Seq, last)
-	putDatabase(o.Tx, db)
 	o.Rung = append(o.Rung, table.FeedName{Free: db.Name})
 	return db.sweepLoose(o)
 }
@@ -326,5 +355,5 @@ func compactFree(o *table.Tx, found *freeDatabase, id string) error {
 		return err
 	}
 	db.Put(o, id, &d)
-	return nil
+	return db.charge(o, math.MaxInt64)
 }

@@ -67,7 +67,10 @@ func verifyDatabase(v *table.View, key, row []byte) error {
 		counted.Seq = max(counted.Seq, d.Seq)
 		return true, nil
 	})
-	if err == nil && (counted.Docs != db.Docs || counted.Deleted != db.Deleted || counted.Seq != db.Seq) {
+	if err == nil && !db.unsized {
+		counted.Size, err = db.measure(v)
+	}
+	if err == nil && (counted.Docs != db.Docs || counted.Deleted != db.Deleted || counted.Seq != db.Seq || counted.Size != db.Size) {
 		err = fmt.Errorf("database %d counts its documents wrongly", db.id)
 	}
 	return err

@@ -117,9 +117,11 @@ func (db *scopeDocs) chunk(*table.View, [32]byte, uint64) ([]byte, bool, error) 
 	return nil, false, table.ErrNotFound
 }
 
-func (db *scopeDocs) upload(*table.Tx, *upload, []byte, bool) (merge.Blob, error) {
+func (db *scopeDocs) upload(*table.Tx, auth.Principal, *upload, []byte, bool) (merge.Blob, error) {
 	return merge.Blob{}, table.Refused("records have no attachments")
 }
+
+func (db *scopeDocs) discard(*table.Tx, *upload) (bool, error) { return false, nil }
 
 func (db *scopeDocs) write(o *table.Tx, p auth.Principal, in *merge.DocWrite) (rev.ID, error) {
 	db.reader = p

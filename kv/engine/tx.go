@@ -26,6 +26,24 @@ func (tx *Tx) Put(b Bucket, key, value []byte) { tx.over.put(b, key, value) }
 // Delete removes a row, if it is there.
 func (tx *Tx) Delete(b Bucket, key []byte) { tx.over.set(b, key, nil, true) }
 
+// Written calls fn with each row under a prefix that the operation has written, as it was before the operation and as it is now. A value is
+// nil if the row was not there, or is not there any more.
+func (tx *Tx) Written(b Bucket, prefix []byte, fn func(key, was, is []byte)) error {
+	before := tx.View
+	before.over = nil
+	for _, e := range tx.over.from(b, prefix) {
+		if e.bucket != b || !bytes.HasPrefix(e.key, prefix) {
+			break
+		}
+		was, err := before.Get(b, e.key)
+		if err != nil {
+			return err
+		}
+		fn(e.key, was, e.plain())
+	}
+	return nil
+}
+
 // OnCommitted has fn run when the operation is durable, before its caller has the answer.
 func (tx *Tx) OnCommitted(fn func()) { tx.after = append(tx.after, fn) }
 

@@ -22,8 +22,12 @@ import (
 	"doorward/kv/record"
 )
 
-// FormatNumber is the file format that this version writes and reads.
-const FormatNumber = 6
+// FormatNumber is the file format that this version writes. It also reads those from OldestFormat on: in format 6 the row of a free database
+// does not say how large the database is.
+const (
+	FormatNumber = 7
+	OldestFormat = 6
+)
 
 var formatKey = []byte("format") // in meta
 
@@ -65,10 +69,10 @@ func noteTables(o *Tx) error {
 	return err
 }
 
-// accept checks that a file has this version's format.
+// accept checks that this version reads a file's format.
 func accept(r *engine.View) error {
 	format, err := ReadFormat(r)
-	if err == nil && format != FormatNumber {
+	if err == nil && format < OldestFormat {
 		err = &engine.BadFile{Reason: fmt.Sprintf("is of format %d, which this version reads no more", format)}
 	}
 	return err
@@ -146,7 +150,7 @@ const (
 	AdmissionBucket                       // by code or by ticket, list, hlc, check-in → nothing
 	OnceBucket                            // idempotency key → the kept answer
 	OnceExpiryBucket                      // time, idempotency key → nothing
-	FreeBucket                            // free database's name → its id and counts
+	FreeBucket                            // free database's name → its id, counts and size
 	FreeDocBucket                         // database, document → sequence, revision tree
 	FreeBodyBucket                        // database, document, revision → attachments, JSON
 	FreeLogBucket                         // database, seq → document

@@ -23,6 +23,7 @@ type Limits struct {
 	Undone   int       // check-ins of one code, beyond which none is undone at a door: a decision reads them all
 	Locals   int       // local documents of a key in one database
 	LetIn    allowance // of guests whom the phone of a revoked key has let in and this store refuses, for each key
+	Free     int64     // bytes that the rows of one free database may take
 }
 
 // allowance is how much a key may store within a time.
@@ -42,7 +43,11 @@ var honest = Limits{
 	Undone:   100,
 	Locals:   10_000,
 	LetIn:    allowance{of: "let_in", Number: 200, per: 30 * 24 * time.Hour},
+	Free:     DefaultFreeQuota,
 }
+
+// DefaultFreeQuota is how many bytes the rows of one free database may take unless Config says another number.
+const DefaultFreeQuota = 256 << 20
 
 // spentBy is the row in meta with the used part of a key's allowance: since 8, number uv, bytes uv, refused uv.
 func (a allowance) spentBy(key int64) []byte { return []byte(a.of + "/" + strconv.FormatInt(key, 10)) }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash"
 	"log/slog"
+	"math"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -57,6 +58,12 @@ func newSet(c Config, r Rules) *Set {
 		Clock:  Clock{now: c.Clock, zone: c.Zone, built: c.Built},
 	}
 	s.Rules.Limits = honest
+	switch {
+	case c.FreeQuota > 0:
+		s.Rules.Limits.Free = c.FreeQuota
+	case c.FreeQuota < 0:
+		s.Rules.Limits.Free = math.MaxInt64
+	}
 	s.Clock.tables, s.Epochs.tables, s.Commits.tables, s.Reads.tables = s, s, s, s
 	return s
 }
@@ -121,6 +128,7 @@ type Config struct {
 	Restored   bool                  // the file comes from a backup: a new epoch begins, ids move on
 	Disk       *disk.RoomLimits      // nil = disk.DefaultRoomLimits
 	Free       func() (int64, error) // bytes that are free on the store's disk; nil = the system is asked
+	FreeQuota  int64                 // bytes that one free database may take; 0 = DefaultFreeQuota, negative = no limit
 	Aside      bool                  // the file is a copy for reading: its place begins no epoch
 	ReadOnly   bool                  // nothing is written to the folder: a write returns ErrReadOnly; persons to be erased are hidden
 }

@@ -25,6 +25,7 @@ type Folder struct {
 	Timezone string // its name
 	Zone     *time.Location
 	Disk     disk.RoomLimits
+	Quota    int64  // of each free database, in bytes; 0 = none
 	Machine  string // tells this machine from others; "" = unknown
 	Built    time.Time
 	Command  []string // the command as it was called: the program's name and its arguments
@@ -39,8 +40,11 @@ func (f *Folder) At(dir string) *Folder {
 
 // StoreConfig is how the folder's store is opened.
 func (f *Folder) StoreConfig() table.Config {
-	disk := f.Disk
-	return table.Config{Dir: f.Dir, Zone: f.Zone, Built: f.Built, Machine: f.Machine, Disk: &disk}
+	disk, quota := f.Disk, f.Quota
+	if quota == 0 {
+		quota = -1
+	}
+	return table.Config{Dir: f.Dir, Zone: f.Zone, Built: f.Built, Machine: f.Machine, Disk: &disk, FreeQuota: quota}
 }
 
 // HasStore reports whether the folder has a store.
