@@ -17,9 +17,6 @@ import (
 	"doorward/kv/record"
 )
 
-// maxGivenID is the largest id that an import may give.
-const maxGivenID = 1<<31 - 1
-
 // fates is what became of rows, as one text.
 func fates(t testing.TB, s *kv.Store, dryRun bool, rows ...entry.Row) string {
 	t.Helper()
@@ -89,20 +86,111 @@ func TestGivenIdsRaiseTheMark(t *testing.T) {
 	if id := kvtest.Create(t, s, record.Church, `{"name":"D"}`); id != 42 {
 		t.Errorf("the next id after a delete and a restart = %d, want 42", id)
 	}
-	if got := fates(t, s, false, row(t, record.Church, 41, `{"name":"back"}`), row(t, record.Church, maxGivenID, `{"name":"E"}`),
-		row(t, record.Church, maxGivenID+1, `{"name":"F"}`), row(t, record.Church, record.MaxID, `{"name":"G"}`)); got != "created created rejected rejected" {
+	if got := fates(t, s, false, row(t, record.Church, 41, `{"name":"back"}`), row(t, record.Church, 1<<31, `{"name":"E"}`)); got != "created created" {
 		t.Errorf("fates of given ids = %s", got)
 	}
-	results, err := s.Desk.Upsert(auth.Operator(), []entry.Row{row(t, record.Church, maxGivenID+1, `{"name":"F"}`)}, false)
-	if err != nil || kindOf(results[0].Err) != "faults" {
-		t.Errorf("an id beyond 2^31-1 = %+v, %v, want faults", results, err)
-	}
-	if id := kvtest.Create(t, s, record.Church, `{"name":"H"}`); id != maxGivenID+1 {
-		t.Errorf("the id after the largest given one = %d, want %d", id, int64(maxGivenID)+1)
+	if id := kvtest.Create(t, s, record.Church, `{"name":"F"}`); id != 1<<31+1 {
+		t.Errorf("the id after a given one = %d, want %d", id, 1<<31+1)
 	}
 	r, err := s.Desk.Retrieve(auth.Operator(), target(record.Church, 41))
 	if err != nil || !strings.HasPrefix(r.Revision, "3-") {
 		t.Errorf("revision of a record made again = %s, %v, want the third generation", r.Revision, err)
+	}
+	healthy(t, s)
+}
+
+// TestAGivenID_AtTheTop: an id from where ids are drawn, up to the largest, moves no mark. One right below leaves no ids in order: from then on
+// they are drawn, and a restore finds nothing to pass over.
+func TestAGivenID_AtTheTop(t *testing.T) {
+	c := kv.Config{Dir: folder(t)}
+	s := reopenable(t, c)
+	first := kvtest.Create(t, s, record.Person, `{"full_name":"Ana"}`)
+	if got := fates(t, s, false, row(t, record.Person, record.MaxID, `{"full_name":"Bia"}`), row(t, record.Person, record.FirstDrawn, `{"full_name":"Caio"}`)); got != "created created" {
+		t.Errorf("fates of the largest ids = %s", got)
+	}
+	if id := kvtest.Create(t, s, record.Person, `{"full_name":"Davi"}`); id != first+1 {
+		t.Errorf("the next id = %d, want %d", id, first+1)
+	}
+	if got := fates(t, s, false, row(t, record.Person, record.FirstDrawn-2, `{"full_name":"Edu"}`)); got != "created" {
+		t.Errorf("fate of an id below those that are drawn = %s", got)
+	}
+	if id := kvtest.Create(t, s, record.Person, `{"full_name":"Eva"}`); id != record.FirstDrawn-1 {
+		t.Errorf("the last id in order = %d, want %d", id, int64(record.FirstDrawn-1))
+	}
+	drawn := map[int64]bool{record.MaxID: true, record.FirstDrawn: true}
+	for range 20 {
+		id := kvtest.Create(t, s, record.Person, `{"full_name":"Gil"}`)
+		if id < record.FirstDrawn || drawn[id] {
+			t.Errorf("the next id = %d, want one that is drawn", id)
+		}
+		drawn[id] = true
+	}
+	if _, err := s.Venues.Lease(auth.Operator(), record.Person, 10, ""); kindOf(err) != "conflict" {
+		t.Errorf("Lease = %v, want that there is no range", err)
+	}
+	healthy(t, s)
+	closed(t, s)
+	c.Restored = true
+	s = reopenable(t, c)
+	if id := kvtest.Create(t, s, record.Person, `{"full_name":"Ian"}`); id < record.FirstDrawn {
+		t.Errorf("the next id after a restore = %d", id)
+	}
+	healthy(t, s)
+	closed(t, s)
+}
+
+// TestAGivenID_BelowDenomination: a row with an id changes the record that the key sees under it. It makes none, and never learns whether there
+// is a record out of its sight.
+func TestAGivenID_BelowDenomination(t *testing.T) {
+	s := twoChurches(t)
+	mine := kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)
+	theirs := kvtest.Create(t, s, record.Person, `{"full_name":"Bia","church_id":2,"external_id":"7"}`)
+	gone := kvtest.Create(t, s, record.Person, `{"full_name":"Caio","church_id":1}`)
+	if err := s.Desk.Delete(auth.Operator(), target(record.Person, gone)); err != nil {
+		t.Fatal(err)
+	}
+	event := newEvent(t, s, `,"church_id":1`)
+	ticket := newTicket(t, s, event, "MINE", "")
+	church, atEvent := kvtest.Login(t, s, "church:1", "admin:*"), kvtest.Login(t, s, fmt.Sprintf("event:%d", event), "admin:*")
+	fate := func(p auth.Principal, r entry.Row) (string, string) {
+		results, err := s.Desk.Upsert(p, []entry.Row{r}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if results[0].Err != nil {
+			return string(results[0].Fate), results[0].Err.Error()
+		}
+		return string(results[0].Fate), ""
+	}
+	const free = 1<<31 - 1
+	said := map[string]bool{}
+	for _, c := range []struct {
+		name string
+		p    auth.Principal
+		row  entry.Row
+		want string
+	}{
+		{"a record that it sees", church, row(t, record.Person, mine, `{"full_name":"Ana Souza","church_id":1}`), "updated"},
+		{"a record of another church", church, row(t, record.Person, theirs, `{"full_name":"Rui","church_id":1}`), "rejected"},
+		{"no record", church, row(t, record.Person, free, `{"full_name":"Rui","church_id":1}`), "rejected"},
+		{"no record, the largest id", church, row(t, record.Person, record.MaxID, `{"full_name":"Rui","church_id":1}`), "rejected"},
+		{"a deleted record", church, row(t, record.Person, gone, `{"full_name":"Rui","church_id":1}`), "rejected"},
+		{"a record of another church and its external_id", church, row(t, record.Person, theirs, `{"full_name":"Rui","church_id":1,"external_id":"8"}`), "rejected"},
+		{"no record, with an external_id", church, row(t, record.Person, free, `{"full_name":"Rui","church_id":1,"external_id":"9"}`), "rejected"},
+		{"a ticket that it sees", atEvent, row(t, record.Ticket, ticket, fmt.Sprintf(`{"event_id":%d,"code":"MINE","type":"Adult"}`, event)), "updated"},
+		{"no ticket", atEvent, row(t, record.Ticket, free, fmt.Sprintf(`{"event_id":%d,"code":"TOP"}`, event)), "rejected"},
+		{"no ticket, at the centre", auth.Operator(), row(t, record.Ticket, free, fmt.Sprintf(`{"event_id":%d,"code":"TOP"}`, event)), "created"},
+	} {
+		got, why := fate(c.p, c.row)
+		if got != c.want {
+			t.Errorf("%s: %s (%s), want %s", c.name, got, why, c.want)
+		}
+		if got == "rejected" {
+			said[why] = true
+		}
+	}
+	if len(said) != 1 {
+		t.Errorf("the key is told %v, want the same whether there is a record or not", said)
 	}
 	healthy(t, s)
 }

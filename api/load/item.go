@@ -76,7 +76,7 @@ func (m *maker) item(d draft) *item {
 	if d.id != "" {
 		id, ok := d.form.Kind.ParseID(d.id)
 		if !ok {
-			return it.reject(kinds.ID, "not an id: an integer from 1 is wanted")
+			return it.reject(kinds.ID, fmt.Sprintf("not an id: an integer from 1 to %d is wanted", int64(record.MaxID)))
 		}
 		it.row.ID = id
 	}

@@ -6,15 +6,11 @@ import (
 	"doorward/kv/auth"
 	"doorward/kv/disk"
 	"doorward/kv/entry"
-	"doorward/kv/fault"
 	"doorward/kv/names"
 	"doorward/kv/record"
 	"doorward/kv/table"
 	"doorward/kv/value"
 )
-
-// maxGivenID is the largest id that an import may give.
-const maxGivenID = 1<<31 - 1
 
 // Fate is what became of a row.
 type Fate string
@@ -108,9 +104,6 @@ func upsert(o *table.Tx, p auth.Principal, row entry.Row, in *entry.Input) (RowR
 	}
 	if err := entry.MayCreate(p, k); err != nil {
 		return RowResult{}, err
-	}
-	if id := row.ID; !id.IsZero() && id.Int() > maxGivenID {
-		return RowResult{}, fault.ByField{"id": {fault.AtMost(maxGivenID)}}
 	}
 	before, err := existing(o, p, row, in)
 	if err != nil {

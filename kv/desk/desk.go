@@ -200,8 +200,12 @@ func FindForChange(o *table.Tx, p auth.Principal, t Target) (*table.Stored, erro
 	return st, err
 }
 
-// Create makes one record, or a ticket's three, under a given id or the next free one.
+// Create makes one record, or a ticket's three, under a given id or the next free one. Below denomination level a given id is refused with the
+// same words whether or not a record out of p's sight has it.
 func Create(o *table.Tx, p auth.Principal, k *record.Kind, id record.ID, in *entry.Input) (*table.Stored, error) {
+	if !id.IsZero() && !p.IsWhole() {
+		return nil, &table.Conflict{Reason: "the key sees no record with this id, and a key of level denomination alone gives a new record an id: leave the id out", Field: "id"}
+	}
 	entry.GiveChurch(p, k, in.Patch)
 	entry.Require(in.Patch)
 	if err := entry.CheckPatch(o, p, k, in.Patch); err != nil {

@@ -47,18 +47,21 @@ func ParseTaken(row []byte) (to, next int64, err error) {
 	return to, next, nil
 }
 
-// mintID is the next id for a record made here.
+// mintID is the next id for a record made here. If the store has none left in order, one is drawn.
 func mintID(o *table.Tx, k *record.Kind) (record.ID, error) {
+	reason := "no ids below those that are drawn are left: one is drawn at random"
 	if !o.Store.Identity.IsLeaf() {
-		return o.State.Mint(k), nil
+		if id, left := o.State.Mint(k); left {
+			return id, nil
+		}
+	} else {
+		n, err := FromLease(o, k, 1)
+		if err != nil || n != 0 {
+			return record.Int(n), err
+		}
+		reason = "no leased ids are left: one is drawn at random"
 	}
-	n, err := FromLease(o, k, 1)
-	if err != nil || n != 0 {
-		return record.Int(n), err
-	}
-	o.After(func() {
-		o.Store.Log.Warn("no leased ids are left: one is drawn at random", slog.String("kind", k.Name))
-	})
+	o.After(func() { o.Store.Log.Warn(reason, slog.String("kind", k.Name)) })
 	return record.Int(record.FirstDrawn + rand.Int64N(record.MaxID+1-record.FirstDrawn)), nil
 }
 

@@ -14,9 +14,10 @@ import (
 // records from every laptop.
 func PassOver(w *engine.Tx, s *state, k *record.Kind, gap int64, root bool) {
 	from := s.Minted[k.Number] + 1
-	s.Minted[k.Number] += gap
-	if LeaseSize(k) > 0 && root {
-		w.Put(LeaseBucket, LeaseKey(LeaseGiven, k, from), binary.AppendUvarint(SeqKey(uint64(from+gap-1)), Forgotten))
+	to := min(from+gap, record.FirstDrawn) - 1
+	s.Minted[k.Number] = to
+	if LeaseSize(k) > 0 && root && from <= to {
+		w.Put(LeaseBucket, LeaseKey(LeaseGiven, k, from), binary.AppendUvarint(SeqKey(uint64(to)), Forgotten))
 	}
 }
 

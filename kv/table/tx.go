@@ -550,10 +550,13 @@ func (s *state) commitTime(now time.Time, doubted bool) (stamp int64, jumped boo
 	return s.stamp, false
 }
 
-// Mint is the next free id of a counting kind.
-func (s *state) Mint(k *record.Kind) record.ID {
+// Mint is the next free id of a counting kind. left is false if only ids that are drawn follow, as after an id that a caller gave.
+func (s *state) Mint(k *record.Kind) (id record.ID, left bool) {
+	if s.Minted[k.Number] >= record.FirstDrawn-1 {
+		return record.ID{}, false
+	}
 	s.Minted[k.Number]++
-	return record.Int(s.Minted[k.Number])
+	return record.Int(s.Minted[k.Number]), true
 }
 
 // Use raises the mark to an id that a caller gave or that came from another node, so that no mint and no lease gives it again. Ids
