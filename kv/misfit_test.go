@@ -59,6 +59,12 @@ func TestALaptopBringsNoValueOfAnotherType(t *testing.T) {
 	proof.Unraced(t)
 	t.Parallel()
 	s := twoChurches(t)
+	for k, body := range map[*record.Kind]string{ // what the documents refer to
+		record.Person: `{"full_name":"Ana","church_id":1}`, record.Group: `{"name":"Choir","church_id":1}`,
+		record.FinancialAccount: `{"name":"Bank"}`, record.Supplier: `{"name":"Mill"}`, record.Ticket: `{"event_id":1,"code":"K1"}`,
+	} {
+		kvtest.Create(t, s, k, body)
+	}
 	l := &strangeLaptop{TB: t, store: s, key: enrolled(t, s, "church:1", auth.Venue{Node: laptopNode, Names: true, Finance: true})}
 	for _, k := range record.Kinds() {
 		if laptopWrites[k][0] == "" {

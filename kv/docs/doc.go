@@ -20,6 +20,6 @@
 //	docStore      documents that are no records: free ones, and those of   store.go
 //	              unknown kinds (table.Documents)
 //	scopeDocs     the database of a scope: scopeAccess says what the       scopedocs.go
-//	              principal sees, push is one revision that is written     push.go
+//	              principal sees, push is one revision that is written     push.go, refer.go
 //	freeDatabase  a docStore with a name, counts, blobs and a quota         free.go, blob.go, quota.go
 package docs

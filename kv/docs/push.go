@@ -100,6 +100,9 @@ func (w *push) judgeLaptop(a *merge.Arrival, verdict access.Verdict) error {
 			return err
 		}
 	}
+	if err := w.mayRefer(a); err != nil {
+		return err
+	}
 	if a.Kind == record.Checkin {
 		if err := admission.MayBring(o, a.Doc); err != nil {
 			return err
