@@ -275,8 +275,17 @@ func doorPath(event int64, what string) string {
 
 const seenAt = `"at":"2026-05-01T18:01:30Z"`
 
+// newScannedWorld is a world with a key that was made before seenAt, an hour after it.
+func newScannedWorld(t *testing.T) *world {
+	t.Helper()
+	clock := kvtest.NewClock(time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC))
+	w := settle(newSiteOver(t, kvtest.OpenConfig(t, table.Config{Clock: clock.Now})))
+	clock.Move(9 * time.Hour)
+	return w
+}
+
 func TestScansAreJudgedOneByOne(t *testing.T) {
-	w := newWorld(t)
+	w := newScannedWorld(t)
 	for _, code := range []string{"K1", "K2", "K3"} {
 		w.ticket(w.event, code, `"type":"Adult","order":"H-7"`)
 	}
@@ -408,7 +417,7 @@ func TestScansAreBounded(t *testing.T) {
 }
 
 func TestDoubleEntriesAreListed(t *testing.T) {
-	w := newWorld(t)
+	w := newScannedWorld(t)
 	ticket := w.ticket(w.event, "K1", `"type":"Adult","order":"H-7"`)
 	other := w.ticket(w.event, "K2", "")
 	first := w.scan(w.event, `{"code":"K1","door":"North"}`)
@@ -448,7 +457,7 @@ func TestDoubleEntriesAreListed(t *testing.T) {
 }
 
 func TestStatusCounts(t *testing.T) {
-	w := newWorld(t)
+	w := newScannedWorld(t)
 	for i := range 4 {
 		w.ticket(w.event, fmt.Sprint("K", i), `"type":"Adult"`)
 	}

@@ -140,7 +140,11 @@ func (m *machine) rule(r reading) believedRuling {
 func (m *machine) posted(r reading, ticket int64) *posting {
 	e := &posting{event: r.event, ticket: ticket, code: r.code}
 	if m.items["event"][r.event].fields["list_rule"] == `"daily"` {
-		e.list = m.now().AddDate(0, 0, min(0, r.day)).Add(-4 * time.Hour).Format("2006-01-02") // nobody takes tomorrow's
+		day := m.now().AddDate(0, 0, min(0, r.day)) // nobody takes tomorrow's
+		if day.Before(r.k.made) {
+			day = r.k.made // nor that of a day before the key was made
+		}
+		e.list = day.Add(-4 * time.Hour).Format("2006-01-02")
 	}
 	return e
 }

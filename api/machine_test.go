@@ -261,6 +261,7 @@ type machineKey struct {
 	id          int64
 	key, secret string
 	reach       reach
+	made        time.Time
 	permissions []string
 	revoked     bool
 	handingIn   time.Time // when it has begun to hand in scans, revoked; zero: it has not
@@ -309,7 +310,7 @@ func (m *machine) addOwn(r reach, permissions ...string) {
 	if err != nil {
 		m.Fatal(err)
 	}
-	m.keys = append(m.keys, &machineKey{id: p.Key(), key: key, secret: secret, reach: r, permissions: permissions})
+	m.keys = append(m.keys, &machineKey{id: p.Key(), key: key, secret: secret, reach: r, made: m.now(), permissions: permissions})
 }
 
 // anyKey draws a key; those that may do all more often.

@@ -379,7 +379,7 @@ func adminRoutes() []route {
 			query: parametersOf(doubleFilters)}},
 		route{http.MethodGet, "/admin/v1/reviews/", admin, listReviews, operation{
 			id: "list_reviews", tag: "reviews", summary: "List the facts that staff have to review", status: 200, reply: "review", list: true,
-			text:  "A fact has the flag needs_review where a revoked laptop has brought it, and clock_suspect where the clock of the machine was doubted.",
+			text:  "A fact has the flag needs_review where a revoked laptop has brought it, and clock_suspect where the clock of the machine was doubted, or a scanner's clock was ahead or told a time before its key was made.",
 			query: parametersOf(reviewFilters)}},
 		route{http.MethodPost, "/admin/v1/checkin/{id}/accept/", admin, withID(record.Checkin, acceptReview), operation{
 			id: "accept_review", tag: "reviews", summary: "Count a guest whom a revoked key's phone let in", form: acceptForm, status: 200, reply: "accepted",

@@ -438,7 +438,7 @@ func (s *sweep) probes(p spot, r *lore) []probe {
 	for _, t := range s.c.all("ticket") { // POST below a record: a check-in, a scan, an undo, a membership
 		if p.kind == "event" && t.refs["event_id"] == r.number() {
 			ways = append(ways, probe{fmt.Sprintf(`{"code":%q,"nonce":"n"}`, t.code), []string{"Idempotency-Key", "n-" + t.code}},
-				probe{fmt.Sprintf(`{"scans":[{"code":%q,"at":"2026-01-01T10:00:00Z","let_in":true}]}`, t.code), nil})
+				probe{fmt.Sprintf(`{"scans":[{"code":%q,"at":%q,"let_in":true}]}`, t.code, thisSecond()), nil})
 		}
 	}
 	for _, f := range s.c.all("checkin") {
@@ -532,7 +532,7 @@ func (s *sweep) codes() {
 		}
 		for i, t := range s.unseen("ticket") {
 			for path, form := range map[string]string{checkinPath(event.number()): `{"code":%q}`, "/door/v1/event/" + event.id + "/scan/": `{"code":%q}`,
-				"/door/v1/event/" + event.id + "/scans/": `{"scans":[{"code":%q,"at":"2026-01-01T10:00:00Z"}]}`} {
+				"/door/v1/event/" + event.id + "/scans/": `{"scans":[{"code":%q,"at":"` + thisSecond() + `"}]}`} {
 				if home := event.refs["church_id"]; strings.HasPrefix(path, "/door") && home != 0 && s.c.find("event", t.refs["event_id"]).refs["church_id"] == home {
 					if a := s.ask("POST", path, fmt.Sprintf(form, t.code)); !strings.Contains(a.body, "wrong_event") { // helpers are told so much
 						s.Errorf("%s at event %s = %s", t.code, event.id, a.body)

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"doorward/api"
 	"doorward/kv/auth"
@@ -206,10 +207,13 @@ func (c *congregation) drawDoors() {
 	}
 }
 
+// thisSecond is the time of a scan that is handed in at once.
+func thisSecond() string { return time.Now().UTC().Format(time.RFC3339) }
+
 // again lets a ticket that is in be let in again, by a scanner that is offline.
 func (c *congregation) again(event, ticket *lore) {
 	fact := &lore{kind: "checkin", marker: c.marker(), refs: map[string]int64{"event_id": event.number(), "ticket_id": ticket.number()}}
-	body := fmt.Sprintf(`{"scans":[{"code":%q,"at":"2026-01-01T10:00:00Z","let_in":true,"door":%q}]}`, ticket.code, fact.marker)
+	body := fmt.Sprintf(`{"scans":[{"code":%q,"at":%q,"let_in":true,"door":%q}]}`, ticket.code, thisSecond(), fact.marker)
 	fact.id = c.status(c.wire().ask("POST", "/door/v1/event/"+event.id+"/scans/", body), 200).text(c, "results.0.double_entry_id")
 	c.note(fact)
 	double := *fact

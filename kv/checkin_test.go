@@ -3,6 +3,7 @@ package kv_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"doorward/kv/outcome"
 	"doorward/kv/record"
 	"doorward/kv/table"
+	"doorward/kv/value"
 )
 
 // gate makes a door's key for an event and logs it in.
@@ -321,6 +323,50 @@ func TestADailyScanOfTheYearOneCounts(t *testing.T) {
 	p := gate(t, s, event)
 	for _, want := range []outcome.Outcome{outcome.Admitted, outcome.AlreadyAdmitted} {
 		scanned(t, s, p, door.Attempt{Event: event, Code: "K1", At: time.Date(1, 1, 1, 0, 30, 0, 0, time.UTC)}, want)
+	}
+	healthy(t, s)
+}
+
+// TestAScanOfATimeThatCannotBe: a time ahead of the clock counts as now, one before the scanner's key was made as that moment, and the fact has a
+// flag. A file of another system may tell of earlier times.
+func TestAScanOfATimeThatCannotBe(t *testing.T) {
+	s, clock := opened(t)
+	event := newEvent(t, s, `,"list_rule":"daily"`)
+	made := clock.Now()
+	p := gate(t, s, event)
+	clock.Move(2 * time.Hour)
+	now := clock.Now()
+	const flagged, none = `["clock_suspect"]`, `[]`
+	for i, c := range []struct {
+		name  string
+		by    auth.Principal
+		at    time.Time
+		told  bool
+		want  time.Time
+		flags string
+	}{
+		{"now", p, time.Time{}, false, now, none},
+		{"an hour ago", p, now.Add(-time.Hour), false, now.Add(-time.Hour), none},
+		{"when the key was made, in whole seconds", p, made.Truncate(time.Second), false, made.Truncate(time.Second), none},
+		{"a second before the key was made", p, made.Add(-time.Second), false, made, flagged},
+		{"in the year 2000", p, time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), false, made, flagged},
+		{"in a second", p, now.Add(time.Second), false, now, flagged},
+		{"in five days", p, now.AddDate(0, 0, 5), false, now, flagged},
+		{"in the year 2000, by the operator", auth.Operator(), time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC), false, time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC), none},
+		{"in the year 2000, told by a file", p, time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC), true, time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC), none},
+		{"in five days, told by a file", p, now.AddDate(0, 0, 5), true, now, flagged},
+	} {
+		code := fmt.Sprint("T", i)
+		newTicket(t, s, event, code, "")
+		d := scanned(t, s, c.by, door.Attempt{Event: event, Code: code, At: c.at, Told: c.told}, outcome.Admitted)
+		at, flags, list := fact(t, s, record.Checkin, d.CheckinID, "at"), fact(t, s, record.Checkin, d.CheckinID, "flags"), fact(t, s, record.Checkin, d.CheckinID, "list")
+		if at != string(value.Time(c.want)) || flags != c.flags || list != c.want.Format(`"2006-01-02"`) || !d.AdmittedAt.Equal(c.want) {
+			t.Errorf("%s: at %s on %s with flags %s, admitted at %s; want %s with %s", c.name, at, list, flags, d.AdmittedAt, c.want, c.flags)
+		}
+	}
+	scanned(t, s, p, door.Attempt{Event: event, Code: "NONE", At: now.AddDate(0, 0, 5)}, outcome.UnknownCode)
+	if refusals := pageOf(t, s, record.Scan); refusals.Count != 1 || !strings.Contains(string(refusals.Results), `"flags":["clock_suspect"]`) {
+		t.Errorf("a refusal of a time to come is %s", refusals.Results)
 	}
 	healthy(t, s)
 }

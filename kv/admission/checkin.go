@@ -129,7 +129,7 @@ func (c *Checkin) Fewer(v *table.View, limit int, reason string) error {
 // The flags of facts that staff have to review.
 const (
 	FlagNeedsReview  = "needs_review"  // a laptop wrote or brought the fact after it was revoked
-	FlagClockSuspect = "clock_suspect" // the machine's clock was doubted when the fact was written
+	FlagClockSuspect = "clock_suspect" // the machine's clock was doubted when the fact was written, or its scanner's clock said a time that cannot be
 )
 
 // MayBring returns a *Forbidden if the code of a check-in that a laptop brings has as many check-ins as laptops may bring.

@@ -81,6 +81,9 @@ func (p *Principal) Name() string { return p.key.Name }
 // Rate is how many requests a minute the key may make; 0 = no limit.
 func (p *Principal) Rate() int { return p.key.Rate }
 
+// Made is when the key was made; zero for the operator.
+func (p *Principal) Made() time.Time { return p.key.Made }
+
 // Level is how much of the congregation it sees.
 func (p *Principal) Level() Level { return p.key.Level }
 
@@ -207,6 +210,7 @@ type Key struct {
 	Name        string
 	Level       Level
 	Permissions []Permission
+	Made        time.Time // zero = by a caller that does not know
 	Expires     time.Time // zero = never
 	Revoked     time.Time // zero = not
 	Rate        int       // requests a minute; 0 = no limit

@@ -32,6 +32,7 @@ type fact struct {
 	reentry           bool           // the event lets its guests out and in again
 	door              string
 	at                time.Time     // by the wall clock
+	suspect           bool          // the scanner's clock gave another time, which cannot be
 	after             uint64        // the least hybrid time that it may have; 0 = that of the clock
 	nonce             string        // hex; "" = none
 	about             *table.Stored // the ticket; nil: none
@@ -39,26 +40,32 @@ type fact struct {
 
 // newFact begins a fact about a ticket of an event.
 func newFact(o *table.Tx, a *attempt, event, ticket *table.Stored) *fact {
+	at, suspect := a.moment(o.Now)
 	return &fact{
 		Checkin: admission.Checkin{Event: a.Event, Ticket: ticket.ID.Int(), CodeHash: table.HashOf(ticket.Body.Member("code_hash")), List: a.listOf(o, event)},
-		holding: ticket.Body.Member("holding"), reentry: isReentry(event), door: a.Door, at: a.moment(o.Now), about: ticket,
+		holding: ticket.Body.Member("holding"), reentry: isReentry(event), door: a.Door, at: at, suspect: suspect, about: ticket,
 	}
 }
 
-// moment is when an attempt was made.
-func (a *attempt) moment(now time.Time) time.Time {
+// moment is when an attempt was made, as its scanner says, but not before the scanner's key was made and not after now. suspect is true if the
+// scanner says another time. A file of another system may tell of times before the key.
+func (a *attempt) moment(now time.Time) (at time.Time, suspect bool) {
 	if a.At.IsZero() {
-		return now
+		return now, false
 	}
-	return a.At
+	at = a.At
+	if made := a.p.Made().Truncate(time.Second); !a.Told && at.Before(made) { // many clocks tell whole seconds
+		at = made
+	}
+	if at.After(now) {
+		at = now
+	}
+	return at, !at.Equal(a.At)
 }
 
 // listOf is the list of the event that an attempt is about.
 func (a *attempt) listOf(o *table.Tx, event *table.Stored) string {
-	day := a.moment(o.Now)
-	if o.Now.Before(day) {
-		day = o.Now // a scanner with a clock ahead does not use up tomorrow's admission
-	}
+	day, _ := a.moment(o.Now) // a scanner with a clock ahead does not use up tomorrow's admission
 	return listOn(o.View, event, day)
 }
 
@@ -119,7 +126,7 @@ func putFact(o *table.Tx, k *record.Kind, p auth.Principal, f *fact, more func(*
 	if f.nonce != "" {
 		d.Text("nonce", f.nonce)
 	}
-	if flags := factFlags(o, p); len(flags) > 0 {
+	if flags := factFlags(o, p, f); len(flags) > 0 {
 		d.Raw("flags", value.Texts(flags...))
 	}
 	if more != nil {
@@ -129,8 +136,8 @@ func putFact(o *table.Tx, k *record.Kind, p auth.Principal, f *fact, more func(*
 }
 
 // factFlags are the flags of a fact that is written now.
-func factFlags(o *table.Tx, p auth.Principal) (flags []string) {
-	if o.Doubted {
+func factFlags(o *table.Tx, p auth.Principal, f *fact) (flags []string) {
+	if o.Doubted || f.suspect {
 		flags = append(flags, admission.FlagClockSuspect)
 	}
 	if o.Store.Identity.IsRevoked() || p.IsRevoked() {
@@ -538,7 +545,8 @@ func refuseUnknown(o *table.Tx, a *attempt, event *table.Stored) (Decision, erro
 	if other {
 		d.Outcome = outcome.WrongEvent
 	}
-	f := &fact{Checkin: admission.Checkin{Event: a.Event, List: a.listOf(o, event)}, door: a.Door, at: a.moment(o.Now)}
+	at, suspect := a.moment(o.Now)
+	f := &fact{Checkin: admission.Checkin{Event: a.Event, List: a.listOf(o, event)}, door: a.Door, at: at, suspect: suspect}
 	if len(a.exact) > 0 {
 		f.CodeHash = a.exact[0]
 	}

@@ -71,6 +71,7 @@ func ReadKey(st *table.Stored) (k auth.Key, hash [sha256.Size]byte, err error) {
 		}
 		k.Permissions = append(k.Permissions, g)
 	}
+	k.Made, _ = table.TimeOf(d.Value("created_at"))    // every key has one
 	k.Expires, _ = table.TimeOf(d.Value("expires_at")) // null: never
 	k.Revoked, _ = table.TimeOf(d.Value("revoked_at")) // null: not
 	k.Node = VenueOf(d)
