@@ -476,7 +476,7 @@ func TestStatusCounts(t *testing.T) {
 		`"event_closed":0,"left":0,"no_longer_valid":0,"not_inside":0,"not_yet_valid":0,"refunded":0,"undone":1,"unknown_code":0,"unpaid":0,"wrong_event":0},`+
 		`"types":{"Adult":{"issued":4,"admitted":1},"Child":{"issued":1,"admitted":1}},"types_more":{"issued":0,"admitted":0},`+
 		`"doors":{"North":1,"South":1},"doors_more":0,"minutes":[{"minute":"2026-05-01T18:01:00Z","admitted":2,"refused":1}],`+
-		`"let_in":0,"guests_today":0,"entries_today":0,"closed_doors":[],"zone":"UTC"}`, w.event)
+		`"let_in":0,"guests_today":2,"entries_today":2,"closed_doors":[],"zone":"UTC"}`, w.event)
 	if a := got(); !same(a.body, want) {
 		t.Errorf("status = %s\nwant     %s", a.body, want)
 	}

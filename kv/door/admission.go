@@ -48,13 +48,16 @@ func newFact(o *table.Tx, a *attempt, event, ticket *table.Stored) *fact {
 }
 
 // moment is when an attempt was made, as its scanner says, but not before the scanner's key was made and not after now. suspect is true if the
-// scanner says another time. A file of another system may tell of times before the key.
+// scanner says another time. The time in a file of another system is taken as it is.
 func (a *attempt) moment(now time.Time) (at time.Time, suspect bool) {
-	if a.At.IsZero() {
+	switch {
+	case a.At.IsZero():
 		return now, false
+	case a.Told:
+		return a.At, false
 	}
 	at = a.At
-	if made := a.p.Made().Truncate(time.Second); !a.Told && at.Before(made) { // many clocks tell whole seconds
+	if made := a.p.Made().Truncate(time.Second); at.Before(made) { // many clocks tell whole seconds
 		at = made
 	}
 	if at.After(now) {
@@ -65,7 +68,10 @@ func (a *attempt) moment(now time.Time) (at time.Time, suspect bool) {
 
 // listOf is the list of the event that an attempt is about.
 func (a *attempt) listOf(o *table.Tx, event *table.Stored) string {
-	day, _ := a.moment(o.Now) // a scanner with a clock ahead does not use up tomorrow's admission
+	day, _ := a.moment(o.Now)
+	if o.Now.Before(day) {
+		day = o.Now // a file with times ahead does not use up tomorrow's admission
+	}
 	return listOn(o.View, event, day)
 }
 
