@@ -87,7 +87,7 @@ type tally struct {
 type boardTicket struct {
 	sort     string // its type
 	issued   bool
-	admitted int
+	admitted int // its check-ins; at a daily event those of today
 }
 
 // status copies what has been counted. A minute more than a day ahead comes from a broken clock and is left out.
@@ -144,13 +144,15 @@ func (b *board) ticketOf(id int64) *boardTicket {
 	return t
 }
 
-// count adds a ticket to its type, or takes it off.
+// count adds a ticket to its type, or takes it off. A guest counts once, however often they came in.
 func (b *board) count(t *boardTicket, by int) {
 	n := b.types[t.sort]
 	if t.issued {
 		n.Issued += by
 	}
-	n.Admitted += by * t.admitted
+	if t.admitted > 0 {
+		n.Admitted += by
+	}
 	b.types[t.sort] = n
 }
 
@@ -192,6 +194,9 @@ func countEntry(b *board, st *table.Stored, as outcome.Outcome, by int) {
 func (b *board) admit(st *table.Stored, by int) {
 	b.doors[value.Unquote(st.Body.Member("door"))] += by
 	b.minute(st, by, 0)
+	if b.days.daily && !b.days.has(st) {
+		return
+	}
 	t := b.ticketOf(value.Int(st.Body.Member("ticket_id")))
 	b.count(t, -1)
 	t.admitted += by
@@ -443,7 +448,7 @@ type Status struct {
 	EntriesToday int // theirs
 }
 
-// TypeCount is what there is of a ticket's type.
+// TypeCount counts the tickets of a type: those issued, and those whose guests came in. At a daily event these came in today.
 type TypeCount struct{ Issued, Admitted int }
 
 // MinuteCount counts the check-ins and refusals of one minute, by the wall clock of the node that recorded them.
