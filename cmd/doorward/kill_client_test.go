@@ -105,7 +105,7 @@ func (c *killClient) undo(u killUndo) bool {
 // verify has the server check its store, through the socket; one that dies meanwhile has said nothing.
 func (k *killing) verify() {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return control.Dial(ctx, k.dir) }}}
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return control.Dial(ctx, k.dir, nil) }}}
 	resp, err := client.Get("http://doorward/control/verify")
 	if err != nil {
 		return

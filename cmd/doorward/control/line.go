@@ -120,6 +120,9 @@ func (l *Line) Send(ctx context.Context, r Request) (*http.Response, error) {
 		if failed := new(url.Error); errors.As(err, &failed) {
 			err = failed.Err // the address within the socket says nothing to a person
 		}
+		if silent := new(Silent); errors.As(err, &silent) {
+			return nil, silent
+		}
 		return nil, fmt.Errorf("%w: %w", ErrNoAnswer, err)
 	}
 	if l.warn != nil && resp.Header.Get(api.RevokedHeader) != "" {

@@ -82,8 +82,11 @@ func Open(ctx context.Context, o Opening) (*Line, error) {
 		return nil, fmt.Errorf("the folder %s holds no congregation", o.Dir)
 	}
 	for range Tries {
-		if Answers(ctx, o.Dir) {
-			return ViaSocket(o), nil
+		silent := new(Silent)
+		if c, err := Dial(ctx, o.Dir, nil); err == nil {
+			return ViaSocket(o), c.Close()
+		} else if errors.As(err, &silent) {
+			return nil, err
 		}
 		if !o.Need.Reads {
 			if err := folder.CheckWritable(o.Dir); err != nil {
@@ -100,9 +103,10 @@ func Open(ctx context.Context, o Opening) (*Line, error) {
 	return nil, folder.Busy(o.Dir)
 }
 
-// ViaSocket is a line to the server of a folder.
+// ViaSocket is a line to the server of a folder. Each request has a connection, so that the server acknowledges each.
 func ViaSocket(o Opening) *Line {
-	t := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return Dial(ctx, o.Dir) }}
+	say := func(text string) { o.Console.Warn("%s", text) }
+	t := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return Dial(ctx, o.Dir, say) }}
 	return &Line{Client: &http.Client{Transport: t}, Served: true, Progress: o.Console.Progress(), close: func() error {
 		t.CloseIdleConnections()
 		return nil

@@ -56,17 +56,32 @@ func linkedPath(in, dir string) (path string, release func(), err error) {
 	return filepath.Join(link, folder.Socket), release, nil
 }
 
-// Answers reports whether a server answers on the folder's socket.
+// Answers reports whether a server listens on the folder's socket. It may be stopped.
 func Answers(ctx context.Context, dir string) bool {
-	c, err := Dial(ctx, dir)
+	c, err := connect(ctx, dir)
 	if err == nil {
 		_ = c.Close() // the connection only shows that a server is there
 	}
 	return err == nil
 }
 
-// Dial connects to the server of a folder.
-func Dial(ctx context.Context, dir string) (net.Conn, error) {
+// Dial connects to the server of a folder and waits until it acknowledges that: *Silent if it does not. say is told when the server is silent
+// later, while its answer is waited for; nil = not told.
+func Dial(ctx context.Context, dir string, say func(string)) (net.Conn, error) {
+	c, err := connect(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	h, err := newHeard(ctx, c, say)
+	if err != nil {
+		_ = c.Close() // the server is to find nothing
+		return nil, err
+	}
+	return h, nil
+}
+
+// connect connects to the socket of a folder.
+func connect(ctx context.Context, dir string) (net.Conn, error) {
 	path, release, err := socketPath(dir)
 	if err != nil {
 		return nil, err
@@ -76,7 +91,7 @@ func Dial(ctx context.Context, dir string) (net.Conn, error) {
 }
 
 // Listen listens on the folder's socket. The caller has the store open, so a socket that is there was left by a server that died.
-func Listen(dir string) (*net.UnixListener, error) {
+func Listen(dir string) (net.Listener, error) {
 	if err := os.Remove(filepath.Join(dir, folder.Socket)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -90,7 +105,7 @@ func Listen(dir string) (*net.UnixListener, error) {
 		return nil, fmt.Errorf("control socket: %w", err)
 	}
 	l.SetUnlinkOnClose(false) // the path may be gone; Close removes the file
-	return l, os.Chmod(filepath.Join(dir, folder.Socket), 0o600)
+	return beats{l}, os.Chmod(filepath.Join(dir, folder.Socket), 0o600)
 }
 
 // Close removes the socket. It comes before the store is closed: a command that finds no socket waits for the store's lock.
