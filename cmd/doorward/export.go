@@ -59,7 +59,11 @@ func exportCommand(t *tool) *cobra.Command {
 				}
 				return write(t.Exact())
 			}
-			return console.Stopped(cmd.Context(), t.folder.Write(cmd.Context(), args[0], write))
+			doubt, err := t.folder.Write(cmd.Context(), args[0], write)
+			if doubt != "" {
+				t.Warn("%s", doubt)
+			}
+			return console.Stopped(cmd.Context(), err)
 		})
 		if err == nil && without != "" {
 			err = errors.New(without)

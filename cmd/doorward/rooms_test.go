@@ -32,7 +32,7 @@ var mayImport = map[string][]string{
 	"api/load":             {"api/load/cells", "api/load/columns", "api/load/kinds", "api/load/profile", "api/load/sheet", "api/load/words", "kv", "kv/auth", "kv/codes", "kv/desk", "kv/disk", "kv/door", "kv/entry", "kv/fault", "kv/feed", "kv/names", "kv/outcome", "kv/record", "kv/table", "kv/value"},
 	"api/phone":            {"api/overview", "api/web", "kv", "kv/auth", "kv/door", "kv/keys", "kv/record", "kv/table"},
 	"api/overview":         {"api/nullable", "kv", "kv/auth", "kv/desk", "kv/door", "kv/engine", "kv/fault", "kv/office", "kv/record", "kv/scopes", "kv/table", "kv/value"},
-	"cmd/authority":        {"cmd/folder", "cmd/repeat", "kv/backup"},
+	"cmd/authority":        {"cmd/folder", "cmd/repeat", "kv/backup", "kv/disk"},
 	"cmd/announce":         {"cmd/repeat"},
 	"cmd/certificate":      {"cmd/repeat"},
 	"index":                {"kv", "kv/auth", "kv/crash", "kv/desk", "kv/disk", "kv/feed", "kv/names", "kv/record", "kv/search", "kv/table", "kv/value"},

@@ -56,7 +56,10 @@ func (kp *Keeper) CopyTo(p auth.Principal, path string) (c Copied, err error) {
 		_ = disk.Remove(path) // the first error is the one to tell
 		return Copied{}, fmt.Errorf("copy the store: %w", err)
 	}
-	return c, disk.SyncDir(filepath.Dir(path))
+	if err := disk.SyncDir(filepath.Dir(path)); !errors.Is(err, disk.ErrUnfit) {
+		return c, err
+	}
+	return c, nil // Put says what the disk lacks
 }
 
 // describe reads out of a View which store it is and where it stands.

@@ -16,7 +16,10 @@
 //	monday.db.json   Manifest: which store it is, and the SHA-256 of the copy
 //
 // At no moment does a manifest lie beside a file that it does not describe: the old manifest goes first, then the file comes, then the
-// new manifest. Two backups into one folder take turns.
+// new manifest. If the file cannot come, the old manifest gets its name again. Two backups into one folder take turns.
+//
+// Sticks, the disks of other machines and encrypted folders may sync no folders and keep no modes. What leaves a store can lie there: it is
+// written all the same, and the caller gets a sentence about what the disk does not keep.
 //
 // The package repairs nothing. When a backup is due, and how a command restores one, is decided in cmd/doorward/archive.
 package backup

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -22,62 +23,95 @@ import (
 var ErrReadTwice = errors.New("it was read twice, and was not the same: is the disk sound?")
 
 // Put moves a synced file to its place, and writes its manifest beside it. If to is a link, the place is where it leads. Both files are whole
-// before they replace others. If the place is on another disk, Put copies the file; it returns ErrReadTwice if the copy has another SHA-256.
-func Put(ctx context.Context, from, to string, m Manifest) error {
+// before they replace others. If the place is on another disk, Put copies the file; it returns ErrReadTwice if the copy has another SHA-256. If
+// the file cannot be put, an older one keeps its manifest. doubt is what the disk does not keep, as one sentence; "" = it keeps all.
+func Put(ctx context.Context, from, to string, m Manifest) (doubt string, err error) {
 	real, err := Target(to)
 	switch {
 	case err != nil:
-		return err
+		return "", err
 	case real == "":
-		return fmt.Errorf("%s is no regular file any more", to)
+		return "", fmt.Errorf("%s is no regular file any more", to)
 	}
 	free, err := takeTurn(ctx, filepath.Dir(real))
 	if err != nil {
-		return Named(to, err)
+		return "", Named(to, err)
 	}
 	defer free()
 	file, err := bring(ctx, from, real, m.SHA256)
 	if err != nil {
-		return Named(to, err)
+		return "", Named(to, err)
 	}
 	defer file.drop()
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
-		return err
+		return "", err
 	}
 	note, err := prepare(ManifestName(real), written(func(w io.Writer) error {
 		_, err := w.Write(append(text, '\n'))
 		return err
 	}))
 	if err != nil {
-		return Named(ManifestName(real), err)
+		return "", Named(ManifestName(real), err)
 	}
 	defer note.drop()
-	if err := removeManifests(to, real); err != nil {
-		return err
+	older := &manifests{}
+	if err := older.away(to, real); err != nil {
+		return "", errors.Join(err, older.back())
 	}
-	if err := file.put(); err != nil {
-		return Named(to, err)
+	if err := file.put(); err != nil && !file.named {
+		return "", errors.Join(Named(to, err), older.back())
+	} else if err != nil {
+		return "", errors.Join(Named(to, err), older.remove())
 	}
-	return Named(ManifestName(real), note.put())
+	if err := errors.Join(Named(ManifestName(real), note.put()), older.remove()); err != nil {
+		return "", err
+	}
+	return file.doubt(to), nil
 }
 
-// removeManifests removes, durably, the manifest of a file that is about to be replaced, and a manifest beside the link that leads to the
-// file. Another file beside the link stays.
-func removeManifests(link, real string) error {
+// manifests are those of a file that is about to be replaced, under other names.
+type manifests struct{ names, aside []string }
+
+// away takes from a file, durably, its manifest, and a manifest beside the link that leads to the file. Another file beside the link stays.
+func (m *manifests) away(link, real string) error {
 	names := []string{ManifestName(real)}
 	if stray := ManifestName(link); link != real && isManifest(stray) {
 		names = append(names, stray)
 	}
 	for _, name := range names {
-		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		at, err := os.CreateTemp(filepath.Dir(name), disk.OwnPrefix+"manifest-*")
+		if err != nil {
 			return err
 		}
-		if err := disk.SyncDir(filepath.Dir(name)); err != nil {
+		if err := errors.Join(at.Close(), os.Rename(name, at.Name())); err != nil {
+			return errors.Join(err, os.Remove(at.Name()))
+		}
+		m.names, m.aside = append(m.names, name), append(m.aside, at.Name())
+		if err := disk.SyncDir(filepath.Dir(name)); err != nil && !errors.Is(err, disk.ErrUnfit) {
 			return err
 		}
 	}
 	return nil
+}
+
+// back gives the manifests their names again.
+func (m *manifests) back() (err error) {
+	for i, name := range m.names {
+		err = errors.Join(err, os.Rename(m.aside[i], name))
+	}
+	return err
+}
+
+// remove removes the manifests.
+func (m *manifests) remove() (err error) {
+	for _, name := range m.aside {
+		err = errors.Join(err, os.Remove(name))
+	}
+	return err
 }
 
 // bring moves a file with this SHA-256 beside its place, or copies it there from another disk.
@@ -123,26 +157,37 @@ func (r reader) Read(b []byte) (int, error) {
 }
 
 // Write writes a file that is whole or not there, and replaces a file that is there. A name that leads to a pipe or another device is
-// written to directly, until ctx ends. Errors name the file as the caller does.
-func Write(ctx context.Context, name string, write func(io.Writer) error) error {
+// written to directly, until ctx ends. Errors name the file as the caller does. doubt is what the disk does not keep, as one sentence; "" = it keeps all.
+func Write(ctx context.Context, name string, write func(io.Writer) error) (doubt string, err error) {
 	real, err := Target(name)
 	switch {
 	case err != nil:
-		return err
+		return "", err
 	case real == "":
-		return writeInto(ctx, name, write)
+		return "", writeInto(ctx, name, write)
 	}
-	return Named(name, Replace(real, write))
+	p, err := prepare(real, written(write))
+	if err != nil {
+		return "", Named(name, err)
+	}
+	defer p.drop()
+	if err := p.put(); err != nil {
+		return "", Named(name, err)
+	}
+	return p.doubt(name), nil
 }
 
-// Replace writes a regular file, in the place of another one or where there is none.
+// Replace writes a regular file of a store's folder, in the place of another one or where there is none.
 func Replace(name string, write func(io.Writer) error) error {
 	p, err := prepare(name, written(write))
 	if err != nil {
 		return err
 	}
 	defer p.drop()
-	return p.put()
+	if err := p.put(); err != nil {
+		return err
+	}
+	return p.unsure
 }
 
 // pending is a whole and synced file in a work folder beside its place. Its name there is short, because its own may be as long as a name
@@ -151,7 +196,9 @@ type pending struct {
 	path, whole string
 	away        func() error // removes the work folder
 	replaced    disk.Leaving // the file that had the name
+	named       bool         // the file has its name
 	placed      bool         // durably
+	unsure      error        // a disk.ErrUnfit: whether durably is not known
 }
 
 // prepare makes a work folder beside a file's place, and calls fill to put the whole and synced file there.
@@ -183,17 +230,36 @@ func written(write func(io.Writer) error) func(whole string) error {
 	}
 }
 
-// put gives the file its name, durably.
+// put gives the file its name, durably. A disk that syncs no folders leaves it unsure.
 func (p *pending) put() error {
 	crash.At(crash.BeforeFile)
 	p.replaced = disk.Leave(p.path)
 	if err := os.Rename(p.whole, p.path); err != nil {
 		return err
 	}
+	p.named = true
 	crash.At(crash.AfterFile)
 	err := disk.SyncDir(filepath.Dir(p.path))
-	p.placed = err == nil
+	if errors.Is(err, disk.ErrUnfit) {
+		p.unsure, err = err, nil
+	}
+	p.placed = err == nil && p.unsure == nil
 	return err
+}
+
+// doubt is a sentence about what the disk of the file does not keep, "" = it keeps all.
+func (p *pending) doubt(name string) string {
+	var lacks []string
+	if p.unsure != nil {
+		lacks = append(lacks, "does not confirm names (eject it before you unplug it)")
+	}
+	if info, err := os.Stat(p.path); err == nil && disk.OthersRead(info) {
+		lacks = append(lacks, "keeps no modes (others who reach the disk can read the file)")
+	}
+	if lacks == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s is written, to a disk that %s", name, strings.Join(lacks, " and "))
 }
 
 // drop removes the work folder, and frees the file that was replaced. It does nothing to a file that was put.

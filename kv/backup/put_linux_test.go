@@ -41,7 +41,7 @@ func TestACopyIsPutOnAnyDisk(t *testing.T) {
 			}
 		}
 		sum := sha256.Sum256([]byte("the copy"))
-		if err := Put(t.Context(), from, to, Manifest{File: "whole", SHA256: hex.EncodeToString(sum[:])}); err != nil {
+		if _, err := Put(t.Context(), from, to, Manifest{File: "whole", SHA256: hex.EncodeToString(sum[:])}); err != nil {
 			t.Errorf("Put = %v", err)
 		}
 		info, err := os.Lstat(lands)
@@ -55,7 +55,7 @@ func TestACopyIsPutOnAnyDisk(t *testing.T) {
 	}
 	sum := sha256.Sum256([]byte("the copy"))
 	to := filepath.Join(memory, "there.db")
-	if err := Put(t.Context(), torn, to, Manifest{File: "torn", SHA256: hex.EncodeToString(sum[:])}); !errors.Is(err, ErrReadTwice) {
+	if _, err := Put(t.Context(), torn, to, Manifest{File: "torn", SHA256: hex.EncodeToString(sum[:])}); !errors.Is(err, ErrReadTwice) {
 		t.Errorf("Put of what is not what was checked = %v", err)
 	}
 	if text, err := os.ReadFile(to); err != nil || string(text) != "the copy" {
@@ -91,11 +91,14 @@ func TestBackupsToOneNameTakeTurns(t *testing.T) {
 	}
 	impatient, cancel := context.WithTimeout(t.Context(), 3*turnPause)
 	defer cancel()
-	if err := Put(impatient, from, to, Manifest{}); !errors.Is(err, context.DeadlineExceeded) || exists(t, to) {
+	if _, err := Put(impatient, from, to, Manifest{}); !errors.Is(err, context.DeadlineExceeded) || exists(t, to) {
 		t.Errorf("out of turn Put = %v, and the file is there: %t", err, exists(t, to))
 	}
 	shipped := make(chan error)
-	go func() { shipped <- Put(t.Context(), from, to, Manifest{}) }()
+	go func() {
+		_, err := Put(t.Context(), from, to, Manifest{})
+		shipped <- err
+	}()
 	free()
 	if err := <-shipped; err != nil {
 		t.Errorf("in its turn Put = %v", err)
@@ -122,7 +125,7 @@ func TestABackupMayHaveALongName(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := Put(t.Context(), from, to, Manifest{SHA256: hex.EncodeToString(sum[:])}); !errors.Is(err, want) {
+		if _, err := Put(t.Context(), from, to, Manifest{SHA256: hex.EncodeToString(sum[:])}); !errors.Is(err, want) {
 			t.Errorf("Put to a name of %d letters = %v, want %v", length, err, want)
 		}
 		text := map[error]string{nil: "a copy", syscall.ENAMETOOLONG: "an older one"}[want]
@@ -141,7 +144,7 @@ func TestNoManifestLiesBesideAnotherFile(t *testing.T) {
 		if err := os.WriteFile(from, []byte("a copy"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := Put(t.Context(), from, to, Manifest{SHA256: hex.EncodeToString(sum[:])}); err != nil {
+		if _, err := Put(t.Context(), from, to, Manifest{SHA256: hex.EncodeToString(sum[:])}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -151,7 +154,7 @@ func TestNoManifestLiesBesideAnotherFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = syscall.Close(fd) }() // it was only read
-	if _, err := syscall.InotifyAddWatch(fd, filepath.Dir(to), syscall.IN_DELETE|syscall.IN_MOVED_TO); err != nil {
+	if _, err := syscall.InotifyAddWatch(fd, filepath.Dir(to), syscall.IN_DELETE|syscall.IN_MOVED_FROM|syscall.IN_MOVED_TO); err != nil {
 		t.Fatal(err)
 	}
 	put()
@@ -166,7 +169,7 @@ func TestNoManifestLiesBesideAnotherFile(t *testing.T) {
 		name := strings.TrimRight(string(b[syscall.SizeofInotifyEvent:end]), "\x00")
 		if strings.HasPrefix(name, "b.db") {
 			verb := "comes"
-			if binary.NativeEndian.Uint32(b[4:])&syscall.IN_DELETE != 0 {
+			if binary.NativeEndian.Uint32(b[4:])&(syscall.IN_DELETE|syscall.IN_MOVED_FROM) != 0 {
 				verb = "goes"
 			}
 			seen = append(seen, name+" "+verb)

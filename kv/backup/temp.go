@@ -11,5 +11,7 @@ import (
 // tempFile is a file with a temporary name.
 type tempFile = renameio.PendingFile
 
-// newTemp makes a file of mode 0600 beside path, which it is to become.
-func newTemp(path string) (*tempFile, error) { return renameio.TempFile(filepath.Dir(path), path) }
+// newTemp makes a file of mode 0600 beside path, which it is to become. Some disks give it another mode, and change none.
+func newTemp(path string) (*tempFile, error) {
+	return renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithPermissions(0o600))
+}

@@ -47,7 +47,8 @@ func Size(path string) int64 {
 	return info.Size()
 }
 
-// SyncDir makes the names in a folder durable. A folder that the system does not let a program sync is left to it.
+// SyncDir makes the names in a folder durable. A folder that the system does not let a program sync is left to it. On a disk that syncs no
+// folders the error is ErrUnfit.
 func SyncDir(dir string) error {
 	d, err := OpenFolder(filepath.Clean(dir))
 	if cannotSync(err) {
@@ -56,7 +57,36 @@ func SyncDir(dir string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.Sync(), d.Close())
+	if err = d.Sync(); syncsNone(err) {
+		err = &Unfit{dir, "it does not sync folders"}
+	}
+	return errors.Join(err, d.Close())
+}
+
+// ErrUnfit is a disk that lacks what a store needs, as those of other machines, sticks and encrypted folders may. What leaves a store can lie
+// there. The concrete error is an *Unfit.
+var ErrUnfit = errors.New("the disk can hold no store")
+
+// Unfit is the ErrUnfit of a folder.
+type Unfit struct{ Dir, Why string }
+
+func (u *Unfit) Error() string {
+	return fmt.Sprintf("the folder %s lies on a disk that can hold no store: %s; use a folder on a disk of this computer", u.Dir, u.Why)
+}
+
+// Is makes an Unfit an ErrUnfit.
+func (u *Unfit) Is(target error) bool { return target == ErrUnfit }
+
+// KeepOwn takes the rights to a folder from all but its owner. On a disk that changes no modes the error is ErrUnfit.
+func KeepOwn(dir string) error {
+	if info, err := os.Stat(dir); err == nil && !OthersRead(info) {
+		return nil
+	}
+	err := os.Chmod(dir, 0o700)
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) {
+		return &Unfit{dir, "it changes no modes, and others could read the store"}
+	}
+	return err
 }
 
 // MakeWorkFolder makes a folder within a store's for a copy that is worked at, or for the files of an import, and done takes it away. It is

@@ -4,7 +4,9 @@ package disk
 
 import (
 	"errors"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -12,6 +14,14 @@ import (
 
 // OpenFolder opens a folder that is to be synced.
 func OpenFolder(dir string) (*os.File, error) { return os.Open(dir) }
+
+// syncsNone reports whether the sync of a folder failed because the disk syncs none.
+func syncsNone(err error) bool {
+	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) || errors.Is(err, syscall.EOPNOTSUPP) || errors.Is(err, syscall.ENOTTY)
+}
+
+// OthersRead reports whether users other than its owner may read or change a file.
+func OthersRead(info fs.FileInfo) bool { return info.Mode().Perm()&0o077 != 0 }
 
 // cannotSync tells that a folder is open to others alone: here each that can be read can be synced.
 func cannotSync(error) bool { return false }
@@ -27,11 +37,14 @@ func Replace(from, to string) error { return os.Rename(from, to) }
 // Replaced ends a Replace, also one that a crash has cut short: at every moment one of the two files has the name.
 func Replaced(string) error { return nil }
 
-// Lock takes the lock of an open file until it is closed: ErrInUse where another process has it.
+// Lock takes the lock of an open file until it is closed: ErrInUse where another process has it, ErrUnfit on a disk that locks none.
 func Lock(f *os.File) error {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
+	switch {
+	case errors.Is(err, syscall.EWOULDBLOCK):
 		return ErrInUse
+	case errors.Is(err, syscall.ENOTSUP), errors.Is(err, syscall.EOPNOTSUPP), errors.Is(err, syscall.ENOLCK), errors.Is(err, syscall.ENOSYS):
+		return &Unfit{filepath.Dir(f.Name()), "it locks no files"}
 	}
 	return err
 }
@@ -48,13 +61,22 @@ func lockFolder(dir string) (free func(), err error) {
 	return func() { _ = f.Close() }, nil // it was only locked
 }
 
-// freeBytes is what the file system of a folder has left for users other than root.
+// freeBytes is what the file system of a folder has left for users other than root. One without blocks does not say.
 func freeBytes(dir string) (int64, error) {
 	var system syscall.Statfs_t
 	if err := syscall.Statfs(dir, &system); err != nil {
 		return 0, err
 	}
+	if system.Blocks == 0 {
+		return 0, errors.ErrUnsupported
+	}
 	return int64(system.Bavail) * int64(system.Bsize), nil
+}
+
+// IsSame reports whether two folders lie on one file system.
+func IsSame(one, other string) bool {
+	var a, b syscall.Stat_t
+	return syscall.Stat(one, &a) == nil && syscall.Stat(other, &b) == nil && a.Dev == b.Dev
 }
 
 // ReadOnly tells that nothing can be written in a folder that is there: its disk is mounted so, or its mode forbids it.

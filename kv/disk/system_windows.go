@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/sys/windows"
 )
@@ -17,6 +18,12 @@ const shared = windows.FILE_SHARE_READ | windows.FILE_SHARE_WRITE | windows.FILE
 func OpenFolder(dir string) (*os.File, error) {
 	return open(filepath.Clean(dir), windows.GENERIC_READ|windows.GENERIC_WRITE, shared, windows.OPEN_EXISTING, windows.FILE_FLAG_BACKUP_SEMANTICS)
 }
+
+// syncsNone: the journal of the file system keeps names.
+func syncsNone(error) bool { return false }
+
+// OthersRead reports false: a mode tells nothing about the rights to a file here.
+func OthersRead(fs.FileInfo) bool { return false }
 
 // cannotSync tells that a folder may only be read, as the root of a disk: the journal of the file system keeps its names.
 func cannotSync(err error) bool { return errors.Is(err, windows.ERROR_ACCESS_DENIED) }
@@ -126,6 +133,13 @@ func freeBytes(dir string) (int64, error) {
 	var free uint64
 	err = windows.GetDiskFreeSpaceEx(name, &free, nil, nil)
 	return int64(free), err
+}
+
+// IsSame reports whether two folders lie on one volume.
+func IsSame(one, other string) bool {
+	a, errA := filepath.Abs(one)
+	b, errB := filepath.Abs(other)
+	return errA == nil && errB == nil && strings.EqualFold(filepath.VolumeName(a), filepath.VolumeName(b))
 }
 
 // ReadOnly tells nothing here: a write meets the error.

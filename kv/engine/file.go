@@ -51,6 +51,11 @@ const plenty int64 = 64 << 30
 
 // openFile opens the file, and makes it if it is not there and can be.
 func openFile(c Config) (*file, error) {
+	if !c.ReadOnly {
+		if err := disk.SyncDir(filepath.Dir(c.Path)); err != nil {
+			return nil, err // no change could be made durable
+		}
+	}
 	info, err := os.Stat(c.Path)
 	if errors.Is(err, fs.ErrNotExist) && !c.ReadOnly {
 		if err := create(c); err != nil {
@@ -97,7 +102,7 @@ func openFile(c Config) (*file, error) {
 // try one wins.
 func create(c Config) error {
 	dir := filepath.Dir(c.Path)
-	if err := os.Chmod(dir, 0o700); err != nil {
+	if err := disk.KeepOwn(dir); err != nil {
 		return err
 	}
 	tmp, err := os.CreateTemp(dir, disk.OwnPrefix+"new-*.db")
@@ -105,7 +110,7 @@ func create(c Config) error {
 		return err
 	}
 	defer func() { _ = os.Remove(tmp.Name()) }() // linked already, or of no use
-	if err := tmp.Close(); err != nil {
+	if err := errors.Join(disk.Lock(tmp), tmp.Close()); err != nil {
 		return err
 	}
 	db, err := bbolt.Open(tmp.Name(), 0o600, options(0))

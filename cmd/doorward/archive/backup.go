@@ -29,6 +29,7 @@ func Backup(ctx context.Context, o control.Opening, file string) (made backup.Ma
 		return made, err
 	}
 	folder.Tidy(filepath.Dir(real), o.Console.Logger(slog.LevelWarn))
+	doubt := ""
 	err = onCopyFor(ctx, o, file, func(dir string, of backup.Manifest) error {
 		made = of
 		made.File = filepath.Base(real)
@@ -36,13 +37,17 @@ func Backup(ctx context.Context, o control.Opening, file string) (made backup.Ma
 		if made.SHA256, err = checkAndSum(ctx, o, dir); err != nil {
 			return err
 		}
-		return console.Stopped(ctx, backup.Put(ctx, table.Path(dir), file, made))
+		doubt, err = backup.Put(ctx, table.Path(dir), file, made)
+		return console.Stopped(ctx, err)
 	})
 	if errors.Is(err, console.ErrStopped) {
 		err = fmt.Errorf("%w: no backup was made", err)
 	}
 	if err != nil {
 		return backup.Manifest{}, err
+	}
+	if doubt != "" {
+		o.Console.Warn("%s", doubt)
 	}
 	if err := noteBackup(ctx, o, file); err != nil {
 		o.Console.Warn("%s is made; only the store could not note where it lies, so that no erasure will name it: %v", file, err)

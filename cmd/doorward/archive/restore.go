@@ -341,7 +341,7 @@ func OpenFile(ctx context.Context, file string) (dir string, done func() error, 
 			_, err := backup.Copy(ctx, w, file)
 			return err
 		})
-		if err != nil {
+		if err != nil && !errors.Is(err, disk.ErrUnfit) { // it is only looked at
 			return "", nil, errors.Join(console.Stopped(ctx, err), done())
 		}
 	}

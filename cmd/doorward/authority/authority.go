@@ -26,6 +26,7 @@ import (
 	"doorward/cmd/doorward/folder"
 	"doorward/cmd/doorward/repeat"
 	"doorward/kv/backup"
+	"doorward/kv/disk"
 )
 
 // Authority signs the certificates of one server.
@@ -136,7 +137,7 @@ func Open(dir string) (*Authority, error) {
 	if err != nil {
 		return nil, err
 	}
-	if folder.OthersRead(info) {
+	if disk.OthersRead(info) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: errOpen}
 	}
 	text, err := os.ReadFile(name)

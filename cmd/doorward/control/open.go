@@ -96,6 +96,9 @@ func Open(ctx context.Context, o Opening) (*Line, error) {
 		if l, err := InProcess(o); !errors.Is(err, disk.ErrInUse) {
 			return l, err
 		}
+		if folder.Unreached(o.Dir) {
+			break // it will not be reached later
+		}
 		if ctx.Err() != nil {
 			return nil, console.ErrStopped
 		}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 
 	"doorward/cmd/doorward/folder"
 )
@@ -82,6 +83,9 @@ func Dial(ctx context.Context, dir string, say func(string)) (net.Conn, error) {
 
 // connect connects to the socket of a folder.
 func connect(ctx context.Context, dir string) (net.Conn, error) {
+	if folder.Unreached(dir) {
+		return nil, folder.ErrNoSocket
+	}
 	path, release, err := socketPath(dir)
 	if err != nil {
 		return nil, err
@@ -90,7 +94,8 @@ func connect(ctx context.Context, dir string) (net.Conn, error) {
 	return (&net.Dialer{}).DialContext(ctx, "unix", path)
 }
 
-// Listen listens on the folder's socket. The caller has the store open, so a socket that is there was left by a server that died.
+// Listen listens on the folder's socket. The caller has the store open, so a socket that is there was left by a server that died. On a disk
+// without sockets the error is folder.ErrNoSocket, and commands are told why they do not reach the server.
 func Listen(dir string) (net.Listener, error) {
 	if err := os.Remove(filepath.Join(dir, folder.Socket)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -101,18 +106,41 @@ func Listen(dir string) (net.Listener, error) {
 	}
 	defer release()
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
-	if err != nil {
+	switch {
+	case hasNone(err):
+		if err := folder.MarkUnreached(dir); err != nil {
+			return nil, err
+		}
+		return nil, folder.ErrNoSocket
+	case err != nil:
 		return nil, fmt.Errorf("control socket: %w", err)
 	}
-	l.SetUnlinkOnClose(false) // the path may be gone; Close removes the file
-	return beats{l}, os.Chmod(filepath.Join(dir, folder.Socket), 0o600)
+	l.SetUnlinkOnClose(false)                                                                                       // the path may be gone; Close removes the file
+	if err := os.Chmod(filepath.Join(dir, folder.Socket), 0o600); err != nil && !errors.Is(err, fs.ErrPermission) { // the folder keeps others out
+		return nil, errors.Join(err, l.Close())
+	}
+	return beats{l}, nil
 }
 
-// Close removes the socket. It comes before the store is closed: a command that finds no socket waits for the store's lock.
+// hasNone reports whether a socket could not be made because its disk has none.
+func hasNone(err error) bool {
+	for _, none := range []error{syscall.EPERM, syscall.ENOTSUP, syscall.EOPNOTSUPP, syscall.ENOSYS} {
+		if errors.Is(err, none) {
+			return true
+		}
+	}
+	return false
+}
+
+// Close removes the socket. It comes before the store is closed: a command that finds no socket waits for the store's lock. l is nil if the
+// disk has no sockets.
 func Close(dir string, l net.Listener) error {
 	err := os.Remove(filepath.Join(dir, folder.Socket))
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
+	}
+	if l == nil {
+		return err
 	}
 	if e := l.Close(); e != nil && !errors.Is(e, net.ErrClosed) {
 		err = errors.Join(err, e)

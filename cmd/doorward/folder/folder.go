@@ -93,7 +93,7 @@ func (f *Folder) Check() error {
 	if disk.ReadOnly(f.Dir) {
 		return nil
 	}
-	return os.Chmod(f.Dir, ownerOnly)
+	return disk.KeepOwn(f.Dir)
 }
 
 // checkOwner refuses a store's file that this process may not use because it belongs to another user than the folder, as after a copy by sudo.
@@ -140,8 +140,23 @@ func closedError(dir string, info fs.FileInfo) error {
 	return fmt.Errorf("the folder %s: permission denied: its mode is %04o; use: chmod 700 %s", dir, info.Mode().Perm(), console.Shell(dir))
 }
 
+// ErrNoSocket is a server that commands cannot reach.
+var ErrNoSocket = errors.New("a server runs on the folder, and no command reaches it, for its disk has no sockets: stop serve first, or use HTTP")
+
+// MarkUnreached has commands know that a server runs on a folder in which no socket can be made: a plain file has the socket's name.
+func MarkUnreached(dir string) error { return os.WriteFile(filepath.Join(dir, Socket), nil, 0o600) }
+
+// Unreached reports whether the last server of a folder could make no socket. It may have ended, if it was killed.
+func Unreached(dir string) bool {
+	info, err := os.Lstat(filepath.Join(dir, Socket))
+	return err == nil && info.Mode().IsRegular()
+}
+
 // Busy says that another process has the folder's store open.
 func Busy(dir string) error {
+	if Unreached(dir) {
+		return ErrNoSocket
+	}
 	return fmt.Errorf("another doorward is at work on the folder %s; try again when it is done", dir)
 }
 
@@ -270,12 +285,12 @@ func (f *Folder) CheckRoom(what string, bytes int64) error {
 }
 
 // Write writes a file out of the store, as backup.Write does. On the store's own disk it stops before a server would lack room.
-func (f *Folder) Write(ctx context.Context, name string, write func(io.Writer) error) error {
+func (f *Folder) Write(ctx context.Context, name string, write func(io.Writer) error) (doubt string, err error) {
 	if !f.sharesDisk(name) {
 		return backup.Write(ctx, name, write)
 	}
 	if err := f.CheckRoom("an export", 0); err != nil {
-		return err
+		return "", err
 	}
 	return backup.Write(ctx, name, func(w io.Writer) error { return write(&roomWriter{w, f}) })
 }
@@ -305,5 +320,5 @@ func (f *Folder) sharesDisk(file string) bool {
 			return false
 		}
 	}
-	return sameDisk(f.Dir, filepath.Dir(file))
+	return disk.IsSame(f.Dir, filepath.Dir(file))
 }

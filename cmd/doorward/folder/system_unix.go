@@ -10,19 +10,10 @@ import (
 	"syscall"
 )
 
-// sameDisk reports whether two folders lie on one file system.
-func sameDisk(one, other string) bool {
-	var a, b syscall.Stat_t
-	return syscall.Stat(one, &a) == nil && syscall.Stat(other, &b) == nil && a.Dev == b.Dev
-}
-
 // closed reports whether the owner of a folder may not use it.
 func closed(info fs.FileInfo) bool {
 	return os.Geteuid() != 0 && info.Mode().Perm()&ownerOnly != ownerOnly
 }
-
-// OthersRead reports whether users other than its owner may read or change a file.
-func OthersRead(info fs.FileInfo) bool { return info.Mode().Perm()&0o077 != 0 }
 
 // foreign reports whether a folder belongs to another user, and the name of that user.
 func foreign(info fs.FileInfo) (owner string, ok bool) {

@@ -135,7 +135,9 @@ func (s *server) serve(ctx context.Context) (err error) {
 	}
 	defer site.Close()
 	socket, err := control.Listen(s.Dir)
-	if err != nil {
+	if errors.Is(err, folder.ErrNoSocket) {
+		s.log.Warn("the disk of the folder has no sockets: no command reaches this server; stop it first, or use HTTP", slog.String("folder", s.Dir))
+	} else if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, control.Close(s.Dir, socket)) }()
@@ -151,7 +153,9 @@ func (s *server) serve(ctx context.Context) (err error) {
 	defer func() { s.wiped = loop.end(s.log) }()
 	f.answer(site, peers, &s.shown)
 	h := &control.Handler{Store: store, Peers: peers, Commands: site.Control(), Wake: loop.venue.Wake, Version: s.Version, Logger: s.log}
-	f.add(socket, &http.Server{Handler: s.restores.before(store, h.HTTP())})
+	if socket != nil {
+		f.add(socket, &http.Server{Handler: s.restores.before(store, h.HTTP())})
+	}
 	defer compactInTime(ctx, store, s.log)()
 	defer s.shown.Watch(s.log)()
 	defer s.announce()()

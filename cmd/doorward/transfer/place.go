@@ -204,12 +204,12 @@ func (p *place) open(name string, create bool) (*replicate.Remote, error) {
 }
 
 // write writes what a job copies into the target's file, which is whole or not there.
-func (p pair) write(ctx context.Context, head line.Head, job replicate.Job) (out replicate.Outcome, err error) {
+func (p pair) write(ctx context.Context, c *Config, head line.Head, job replicate.Job) (out replicate.Outcome, err error) {
 	put := backup.Write
 	if p.source.folder != nil {
 		put = p.source.folder.Write
 	}
-	err = put(ctx, p.target.file, func(w io.Writer) error {
+	doubt, err := put(ctx, p.target.file, func(w io.Writer) error {
 		t, err := replicate.CreateFile(w, head)
 		if err != nil {
 			return err
@@ -220,6 +220,9 @@ func (p pair) write(ctx context.Context, head line.Head, job replicate.Job) (out
 		}
 		return t.Finish(out)
 	})
+	if doubt != "" {
+		c.Console.Warn("%s", doubt)
+	}
 	return out, console.Stopped(ctx, err)
 }
 

@@ -221,7 +221,7 @@ func (p pair) copy(ctx context.Context, c *Config) (out replicate.Outcome, err e
 		return out, err
 	}
 	says.Since = job.Since
-	return p.write(ctx, says.Head, job)
+	return p.write(ctx, c, says.Head, job)
 }
 
 // quoted is a sequence as JSON has it.

@@ -15,6 +15,18 @@ type Config struct {
 	Sync func(path string) error
 	// Take is asked before each write and answers how many of its n bytes, at least one, are written at once.
 	Take func(path string, n int) int
+	// Lacks says what the file system does not know.
+	Lacks Lacks
+}
+
+// Lacks is what a file system lacks that those of a computer's own disks know: that of a stick, of another machine, of an encrypted folder.
+type Lacks struct {
+	FolderSync syscall.Errno // is the error of a folder's sync; 0 = folders are synced
+	Chmod      syscall.Errno // is the error of a change of a mode
+	Modes      bool          // all has the mode 0777, and a change of it does nothing
+	Locks      bool          // no file can be locked
+	Sockets    bool          // no socket can be made
+	Room       bool          // the answer to a question for room is zeros
 }
 
 // Disk is a tree of files that notes what is done to it.

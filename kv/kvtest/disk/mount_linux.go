@@ -26,6 +26,7 @@ func (d *Disk) Mount(dir string) (unmount func() error, err error) {
 		UID: uint32(os.Geteuid()), GID: uint32(os.Getegid()),
 		MountOptions: fuse.MountOptions{
 			DirectMount: true, Name: "disk", FsName: "disk", DisableXAttrs: true, ExplicitDataCacheControl: true, MaxWrite: 1 << 20,
+			EnableLocks: d.config.Lacks.Locks, // nothing here answers them
 		},
 	})
 	if err != nil {
@@ -105,6 +106,9 @@ func (n *node) attributes(f *File, out *fuse.Attr) {
 	defer n.disk.mu.Unlock()
 	out.Ino, out.Size, out.Nlink = uint64(f.inode), uint64(f.content.size), uint32(max(f.links, 1))
 	out.Mode = kinds[f.mode.Type()] | uint32(f.mode.Perm())
+	if lacks := n.disk.config.Lacks; lacks.Modes || lacks.Chmod != 0 {
+		out.Mode |= 0o777
+	}
 	out.Blocks = uint64(len(f.content.blocks) * blockSize / SectorSize)
 	out.Uid, out.Gid = uint32(os.Geteuid()), uint32(os.Getegid())
 	out.SetTimes(nil, &f.changed, &f.changed)
@@ -139,7 +143,11 @@ func (n *node) Setattr(_ context.Context, _ fs.FileHandle, in *fuse.SetAttrIn, o
 	if size, ok := in.GetSize(); ok {
 		n.disk.resize(n.file, int64(size))
 	}
-	if mode, ok := in.GetMode(); ok {
+	mode, ok := in.GetMode()
+	if errno := n.disk.config.Lacks.Chmod; ok && errno != 0 {
+		return errno
+	}
+	if ok {
 		n.disk.mu.Lock()
 		n.file.mode = n.file.mode.Type() | iofs.FileMode(mode).Perm()
 		n.disk.mu.Unlock()
@@ -169,7 +177,7 @@ func (n *node) Mkdir(ctx context.Context, name string, mode uint32, out *fuse.En
 // Mknod makes files, and the sockets that are bound to a name.
 func (n *node) Mknod(ctx context.Context, name string, mode, _ uint32, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
 	for kind, is := range kinds {
-		if mode&syscall.S_IFMT == is && kind != iofs.ModeDir {
+		if mode&syscall.S_IFMT == is && kind != iofs.ModeDir && !(kind == iofs.ModeSocket && n.disk.config.Lacks.Sockets) {
 			return n.make(ctx, name, kind|iofs.FileMode(mode).Perm(), out)
 		}
 	}
@@ -217,10 +225,16 @@ func (n *node) Write(_ context.Context, _ fs.FileHandle, data []byte, at int64) 
 }
 
 func (n *node) Fsync(context.Context, fs.FileHandle, uint32) syscall.Errno {
+	if errno := n.disk.config.Lacks.FolderSync; errno != 0 && n.file.mode.IsDir() {
+		return errno
+	}
 	return fs.ToErrno(n.disk.sync(n.file))
 }
 
 func (n *node) Statfs(_ context.Context, out *fuse.StatfsOut) syscall.Errno {
+	if n.disk.config.Lacks.Room {
+		return 0
+	}
 	const plenty = 1 << 40
 	n.disk.mu.Lock()
 	defer n.disk.mu.Unlock()
