@@ -131,8 +131,12 @@ func TestAnOlderFormatIsRefusedAndLeftAlone(t *testing.T) {
 	dir := folder(t)
 	closed(t, reopenable(t, kv.Config{Dir: dir}))
 	tampered(t, dir, func(tx *bbolt.Tx) error { return putFormat(tx, kv.OldestFormat-1) })
-	if _, err := kv.Open(kv.Config{Dir: dir}); !errors.Is(err, engine.ErrCorrupt) {
-		t.Errorf("Open = %v, want ErrCorrupt", err)
+	if err := table.NoteBeside(dir, table.Backup{At: sunday, Path: filepath.Join(dir, "monday.db")}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := kv.Open(kv.Config{Dir: dir})
+	if way := "doorward replicate " + dir + " all.ndjson.zst"; !errors.Is(err, table.ErrOlderFormat) || !strings.Contains(err.Error(), way) || strings.Contains(err.Error(), "backup") {
+		t.Errorf("Open = %v, want ErrOlderFormat with the way %q, and no backup, which is of that format too", err, way)
 	}
 	tampered(t, dir, func(tx *bbolt.Tx) error { return putFormat(tx, kv.FormatNumber) })
 	healthy(t, kvtest.OpenConfig(t, kv.Config{Dir: dir}))

@@ -47,7 +47,7 @@ type Store struct {
 	forget   func()          // lets another store of the same process take the names of the metrics
 }
 
-// Open opens the store in a folder, or makes it: ErrInUse, ErrNewerFormat, ErrCorrupt.
+// Open opens the store in a folder, or makes it: ErrInUse, ErrNewerFormat, ErrOlderFormat, ErrCorrupt.
 func Open(c table.Config) (*Store, error) {
 	if c.Clock == nil {
 		c.Clock = time.Now

@@ -69,11 +69,11 @@ func noteTables(o *Tx) error {
 	return err
 }
 
-// accept checks that this version reads a file's format.
+// accept checks that this version reads a file's format: ErrNewerFormat, ErrOlderFormat.
 func accept(r *engine.View) error {
 	format, err := ReadFormat(r)
 	if err == nil && format < OldestFormat {
-		err = &engine.BadFile{Reason: fmt.Sprintf("is of format %d, which this version reads no more", format)}
+		err = fmt.Errorf("%w: format %d, this one knows %d and later", ErrOlderFormat, format, OldestFormat)
 	}
 	return err
 }
@@ -361,8 +361,12 @@ func Backups(v *View) (all []Backup, err error) {
 
 // Blamed is an error of a store, by the name of the file that is the cause and the newest backup of what is in it.
 func Blamed(c Config, err error) error {
-	if errors.Is(err, ErrNewerFormat) {
+	switch {
+	case errors.Is(err, ErrNewerFormat):
 		return fmt.Errorf("the file %s: %w", Path(c.Dir), err)
+	case errors.Is(err, ErrOlderFormat): // its backups are of that format too
+		return fmt.Errorf("the file %s: %w; copy it with that version into a file (doorward replicate %s all.ndjson.zst), and with this one into an empty folder (doorward replicate all.ndjson.zst NEW)",
+			Path(c.Dir), err, c.Dir)
 	}
 	err = engine.Blamed(Path(c.Dir), err)
 	var bad *engine.BadFile

@@ -148,6 +148,7 @@ var (
 	ErrConflict    = errors.New("conflicts with another record")             // the concrete error is a *Conflict
 	ErrKeyReused   = errors.New("idempotency key was used for another body") // also a nonce used for another code
 	ErrNewerFormat = errors.New("the store was written by a newer version")
+	ErrOlderFormat = errors.New("the store was written by an older version") // which this one reads no more
 )
 
 // ErrRevoked is the ErrBadLogin of a revoked key, for a caller that has the key's secret.
