@@ -122,6 +122,16 @@ func (r *Room) CheckFile(what string, bytes int64) error {
 	return &Full{What: what + " and what people go on making", Need: need, Free: free}
 }
 
+// Addresses is how many of so many bytes of addresses a file that uses used may take: all, or half of what this process may still have, so that
+// the other half is left for its memory.
+func Addresses(wanted, used int64) int64 {
+	limit := AddressLimit()
+	if limit == 0 {
+		return wanted
+	}
+	return min(wanted, max((limit-addressesTaken())/2, used))
+}
+
 // note tells the log what is refused from now on, and what goes on.
 func (r *Room) note(free int64) {
 	for use := range numUses {

@@ -5,8 +5,11 @@ package disk
 import (
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -71,6 +74,23 @@ func freeBytes(dir string) (int64, error) {
 		return 0, errors.ErrUnsupported
 	}
 	return int64(system.Bavail) * int64(system.Bsize), nil
+}
+
+// AddressLimit is how many bytes of addresses this process may have, as ulimit -v and LimitAS set it; 0 = as many as there are.
+func AddressLimit() int64 {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_AS, &limit); err != nil || uint64(limit.Cur) > math.MaxInt64 {
+		return 0
+	}
+	return int64(limit.Cur)
+}
+
+// addressesTaken is how many bytes of addresses this process has; 0 = not known.
+func addressesTaken() int64 {
+	text, _ := os.ReadFile("/proc/self/statm") // only Linux has it
+	pages, _, _ := strings.Cut(string(text), " ")
+	n, _ := strconv.ParseInt(pages, 10, 64)
+	return n * int64(os.Getpagesize())
 }
 
 // IsSame reports whether two folders lie on one file system.

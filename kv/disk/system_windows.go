@@ -135,6 +135,12 @@ func freeBytes(dir string) (int64, error) {
 	return int64(free), err
 }
 
+// AddressLimit is 0: this system sets no limit of addresses.
+func AddressLimit() int64 { return 0 }
+
+// addressesTaken is not asked here.
+func addressesTaken() int64 { return 0 }
+
 // IsSame reports whether two folders lie on one volume.
 func IsSame(one, other string) bool {
 	a, errA := filepath.Abs(one)

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"math/bits"
 	"os"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"syscall"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -40,7 +42,25 @@ func mapped(used int64) int {
 	case math.MaxInt == math.MaxInt32:
 		return int(min(max(1<<30, 2*used), math.MaxInt32))
 	}
-	return int(max(plenty, 4*used))
+	return mappable(disk.Addresses(max(plenty, 4*used), used))
+}
+
+// mappable is a size that bbolt does not round up: a power of two below a GiB, whole GiB above.
+func mappable(size int64) int {
+	const step = 1 << 30
+	if size >= step {
+		return int(size / step * step)
+	}
+	return 1 << (bits.Len64(uint64(max(size, 1))) - 1)
+}
+
+// openBolt is bbolt.Open. Its error names the limit of addresses if that keeps the file from being mapped.
+func openBolt(path string, o *bbolt.Options) (*bbolt.DB, error) {
+	db, err := bbolt.Open(path, 0o600, o)
+	if limit := disk.AddressLimit(); errors.Is(err, syscall.ENOMEM) && limit > 0 {
+		err = fmt.Errorf("%s cannot be mapped into memory: this process may have %d MiB of addresses (ulimit -v, or LimitAS of systemd): raise that limit", path, limit>>20)
+	}
+	return db, err
 }
 
 // windowsRoom is by how much a file can grow on Windows until it is mapped again.
@@ -85,7 +105,7 @@ func openFile(c Config) (*file, error) {
 		o.InitialMmapSize = 0
 	}
 	o.NoFreelistSync = !w.HasFreelist() // otherwise bbolt writes a list at once
-	db, err := bbolt.Open(c.Path, 0o600, o)
+	db, err := openBolt(c.Path, o)
 	if errors.Is(err, bolterrors.ErrTimeout) {
 		return nil, disk.ErrInUse
 	}
@@ -113,7 +133,7 @@ func create(c Config) error {
 	if err := errors.Join(disk.Lock(tmp), tmp.Close()); err != nil {
 		return err
 	}
-	db, err := bbolt.Open(tmp.Name(), 0o600, options(0))
+	db, err := openBolt(tmp.Name(), options(0))
 	if err != nil {
 		return err
 	}
@@ -281,7 +301,7 @@ func readFile(path string, fn func(*bbolt.Tx) error) (err error) {
 			err = fmt.Errorf("%w: the structure of %s is broken: %v", ErrCorrupt, path, found)
 		}
 	}()
-	db, err := bbolt.Open(path, 0o600, &bbolt.Options{
+	db, err := openBolt(path, &bbolt.Options{
 		ReadOnly: true, Timeout: time.Millisecond,
 		OpenFile: func(string, int, os.FileMode) (*os.File, error) { return f, nil },
 	})
@@ -300,7 +320,7 @@ func readFile(path string, fn func(*bbolt.Tx) error) (err error) {
 
 // Edit runs an operation on a file that no process has open and that stands alone, durably.
 func Edit(path string, s *Schema, fn func(*Tx) error) error {
-	db, err := bbolt.Open(path, 0o600, options(disk.Size(path)))
+	db, err := openBolt(path, options(disk.Size(path)))
 	if err != nil {
 		return err
 	}
