@@ -42,7 +42,7 @@ import (
 //	POST /control/pull                 {"url","key","secret",…}              → progress, pull.Report
 //	GET  /control/verify                                                     → progress, {"rows","records","damaged","damage","places"}
 //	POST /control/reindex                                                    → progress, {"documents"}
-//	POST /control/backup?folder=.doorward-backup-1                           → {"realm","node","epoch","seq","at","bytes"}
+//	POST /control/backup?folder=.doorward-backup-1, or a whole path          → {"realm","node","epoch","seq","at","bytes"}
 //	POST /control/backup/note?file=/mnt/backup.db
 //	GET  /control/erase?id=5                                                 → {"id","full_name","erased_at"}, erased_at a day or null
 //	POST /control/erase?id=5                                                 → {"id","tickets","memberships","conflicts","refusals","answers","free_databases","older_files"}
@@ -449,13 +449,18 @@ func controlNoteBackup(x *exchange, _ *http.Request) error {
 	return x.show(struct{}{}, x.store().Files.NoteBackup(x.caller, file))
 }
 
-// controlBackup copies the store into a folder within its own. The client makes the folder and removes it.
+// controlBackup copies the store into a folder within its own, or into one that the whole path of it names, on another disk. The client makes the
+// folder and removes it.
 func controlBackup(x *exchange, _ *http.Request) error {
-	name := x.query.Value("folder")
-	if !disk.IsWorkFolder(name, "backup") {
+	dir := x.query.Value("folder")
+	name := filepath.Base(dir)
+	if !disk.IsWorkFolder(name, "backup") || name != dir && !filepath.IsAbs(dir) {
 		return fmt.Errorf("%w: folder: .doorward-backup- and a number are wanted", load.ErrUsage)
 	}
-	return x.show(x.store().Files.CopyTo(x.caller, table.Path(filepath.Join(x.store().Tables.Folder.Dir, name))))
+	if name == dir {
+		dir = filepath.Join(x.store().Tables.Folder.Dir, name)
+	}
+	return x.show(x.store().Files.CopyTo(x.caller, table.Path(dir)))
 }
 
 // controlCompact writes the store's file again, without its free pages.

@@ -13,6 +13,7 @@ import (
 	"doorward/cmd/doorward/folder"
 	"doorward/kv/backup"
 	"doorward/kv/kvtest/disk"
+	"doorward/kv/table"
 )
 
 // said runs a command, and returns what it printed to both outputs and its exit code.
@@ -126,5 +127,61 @@ func TestServe_NoSockets(t *testing.T) {
 	<-s.exited
 	if text, code := p.said("status", "--data", p.dir); code != 0 {
 		t.Errorf("status after it: exit code %d, printed %q", code, text)
+	}
+}
+
+// TestBackup_FullDisk: a backup to another disk needs no room on the store's own, whether a server runs or not. One to the same disk is refused.
+func TestBackup_FullDisk(t *testing.T) {
+	t.Parallel()
+	own := disk.New(disk.Config{})
+	dir, unmount := own.MountFor(t)
+	defer unmount()
+	p := &program{TB: t, path: compiled(t), dir: filepath.Join(dir, "d")}
+	p.run(new(any), "demo", "--size", "s")
+	other := t.TempDir()
+	backedUp := func(name string) {
+		t.Helper()
+		file := filepath.Join(other, name)
+		if text, code := p.said("backup", file, "--data", p.dir); code != 0 {
+			t.Errorf("backup, %s: exit code %d, printed %q", name, code, text)
+			return
+		}
+		again := &program{TB: t, path: p.path, dir: filepath.Join(t.TempDir(), "again")}
+		again.run(new(any), "restore", file)
+		if text, code := p.said("backup", filepath.Join(dir, name), "--data", p.dir); code != 1 || !strings.Contains(text, "the disk is nearly full") {
+			t.Errorf("backup to the full disk, %s: exit code %d, printed %q", name, code, text)
+		}
+	}
+	own.SetRoom(0, 1<<20)
+	backedUp("unserved.db")
+	own.SetRoom(-1, -1)
+	s := p.serve()
+	defer s.kill()
+	own.SetRoom(0, 1<<20)
+	backedUp("served.db")
+	if left, err := filepath.Glob(filepath.Join(other, ".doorward-*")); len(left) > 0 || err != nil {
+		t.Errorf("the other disk has %q, %v", left, err)
+	}
+}
+
+// TestLimitOfAddresses: under ulimit -v the store is mapped in part. Where that is too little the error names the limit.
+func TestLimitOfAddresses(t *testing.T) {
+	t.Parallel()
+	p := &program{TB: t, path: compiled(t), dir: filepath.Join(t.TempDir(), "d")}
+	limited := func(command string) (string, error) {
+		cmd := exec.Command("bash", "-c", "ulimit -v 3000000; exec "+p.path+" "+command+" --data "+p.dir)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	for _, command := range []string{"demo", "verify", "compact", "status"} {
+		if text, err := limited(command); err != nil {
+			t.Fatalf("%s: %v, printed %s", command, err, text)
+		}
+	}
+	if err := os.Truncate(table.Path(p.dir), 4<<30); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := limited("status"); err == nil || !strings.Contains(text, "this process may have 2929 MiB of addresses (ulimit -v, or LimitAS of systemd): raise that limit\n") {
+		t.Errorf("status of a large file: %v, printed %s", err, text)
 	}
 }

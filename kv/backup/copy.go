@@ -35,14 +35,16 @@ type Copied struct {
 }
 
 // CopyTo writes the store as it is now to a new file of mode 0600, durably. It holds a View while it writes. During this time
-// freed pages are not used again, and no commit remaps the file. So path must lie on a disk that is as fast as the store's own,
-// best in its folder. It returns *Forbidden unless p administers the store.
+// freed pages are not used again, and no commit remaps the file. So path lies best in the store's folder, and on another disk if the store's
+// own has no room for it. It returns *Forbidden unless p administers the store.
 func (kp *Keeper) CopyTo(p auth.Principal, path string) (c Copied, err error) {
 	if err := p.CheckRule(); err != nil {
 		return Copied{}, err
 	}
-	if err := kp.tables.Folder.Room.CheckFile("a copy of the store", disk.Size(table.Path(kp.tables.Folder.Dir))); err != nil && !kp.tables.Folder.ReadOnly {
-		return Copied{}, err
+	if dir := kp.tables.Folder.Dir; !kp.tables.Folder.ReadOnly && disk.IsSame(dir, filepath.Dir(path)) {
+		if err := kp.tables.Folder.Room.CheckFile("a copy of the store", disk.Size(table.Path(dir))); err != nil {
+			return Copied{}, err
+		}
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

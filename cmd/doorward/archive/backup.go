@@ -96,27 +96,46 @@ func onCopy(ctx context.Context, o control.Opening, do func(dir string, of backu
 	return do(dir, of)
 }
 
-// onCopyFor is onCopy for a backup. If the store's folder is read-only, no server has it open, and the copy is made in the backup's folder.
+// onCopyFor is onCopy for a backup. If the store's folder is read-only, or its disk has no room for a copy and the backup goes to another disk,
+// the copy is made in the backup's folder.
 func onCopyFor(ctx context.Context, o control.Opening, file string, do func(dir string, of backup.Manifest) error) (err error) {
-	if !disk.ReadOnly(o.Dir) {
+	at, err := filepath.Abs(filepath.Dir(file))
+	if err != nil {
+		return err
+	}
+	full := !disk.IsSame(o.Dir, at) && o.CheckRoom("a copy of the store", disk.Size(table.Path(o.Dir))) != nil
+	if !disk.ReadOnly(o.Dir) && !full {
 		return onCopy(ctx, o, do)
 	}
-	if err := table.Gone(o.Dir, o.Zone); err != nil {
+	if err := o.CheckStore(); err != nil {
 		return err
 	}
-	if err := folder.CheckWritable(filepath.Dir(file)); err != nil {
+	if err := folder.CheckWritable(at); err != nil {
 		return err
 	}
-	dir, away, err := disk.MakeWorkFolder(filepath.Dir(file), "backup")
+	dir, away, err := disk.MakeWorkFolder(at, "backup")
 	if err != nil {
 		return backup.Named(file, err)
 	}
 	defer func() { err = errors.Join(err, away()) }()
-	of, err := copyUnserved(o, dir)
+	of, err := copyInto(ctx, o, dir)
 	if err != nil {
 		return err
 	}
 	return do(dir, of)
+}
+
+// copyInto copies the store into a folder on another disk. A server that runs makes the copy, or else this process does, which opens the store
+// for reading alone.
+func copyInto(ctx context.Context, o control.Opening, dir string) (made backup.Manifest, err error) {
+	if !control.Answers(ctx, o.Dir) {
+		return copyUnserved(o, dir)
+	}
+	err = control.With(ctx, o, func(l *control.Line) (err error) {
+		made, err = control.Ask[backup.Manifest](ctx, l, control.Post("/control/backup", url.Values{"folder": {dir}}))
+		return err
+	})
+	return made, err
 }
 
 // OnCopy copies the store within its folder, and removes the copy when do has ended. The store is only read: a server that runs makes the
