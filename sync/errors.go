@@ -126,6 +126,7 @@ var answers = []struct {
 	{errClosing, problem{503, "service_unavailable", "The server is shutting down."}},
 	{errUploads, problem{503, "service_unavailable", "Other large requests are being taken. Try again."}},
 	{errMethod, problem{405, "method_not_allowed", "The path does not know the method."}},
+	{engine.ErrReadOnly, problem{403, "forbidden", "The store is open for reading alone."}},
 	{engine.ErrStopped, problem{503, "service_unavailable", "The store has stopped taking writes."}},
 	{docs.ErrQuota, problem{507, "insufficient_storage", "The database has reached its quota, which the server's operator sets (--free-quota)."}},
 	{disk.ErrFull, problem{507, "insufficient_storage", "The server's disk is nearly full."}},

@@ -26,6 +26,7 @@ func exportCommand(t *tool) *cobra.Command {
 			"kind, .xlsx a workbook with a sheet for each kind. Standard output is NDJSON.",
 		Example: exportExamples,
 	}
+	certain := certainFlag(cmd)
 	cmd.Flags().StringVar(&kind, "kind", "", "only records of this kind")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		format := ""
@@ -48,7 +49,7 @@ func exportCommand(t *tool) *cobra.Command {
 			}
 		}
 		without := "" // what is damaged
-		err := t.with(cmd.Context(), control.Need{Reads: true}, func(l *control.Line) error {
+		err := t.with(cmd.Context(), control.Need{Reads: true, Certain: *certain}, func(l *control.Line) error {
 			write := func(w io.Writer) (err error) {
 				without, err = export(cmd.Context(), l, q, w)
 				return err
@@ -73,12 +74,19 @@ func exportCommand(t *tool) *cobra.Command {
 	return cmd
 }
 
+// certainFlag is for commands that take out of a store what can be saved.
+func certainFlag(cmd *cobra.Command) *bool {
+	return cmd.Flags().Bool("certain", false, "of a store whose log is missing or damaged, take what is certain, and say what may be missing")
+}
+
 const exportExamples = `  # everything, to keep or to import elsewhere
   doorward export --data data all.ndjson
   # everything, to look at in a spreadsheet
   doorward export --data data all.xlsx
   # the people, to change in a spreadsheet and to import again
-  doorward export --data data --kind person people.csv`
+  doorward export --data data --kind person people.csv
+  # what is certain of a store of which only doorward.db is left
+  doorward export --data rescued --certain all.ndjson`
 
 // otherSheets are the endings of files that only a spreadsheet program writes. One that held NDJSON would look broken there.
 var otherSheets = []string{".xls", ".xlsm", ".xlsb", ".ods", ".tsv"}

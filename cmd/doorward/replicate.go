@@ -43,6 +43,7 @@ func replicateCommand(t *tool) *cobra.Command {
 		Annotations: map[string]string{noStore: "it names its own"},
 	}
 	t.jsonFlag(cmd)
+	certain := certainFlag(cmd)
 	f := cmd.Flags()
 	f.StringSliceVar(&c.Databases, "db", nil, "copy this database; may be given several times")
 	f.BoolVar(&c.Live, "live", false, "go on with what comes later, until a signal ends it")
@@ -56,7 +57,7 @@ func replicateCommand(t *tool) *cobra.Command {
 		if err := findZone(t.folder); err != nil {
 			return console.Usage(err)
 		}
-		c.Opening, c.Laptop = t.open(control.Need{}), laptopID
+		c.Opening, c.Laptop = t.open(control.Need{Certain: *certain}), laptopID
 		all, err := transfer.Run(cmd.Context(), c, args[0], args[1])
 		if err != nil && !errors.Is(err, console.ErrSaid) {
 			return console.Stopped(cmd.Context(), err)

@@ -32,6 +32,7 @@ type Config struct {
 	Registerer prometheus.Registerer
 	Room       *disk.Room // on the disk of the file; nil = that of disk.NewRoom
 	ReadOnly   bool       // every write fails with ErrReadOnly
+	Certain    bool       // of a ReadOnly file whose log is missing or damaged what is certain is read: see Lost
 	Unlogged   bool       // a commit goes into the file at once, and there is no log: what tests and benchmarks compare with
 }
 
@@ -58,7 +59,7 @@ type DB struct {
 
 // newDB makes the sides of a DB, of a file that is not open yet.
 func newDB(c Config) *DB {
-	now := &current{setup: &setup{c.Path, c.Schema, c.Logger, c.Room, c.ReadOnly, c.Unlogged}, turn: disk.NewTurn()}
+	now := &current{setup: &setup{c.Path, c.Schema, c.Logger, c.Room, c.ReadOnly, c.Unlogged, c.Certain && c.ReadOnly}, turn: disk.NewTurn()}
 	db := &DB{current: now, journal: &journal{current: now}}
 	q := newQueue()
 	db.folding = newFolding(now, db.journal, q)
@@ -114,6 +115,9 @@ func guarded[T any](fn func() (T, error)) (v T, err error) {
 	}()
 	return fn()
 }
+
+// Lost says what of a file that was opened with Certain may be missing; "" = nothing.
+func (db *DB) Lost() string { return db.lost }
 
 // Start starts the writer.
 func (db *DB) Start(h Hooks) {
@@ -349,6 +353,7 @@ type setup struct {
 	room     *disk.Room
 	readOnly bool
 	unlogged bool
+	certain  bool
 }
 
 // rewritten is the path of the file that takes this one's place when it is whole.
@@ -363,6 +368,7 @@ type current struct {
 	copied  atomic.Bool // the file is being rewritten: what is deleted now may be in the next file
 	turn    disk.Turn
 	metrics *metrics
+	lost    string // see Lost
 	woken   func() // has whoever waits for a fold look again
 }
 

@@ -238,6 +238,10 @@ func (c *current) begin(f *file, tx *bbolt.Tx) (tail wal.Tail, err error) {
 		return tail, err
 	}
 	t, tail, err := replay(c.path, s.mark)
+	if bad := (*BadFile)(nil); c.certain && errors.As(err, &bad) {
+		tail.Sequence = max(tail.Sequence, s.mark.Sequence)
+		c.lost, err = fmt.Sprintf("what was written after sequence %d may be missing: the log of the file is missing or damaged", tail.Sequence), nil
+	}
 	if err != nil {
 		return tail, err
 	}

@@ -46,7 +46,8 @@ func (j *journal) segments() int {
 // logDir is the folder of the log of a file.
 func logDir(path string) string { return filepath.Join(filepath.Dir(path), logName) }
 
-// replay reads into a table what the log of a file has beyond the file. The mark says which log that is.
+// replay reads into a table what the log of a file has beyond the file. The mark says which log that is. With a *BadFile the table has what is
+// certain.
 func replay(path string, m mark) (*table, wal.Tail, error) {
 	t := &table{}
 	if m.log.IsZero() {
@@ -58,7 +59,8 @@ func replay(path string, m mark) (*table, wal.Tail, error) {
 		if damaged == nil {
 			reason += fmt.Sprintf(" (the folder %s beside it); what was written up to sequence %d is kept for certain", logName, m.Sequence)
 		}
-		return nil, tail, &BadFile{Path: path, Reason: reason}
+		reason += "; export --certain and replicate --certain take what is certain"
+		return t, tail, &BadFile{Path: path, Reason: reason}
 	}
 	return t, tail, err
 }

@@ -469,17 +469,20 @@ func TestALogThatIsMissingIsNoticed(t *testing.T) {
 	for i := range 3 {
 		s.write(map[string]string{fmt.Sprintf("k%02d", i): "kept"})
 	}
-	for what, change := range map[string]func(log string) error{
-		"its log is missing": os.RemoveAll,
-		"its log is damaged: segment 00000001.seg at byte ": func(log string) error {
+	for what, log := range map[string]struct {
+		change  func(log string) error
+		certain int // the last sequence that is
+	}{
+		"its log is missing": {os.RemoveAll, 1},
+		"its log is damaged: segment 00000001.seg at byte ": {func(log string) error {
 			path := filepath.Join(log, "00000001.seg")
 			b, err := os.ReadFile(path)
 			b[600] ^= 1
 			return errors.Join(err, os.WriteFile(path, b, 0o600))
-		},
+		}, 2},
 	} {
 		dir := s.image()
-		s.must(change(filepath.Join(dir, "log")))
+		s.must(log.change(filepath.Join(dir, "log")))
 		before, err := os.ReadFile(filepath.Join(dir, "a.db"))
 		s.must(err)
 		c := s.config
@@ -489,6 +492,14 @@ func TestALogThatIsMissingIsNoticed(t *testing.T) {
 		if !errors.As(err, &bad) || !strings.Contains(err.Error(), what) || !strings.Contains(err.Error(), "is kept for certain") {
 			t.Errorf("%s: %v", what, err)
 		}
+		c.ReadOnly, c.Certain = true, true
+		certain, err := engine.Open(c)
+		s.must(err)
+		if want := fmt.Sprintf("what was written after sequence %d may be missing", log.certain); !strings.HasPrefix(certain.Lost(), want) {
+			t.Errorf("%s: what is certain is read, and %q, want %q", what, certain.Lost(), want)
+		}
+		certain.Start(engine.Hooks{})
+		s.must(certain.Close())
 		if after, err := os.ReadFile(c.Path); err != nil || !bytes.Equal(before, after) {
 			t.Errorf("%s: the file has changed, %v", what, err)
 		}

@@ -35,7 +35,7 @@ var formatKey = []byte("format") // in meta
 func (c Config) engine(room *disk.Room) engine.Config {
 	return engine.Config{
 		Path: Path(c.Dir), Schema: &Schema, Accept: accept, Fill: fillNew, Logger: c.Logger, Registerer: c.Registerer,
-		Room: room, ReadOnly: c.ReadOnly,
+		Room: room, ReadOnly: c.ReadOnly, Certain: c.Certain,
 	}
 }
 

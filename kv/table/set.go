@@ -131,6 +131,7 @@ type Config struct {
 	FreeQuota  int64                 // bytes that one free database may take; 0 = DefaultFreeQuota, negative = no limit
 	Aside      bool                  // the file is a copy for reading: its place begins no epoch
 	ReadOnly   bool                  // nothing is written to the folder: a write returns ErrReadOnly; persons to be erased are hidden
+	Certain    bool                  // of a ReadOnly store whose log is missing or damaged what is certain is read
 }
 
 // Recalls are the signals between operations and the erasures that they ask for.

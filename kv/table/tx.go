@@ -517,6 +517,16 @@ func ReadState(r *engine.View) (s state, err error) {
 	return s, nil
 }
 
+// LastChange is when the last commit was made.
+func (s *Set) LastChange() (at time.Time, err error) {
+	err = s.View(func(v *View) error {
+		st, err := ReadState(v.View)
+		at = time.UnixMicro(st.stamp)
+		return err
+	})
+	return at, err
+}
+
 // Tick moves the hybrid clock past every time that it has given, and to the wall clock if that is later.
 func (s *state) Tick(now time.Time) uint64 {
 	s.Hlc = max(s.Hlc+1, millis(now)<<16)

@@ -37,6 +37,7 @@ type Need struct {
 	Indexed bool // its search index is opened too
 	Aside   bool // it may be a copy that is only looked at
 	Reads   bool // nothing is written, so the disk may be read-only
+	Certain bool // of a store whose log is missing or damaged, what is certain is read, and nothing written
 	Keeps   bool // its file stays as it is, to the byte: Windows makes a file longer as soon as it is opened to be written
 }
 
@@ -88,7 +89,7 @@ func Open(ctx context.Context, o Opening) (*Line, error) {
 		} else if errors.As(err, &silent) {
 			return nil, err
 		}
-		if !o.Need.Reads {
+		if !o.Need.Reads && !o.Need.Certain {
 			if err := folder.CheckWritable(o.Dir); err != nil {
 				return nil, err
 			}
@@ -124,13 +125,17 @@ func InProcess(o Opening) (*Line, error) {
 	}
 	log := o.Console.Logger(slog.LevelError)
 	conf := o.StoreConfig()
-	conf.Logger, conf.Aside, conf.ReadOnly = log, o.Need.Aside, o.Need.Keeps || o.Need.Reads && disk.ReadOnly(o.Dir)
+	conf.Logger, conf.Certain = log, o.Need.Certain
+	conf.Aside, conf.ReadOnly = o.Need.Aside, o.Need.Keeps || o.Need.Certain || o.Need.Reads && disk.ReadOnly(o.Dir)
 	store, err := kv.Open(conf)
 	if err != nil {
 		if made != nil {
 			folder.RemoveEmpty(made.missing)
 		}
 		return nil, err
+	}
+	if err := sayLost(o, store); err != nil {
+		return nil, errors.Join(err, store.Close())
 	}
 	h := &Handler{Store: store, Version: o.Version, Logger: log}
 	end, err := h.open(o)
@@ -148,6 +153,19 @@ func InProcess(o Opening) (*Line, error) {
 		end()
 		return errors.Join(err, store.Close())
 	}}, nil
+}
+
+// sayLost says what may be missing of a store of which only what is certain is read.
+func sayLost(o Opening, store *kv.Store) error {
+	lost := store.Tables.Engine.Lost()
+	if lost == "" {
+		return nil
+	}
+	last, err := store.Tables.LastChange()
+	if err == nil {
+		o.Console.Warn("%s: %s; the latest change that is certain is of %s", o.Dir, lost, last.In(o.Zone).Format(time.DateTime))
+	}
+	return err
 }
 
 // open opens what answers over a store that this process has open. end closes its search index.

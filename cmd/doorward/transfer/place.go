@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -47,10 +48,12 @@ func (c *Config) openSource(ctx context.Context, name string) (*place, error) {
 	switch {
 	case isAddress(name):
 		return c.address(name)
+	case isStoreFile(name) && name == table.Path(filepath.Dir(name)): // its log lies beside it
+		return c.openFolder(ctx, filepath.Dir(name), control.Need{Certain: c.Need.Certain})
 	case isStoreFile(name):
 		return c.storeFile(ctx, name)
 	case !strings.HasSuffix(name, fileEnding):
-		return c.openFolder(ctx, name, control.Need{})
+		return c.openFolder(ctx, name, control.Need{Certain: c.Need.Certain})
 	}
 	f, err := os.Open(name)
 	if err != nil {
@@ -87,7 +90,7 @@ func (c *Config) storeFile(ctx context.Context, file string) (*place, error) {
 		return nil, err
 	}
 	o := c.Opening
-	o.Folder, o.Need = c.At(dir), control.Need{Aside: true}
+	o.Folder, o.Need = c.At(dir), control.Need{Aside: true, Certain: c.Need.Certain}
 	line, err := control.InProcess(o)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", file, err), done())
