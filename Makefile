@@ -12,7 +12,8 @@ DATA    ?= data
 LISTEN  ?= 127.0.0.1:8080
 SIZE    ?= s
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
-BUILT   ?= $(shell date -u +%Y-%m-%dT%H:%M:%SZ)
+# The commit's time, or that of go.mod without git: a build without a change links nothing.
+BUILT   ?= $(shell TZ=UTC git show -s --format=%cd --date=format-local:%Y-%m-%dT%H:%M:%SZ 2>/dev/null || date -u -r go.mod +%Y-%m-%dT%H:%M:%SZ)
 
 export CGO_ENABLED := 0
 
