@@ -43,7 +43,15 @@ func TestAccessExpiryIsJudgedOnEveryRequest(t *testing.T) {
 	short.auth = [2]string{a.text(t, "key"), a.text(t, "secret")}
 	s.status(short.do("GET", "/v1/people/", ""), 200)
 	clock.Move(time.Hour)
-	s.status(short.do("GET", "/v1/people/", ""), 401)
+	if a := s.status(short.do("GET", "/v1/people/", ""), 401); strings.Contains(string(a.body), "expired") {
+		t.Errorf("an answer of /v1 tells %s of an expired key", a.body)
+	}
+	for secret, told := range map[string]bool{short.auth[1]: true, "guess": false} { // the page /login says it to whoever has the secret
+		a, _ := s.signIn(`{"key":"` + short.auth[0] + `","secret":"` + secret + `"}`)
+		if s.status(a, 401); strings.Contains(string(a.body), `"expired":true`) != told {
+			t.Errorf("a session with the secret %s is answered %s, want that the key has expired: %t", secret, a.body, told)
+		}
+	}
 }
 
 func TestAccessRevocationCountsFromTheNextRequest(t *testing.T) {

@@ -43,6 +43,8 @@ var (
 	errUnreadable = errors.New("the request's body could not be read")
 	errGone       = errors.New("the client went away")
 	errEnding     = errors.New("the server ends")
+
+	errSessionExpired = errors.New("the key of a session that begins has expired") // its secret is right
 )
 
 // textImportOnce is the fault of an import with an Idempotency-Key.
@@ -75,6 +77,7 @@ var answers = []struct {
 	{errNoRoute, problem{404, "NOT_FOUND", "Not found.", nil}},
 	{door.ErrNoCheckin, problem{404, "NOT_FOUND", "Not found.", nil}},
 	{table.ErrBadLogin, problem{401, "UNAUTHORIZED", "Invalid API credentials", nil}},
+	{errSessionExpired, problem{401, "UNAUTHORIZED", "Invalid API credentials", map[string]any{"expired": true}}},
 	{laptop.ErrMirrorAtCentre, problem{409, "CONFLICT", "This folder has joined a centre: pull at the centre.", nil}},
 	{phone.ErrTicket, problem{401, "UNAUTHORIZED", "This QR code was used before, or is too old. Ask for another one.", nil}},
 	{errNotServing, problem{409, "CONFLICT", "Phones open a page of the server: start it first, with serve.", nil}},

@@ -132,7 +132,9 @@ func beginSession(x *exchange) error {
 		}
 		key, secret, until = k.Key, made, k.Expires
 	}
-	if x.caller, err = x.server.Login(x.request, key, secret); err != nil {
+	if x.caller, err = x.server.Login(x.request, key, secret); errors.Is(err, table.ErrExpired) {
+		return errSessionExpired
+	} else if err != nil {
 		return err
 	}
 	if _, err := x.store().Door.DoorEvents(x.caller); err != nil {

@@ -27,6 +27,26 @@ func (w *doorTown) laptopKey(allow string) (k key) {
 	return k
 }
 
+// endedKey is a key that has expired.
+func (w *doorTown) endedKey() (k key) {
+	w.Helper()
+	w.run(&k, "keys", "add", "--name", "Old", "--level", "event:1", "--expires", "1s")
+	for status := 0; status != http.StatusUnauthorized; time.Sleep(50 * time.Millisecond) {
+		req, err := http.NewRequest(http.MethodGet, w.served.url+"/v1/events/", nil)
+		if err != nil {
+			w.Fatal(err)
+		}
+		req.SetBasicAuth(k.Key, k.Secret)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			w.Fatal(err)
+		}
+		_ = resp.Body.Close() // only its status is looked at
+		status = resp.StatusCode
+	}
+	return k
+}
+
 // entersConsole opens the server's first page, and signs in where it leads.
 func (p *phone) entersConsole(at string, k key) {
 	p.Helper()
@@ -64,6 +84,7 @@ func TestTheConsoleLetsAPhoneIn(t *testing.T) {
 	t.Parallel()
 	w := newFamilyTown(t)
 	k := w.laptopKey("checkin:*,admin:POST")
+	old := w.endedKey()
 	p := browse(t)
 	p.still("light")
 	p.do(emulation.SetDeviceMetricsOverride(667, 375, 2, true), chromedp.Navigate(w.served.url+"/"), chromedp.WaitVisible("#login")) // a phone on its side
@@ -75,6 +96,10 @@ func TestTheConsoleLetsAPhoneIn(t *testing.T) {
 	p.announced("alert", "Key or secret is wrong.")
 	p.at("#secret")
 	p.until(`document.getElementById('fault').getBoundingClientRect().top > -1`)
+	p.do(chromedp.SetValue("#key", old.Key))
+	p.presses(old.Secret, kb.Enter)
+	p.until(`document.getElementById('fault').textContent === 'This key has expired. Ask for a new one.'`)
+	p.do(chromedp.SetValue("#key", k.Key))
 	p.presses(k.Secret, kb.Enter)
 	p.do(chromedp.WaitVisible("#console"))
 	p.until(`document.querySelector('h2').textContent === 'Acampamento de verão 2026' && document.querySelector('header .quiet').textContent === 'Laptop <b>'`)

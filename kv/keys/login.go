@@ -35,7 +35,7 @@ func (l *login) stands(now time.Time) (auth.Principal, error) {
 	case l.revoked:
 		return auth.Principal{}, table.ErrRevoked
 	case !l.expires.IsZero() && !now.Before(l.expires):
-		return auth.Principal{}, table.ErrBadLogin
+		return auth.Principal{}, table.ErrExpired
 	}
 	return l.principal, nil
 }
@@ -57,8 +57,8 @@ func New(t *table.Set, keysFor func(auth.Principal) ([]int64, error), erasedTime
 // Rekey wakes the requests that wait for keys.
 func (kr *Ring) Rekey() { kr.rekeyed.Ring() }
 
-// Login returns the principal of a key and secret. It returns ErrBadLogin for every wrong pair, after the same work, and for an
-// expired key. It returns ErrRevoked if the pair is right and the key is revoked.
+// Login returns the principal of a key and secret. It returns ErrBadLogin for every wrong pair, after the same work. If the pair is right it
+// returns ErrExpired for an expired key and ErrRevoked for a revoked one, which are ErrBadLogin too.
 func (kr *Ring) Login(key, secret string) (auth.Principal, error) {
 	hash := HashSecret(secret)
 	l, known := (*kr.logins.Load())[key]

@@ -155,6 +155,9 @@ var (
 // ErrRevoked is the ErrBadLogin of a revoked key, for a caller that has the key's secret.
 var ErrRevoked = fmt.Errorf("%w: the key is revoked", ErrBadLogin)
 
+// ErrExpired is the ErrBadLogin of a key that has expired, for a caller that has the key's secret.
+var ErrExpired = fmt.Errorf("%w: the key has expired", ErrBadLogin)
+
 // Conflict says which fact a write collides with.
 type Conflict struct {
 	Reason string         // one sentence

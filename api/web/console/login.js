@@ -13,10 +13,10 @@ $('login').addEventListener('submit', async e => {
   const words = $('fault').dataset;
   $('fault').textContent = '';
   try {
-    const {status} = await ask('POST', '/door/v1/session/', {key: $('key').value.trim(), secret: $('secret').value.trim()});
+    const {status, data} = await ask('POST', '/door/v1/session/', {key: $('key').value.trim(), secret: $('secret').value.trim()});
     if (status === 200) return go();
     $('secret').value = '';
-    $('fault').textContent = {403: words.nodoor, 429: words.slow}[status] ?? words.wrong;
+    $('fault').textContent = {403: words.nodoor, 429: words.slow}[status] ?? (data?.error?.details?.expired ? words.expired : words.wrong);
   } catch {
     $('fault').textContent = words.away;
   }
