@@ -208,6 +208,23 @@ func TestAdminImport(t *testing.T) {
 	s.status(s.do("POST", path, csv, plain, invalid), 403)
 }
 
+// TestAdminImport_Parameters: what an import says of its options names the parameters of the query, and the command's answer names flags.
+func TestAdminImport_Parameters(t *testing.T) {
+	w := newWorld(t)
+	plain := header("Content-Type", "text/csv")
+	for csv, test := range map[string]struct{ query, want, never string }{
+		"code,holder_name,type\nA1,Ana,Adult\n":  {fmt.Sprintf("kind=ticket&event=%d&only_type=VIP", w.event), "only_type VIP: the list has no such type", "--"},
+		"code,state\nA1,perhaps\n":               {fmt.Sprintf("kind=ticket&event=%d", w.event), "say map='state=state' states='perhaps=…'", "--"},
+		"full_name,birth_date\nAna,01/02/2000\n": {"kind=person", `"flags":["dates=dmy","dates=mdy"`, "--"},
+		"code,holder_name\nA1,Ana\n":             {"kind=ticket&event=7", "event 7: there is no such event", "--"},
+	} {
+		a := w.do("POST", "/admin/v1/import/?"+test.query, csv, plain, invalid)
+		if text := string(a.body); !strings.Contains(text, test.want) || strings.Contains(text, test.never) {
+			t.Errorf("%s of %q = %s, want %q", test.query, csv, text, test.want)
+		}
+	}
+}
+
 // TestAdminImportOfAChurch: a key of a church imports people with their e-mails. They are compared with the people that it sees.
 func TestAdminImportOfAChurch(t *testing.T) {
 	w := newWorld(t)

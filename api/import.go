@@ -7,10 +7,13 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"doorward/api/load"
+	"doorward/api/load/columns"
 	"doorward/api/query"
 	"doorward/kv/fault"
 	"doorward/kv/record"
@@ -43,10 +46,66 @@ func importRecords(x *exchange) error {
 	rep, err := load.Import(x.request.Context(), x.store(), x.caller, src, nil)
 	body.deadline(time.Now().Add(importPause)) // for the answer
 	if err != nil {
-		return err
+		return refuseImport(err)
 	}
+	nameParameters(&rep)
 	return x.answer(http.StatusOK, rep)
 }
+
+// flagged matches a flag of the command import in a text, with the beginning of its value.
+var flagged = regexp.MustCompile(`(^|[^-\w])--([a-z]+(?:-[a-z]+)*)( '| [dmy]{3}\b)?`)
+
+// switches are the flags of the command import that take no value.
+var switches = []string{"checkins", "reinstate", "yes", "dry-run"}
+
+// parameters is a text about flags of the command import as one about parameters of the query: --only-type 'VIP' is only_type='VIP' there.
+func parameters(text string) string {
+	return flagged.ReplaceAllStringFunc(text, func(found string) string {
+		part := flagged.FindStringSubmatch(found)
+		before, name, value := part[1], part[2], strings.Replace(part[3], " ", "=", 1)
+		if slices.Contains(switches, name) {
+			value = "=true"
+		}
+		return before + strings.ReplaceAll(name, "-", "_") + value
+	})
+}
+
+// nameParameters has a report say parameters instead of flags.
+func nameParameters(rep *load.Report) {
+	for i := range rep.Rejected {
+		rep.Rejected[i].Reason = parameters(rep.Rejected[i].Reason)
+	}
+	for i := range rep.Reasons {
+		rep.Reasons[i].Reason = parameters(rep.Reasons[i].Reason)
+	}
+	for i := range rep.Warnings {
+		rep.Warnings[i] = parameters(rep.Warnings[i])
+	}
+	for i := range rep.Columns {
+		rep.Columns[i].Why = parameters(rep.Columns[i].Why)
+	}
+}
+
+// refuseImport is the error of an import over HTTP, which says parameters instead of flags.
+func refuseImport(err error) error {
+	var questions columns.Questions
+	errors.As(err, &questions)
+	for _, q := range questions {
+		for i := range q.Flags {
+			q.Flags[i] = parameters(q.Flags[i])
+		}
+	}
+	return &importRefused{err}
+}
+
+// importRefused is an error whose text says parameters instead of flags.
+type importRefused struct{ error }
+
+// Unwrap returns the error that says flags.
+func (e *importRefused) Unwrap() error { return e.error }
+
+// Error is the text.
+func (e *importRefused) Error() string { return parameters(e.error.Error()) }
 
 // importFile is the file of an import. Its content decides what it is.
 var importFile = &fileBody{
