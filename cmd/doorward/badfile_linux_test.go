@@ -231,6 +231,35 @@ func (p *program) asked(args ...string) *exec.Cmd {
 	return exec.Command(p.path, append(args, "--data", p.dir)...)
 }
 
+// TestServe_ClosedFolder: it says "folder" of one that it may not look into, or make.
+func TestServe_ClosedFolder(t *testing.T) {
+	t.Parallel()
+	p := &program{TB: t, path: compiled(t), dir: filepath.Join(t.TempDir(), "d")}
+	if err := os.Mkdir(p.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	closed := filepath.Join(p.dir, "new")
+	for mode, want := range map[fs.FileMode]string{
+		0:     "doorward: the folder " + closed + ": permission denied\n",
+		0o500: "doorward: open store: no folder new can be made in " + p.dir + ": permission denied\n",
+	} {
+		cmd := exec.Command(p.path, "serve", "--listen", "127.0.0.1:0", "--data", closed)
+		if os.Geteuid() == 0 { // who may read everything
+			p.asNobody(t, cmd)
+		}
+		if err := os.Chmod(p.dir, mode); err != nil {
+			t.Fatal(err)
+		}
+		out, err := cmd.CombinedOutput()
+		if err == nil || !strings.HasPrefix(string(out), want) {
+			t.Errorf("serve below a folder of mode %04o: %v, said %q, want %q", mode, err, out, want)
+		}
+		if err := os.Chmod(p.dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // asNobody has a command run as a user without rights, who the folder is given to.
 func (p *program) asNobody(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()

@@ -219,16 +219,28 @@ func (m *Main) checkEnvironment(root *cobra.Command) error {
 // nearest returns the settings that are most like a wrong name, as the end of a sentence; "" if none is like it. It compares the names without
 // their prefix.
 func nearest(prefix, name string, names []string) string {
+	bare := make([]string, len(names))
+	for i, n := range names {
+		bare[i] = strings.TrimPrefix(n, prefix)
+	}
+	near := mostLike(strings.TrimPrefix(name, prefix), bare)
+	if len(near) == 0 {
+		return ""
+	}
+	return "; the nearest is " + prefix + strings.Join(near, ", "+prefix)
+}
+
+// mostLike returns the names that are most like a wrong one.
+func mostLike(name string, names []string) []string {
 	const furthest = 4 // more edits than that make another name
 	c := &cobra.Command{}
-	name = strings.TrimPrefix(name, prefix)
 	for _, n := range names {
-		c.AddCommand(&cobra.Command{Use: strings.TrimPrefix(n, prefix), Run: func(*cobra.Command, []string) {}})
+		c.AddCommand(&cobra.Command{Use: n, Run: func(*cobra.Command, []string) {}})
 	}
 	for c.SuggestionsMinimumDistance = 1; c.SuggestionsMinimumDistance <= min(furthest, max(1, (len(name)+1)/3)); c.SuggestionsMinimumDistance++ {
 		if near := c.SuggestionsFor(name); len(near) > 0 {
-			return "; the nearest is " + prefix + strings.Join(near, ", "+prefix)
+			return near
 		}
 	}
-	return ""
+	return nil
 }

@@ -57,6 +57,9 @@ func keysAddCommand(t *tool) *cobra.Command {
 	f.StringVar(&expires, "expires", "", "how long it is good, as 48h or 30d, or its last day, as 2030-01-31; none = until it is revoked")
 	f.IntVar(&k.Rate, "rate-limit", 0, "requests a minute; 0 = no limit")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if !f.Changed("name") {
+			return console.Usage(errors.New("--name is missing: what the key is for"))
+		}
 		if f.Changed("allow") && len(k.Permissions) == 0 {
 			return console.Usage(fmt.Errorf("--allow: what the key may do is wanted; leave it out for everything but admin and sync"))
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -117,6 +118,7 @@ func (m *Main) root(c *console.Console) (root *cobra.Command, began *bool) {
 // globalFlags are the flags of every command.
 func (t *tool) globalFlags(f *pflag.FlagSet) {
 	f.StringVar(&t.folder.Dir, "data", "", "the folder that holds the congregation")
+	must(f.SetAnnotation("data", alsoCalled, []string{"dir", "folder"}))
 	f.StringVar(&t.folder.Timezone, "timezone", "America/Sao_Paulo", "the congregation's time zone")
 	f.Var((*size)(&t.folder.Disk.Imports), "disk-imports", "so much of the disk must be free, or imports and the search index wait")
 	f.Var((*size)(&t.folder.Disk.Creates), "disk-creates", "so much of the disk must be free, or nothing but check-ins is written")
@@ -163,10 +165,7 @@ func named(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	cmd.SuggestionsMinimumDistance = 2
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		return fmt.Errorf("%w (did you mean %s?)", err, strings.Join(near, " or "))
-	}
-	return err
+	return fmt.Errorf("%w%s", err, didYouMean("", cmd.SuggestionsFor(args[0])))
 }
 
 // onlyTells reports whether a command only prints help, and needs no settings: a command with others below it, or one that the library adds.
@@ -191,8 +190,41 @@ func strictly(root *cobra.Command) {
 	}
 }
 
-// flagFault says what a flag takes, where it was given another value. A flag with a type of its own says it itself.
-func flagFault(_ *cobra.Command, err error) error {
+// alsoCalled is the annotation of a flag with the names that people give it who know other servers.
+const alsoCalled = "also called"
+
+// didYouMean is the end of a sentence about a wrong name: those that are most like it, each after a prefix; "" if none is.
+func didYouMean(prefix string, near []string) string {
+	if len(near) == 0 {
+		return ""
+	}
+	return " (did you mean " + prefix + strings.Join(near, " or "+prefix) + "?)"
+}
+
+// flagsLike returns the flags of a command that are most like a wrong name, by their own names and by those that people give them.
+func flagsLike(cmd *cobra.Command, name string) (flags []string) {
+	of := map[string]string{} // name → flag
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		for _, n := range append(f.Annotations[alsoCalled], f.Name) {
+			if !f.Hidden {
+				of[n] = f.Name
+			}
+		}
+	})
+	for _, near := range mostLike(name, slices.Sorted(maps.Keys(of))) {
+		if !slices.Contains(flags, of[near]) {
+			flags = append(flags, of[near])
+		}
+	}
+	return flags
+}
+
+// flagFault says what a flag takes, where it was given another value, and which flags a wrong one is like. A flag with a type of its own says
+// it itself.
+func flagFault(cmd *cobra.Command, err error) error {
+	if unknown := new(pflag.NotExistError); errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+		return fmt.Errorf("%w%s", err, didYouMean("--", flagsLike(cmd, unknown.GetSpecifiedName())))
+	}
 	bad := new(pflag.InvalidValueError)
 	if !errors.As(err, &bad) || !slices.Contains([]string{"int", "int64", "int64Slice", "duration", "bool"}, bad.GetFlag().Value.Type()) {
 		return err
@@ -277,8 +309,15 @@ func helpNamed(cmd *cobra.Command, args []string) error {
 	if _, found := topicNamed(args); found {
 		return nil
 	}
-	if _, rest, err := cmd.Root().Find(args); err != nil || len(rest) > 0 {
-		return fmt.Errorf("there is no topic and no command %q\n\n%s", strings.Join(args, " "), topicList())
+	found, rest, err := cmd.Root().Find(args)
+	if err != nil || len(rest) > 0 {
+		var names []string
+		for _, word := range helpWords(found, nil) {
+			name, _, _ := strings.Cut(word, "\t")
+			names = append(names, name)
+		}
+		near := mostLike(args[len(args)-1], names)
+		return fmt.Errorf("there is no topic and no command %q%s\n\n%s", strings.Join(args, " "), didYouMean("", near), topicList())
 	}
 	return nil
 }

@@ -33,6 +33,7 @@ func serveCommand(t *tool, m *Main) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&c.Listen, "listen", "127.0.0.1:8080", "the address to answer at")
+	must(f.SetAnnotation("listen", alsoCalled, []string{"port", "address", "bind"}))
 	f.StringVar(&c.Metrics, "metrics-listen", "", "a second address, for /metrics alone")
 	f.StringVar(&c.Certificate.Cert, "tls-cert", "", "a PEM file with the certificate, and those that it is signed by: the server is reached by https")
 	f.StringVar(&c.Certificate.Key, "tls-key", "", "a PEM file with the certificate's key")

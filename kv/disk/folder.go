@@ -32,7 +32,7 @@ func MakeFolder(dir string) error {
 		return nil
 	case errors.Is(err, fs.ErrExist) && errors.Is(failed, fs.ErrNotExist):
 		return fmt.Errorf("%s is a link to a folder that is not there", dir)
-	case errors.Is(err, fs.ErrNotExist): // it was removed just now, or is the kernel's
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission): // it was removed just now, or is the kernel's; or it is closed
 		return fmt.Errorf("no folder %s can be made in %s: %w", filepath.Base(dir), above, errors.Unwrap(err))
 	}
 	return err

@@ -70,7 +70,7 @@ func (f *Folder) Check() error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return console.Usage(fmt.Errorf("--data %w", backup.Named(f.Dir, err)))
+		return console.Usage(fmt.Errorf("the folder %w", backup.Named(f.Dir, err)))
 	case !info.IsDir():
 		return console.Usage(fmt.Errorf("--data %s: that is no folder", f.Dir))
 	}
