@@ -246,7 +246,7 @@ func TestThePageSaysSinceWhenAndFromWhen(t *testing.T) {
 	p.sees("not_inside", "Already out", "Already out since "+clock, "let the guest go")
 	p.paints(blue, "twice")
 	p.next()
-	p.until(fmt.Sprintf(`document.querySelector('#last .quiet').textContent.includes('Already out')`))
+	p.until(`document.querySelector('#last .quiet').textContent.includes('Already out')`)
 	p.run(`rewrite['/scan/'] = scan => ({...scan, outcome: 'not_yet_valid', valid_from: new Date(Date.now() + 3 * 86400000).toISOString()})`)
 	p.types("SOLO", kb.Enter)
 	p.sees("not_yet_valid", at.AddDate(0, 0, 3).Format("Jan 2"))

@@ -15,7 +15,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -96,18 +95,10 @@ func TestTheManualListsThePackages(t *testing.T) {
 	}
 }
 
-// TestPackagesKeepTheirLimits: few names, no type of many methods, and comments that name what they speak of.
-func TestPackagesKeepTheirLimits(t *testing.T) {
+// TestCommentsNameWhatTheySpeakOf: comments have few sentences that leave open of what they speak.
+func TestCommentsNameWhatTheySpeakOf(t *testing.T) {
 	t.Parallel()
-	const names, methods = 60, 20
-	many := []string{"api", "kv/record", "kv/table", "sync"} // they have the names that they need
 	for _, p := range measurePackages(t) {
-		if p.exported > names && !slices.Contains(many, p.path) {
-			t.Errorf("%s exports %d names, want at most %d", p.path, p.exported, names)
-		}
-		if p.methods > methods {
-			t.Errorf("%s.%s has %d methods, want at most %d", p.path, p.largest, p.methods, methods)
-		}
 		if len(p.riddles)*50 > p.sentences {
 			t.Errorf("%s: %d of %d sentences of comments are riddles, want less than 2 %%: %q", p.path, len(p.riddles), p.sentences, p.riddles)
 		}
