@@ -247,7 +247,7 @@ func modelled(facts []*drawnFact) told {
 	want.Inside = want.Entries - want.Outcomes[outcome.Left]
 	for ticket, sort := range []string{1: "Adult", 2: "Adult", 3: "Child"} {
 		n := want.Types[sort]
-		if n.Admitted += in[ticket]; sort != "" && (state[ticket] == "" || state[ticket] == "valid") {
+		if n.Admitted += min(in[ticket], 1); sort != "" && (state[ticket] == "" || state[ticket] == "valid") {
 			n.Issued++
 		}
 		want.Types[sort] = n

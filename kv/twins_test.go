@@ -126,25 +126,82 @@ func TestMerge_SurvivorThatMoved(t *testing.T) {
 	healthy(t, s)
 }
 
-// An external_id that a row brings without a church means the one record that has it. Of several the row must say which.
-func TestUpsert_ExternalIDWithoutAChurch(t *testing.T) {
+// TestUpsert_RowWithoutAChurch wants a row that names no church to be of none, whatever churches have its number or its CPF. If there is only
+// one church, the row means its record.
+func TestUpsert_RowWithoutAChurch(t *testing.T) {
+	for key, value := range map[string]string{"external_id": "1", "cpf": "52998224725"} {
+		s := kvtest.Open(t)
+		kvtest.Create(t, s, record.Church, `{"name":"A"}`)
+		whole := fmt.Sprintf(`,"%s":%q}`, key, value)
+		loaded(t, s, row(t, record.Person, 0, `{"full_name":"Ana","church_id":1`+whole))
+		loaded(t, s, row(t, record.Person, 0, `{"full_name":"Ana Lima"`+whole))
+		if page := pageOf(t, s, record.Person); page.Count != 1 || nameOf(t, s, page.IDs[0].Int()) != "Ana Lima" {
+			t.Errorf("%s: people are %s, want one with the new name", key, page.Results)
+		}
+		kvtest.Create(t, s, record.Church, `{"name":"B"}`)
+		for range 2 {
+			loaded(t, s, row(t, record.Person, 0, `{"full_name":"Ana Reis"`+whole), row(t, record.Person, 0, `{"full_name":"Ana Melo","church_id":2`+whole))
+		}
+		if page := pageOf(t, s, record.Person); page.Count != 3 || nameOf(t, s, page.IDs[0].Int()) != "Ana Lima" {
+			t.Errorf("%s: people are %s, want one of each church and one of none", key, page.Results)
+		}
+	}
+}
+
+// TestMerge_MoveToAChurchThatHasTheNumber refuses it as /v1 does, also to a laptop of both churches: two people do not become one.
+func TestMerge_MoveToAChurchThatHasTheNumber(t *testing.T) {
 	s := twoChurches(t)
-	loaded(t, s, row(t, record.Person, 0, `{"full_name":"Ana","church_id":1,"external_id":"1"}`))
-	loaded(t, s, row(t, record.Person, 0, `{"full_name":"Ana Lima","external_id":"1"}`))
-	if page := pageOf(t, s, record.Person); page.Count != 1 || nameOf(t, s, page.IDs[0].Int()) != "Ana Lima" {
-		t.Errorf("people are %s, want one with the new name", page.Results)
+	for n := 1; n <= 2; n++ {
+		loaded(t, s, row(t, record.Person, 0, fmt.Sprintf(`{"full_name":"P%d","church_id":%d,"external_id":"1"}`, n, n)))
 	}
-	loaded(t, s, row(t, record.Person, 0, `{"full_name":"Bo","church_id":2,"external_id":"1"}`))
-	results, err := s.Desk.Upsert(auth.Operator(), []entry.Row{row(t, record.Person, 0, `{"full_name":"Bo","external_id":"1"}`)}, false)
-	var c *table.Conflict
-	if err != nil || !errors.As(results[0].Err, &c) || c.Field != "external_id" {
-		t.Errorf("a row without a church = %+v, %v, want a conflict about its external_id", results, err)
+	if _, err := s.Desk.Update(auth.Operator(), target(record.Person, 1), kvtest.Parse(t, record.Person, `{"church_id":2}`, false)); kindOf(err) != "conflict" {
+		t.Errorf("a move by /v1: %v, want a conflict", err)
 	}
-	// Within a church the number stays unique: a person who moves there cannot keep it.
-	moves := kvtest.Parse(t, record.Person, `{"church_id":1}`, false)
-	if _, err := s.Desk.Update(auth.Operator(), target(record.Person, pageOf(t, s, record.Person).IDs[1].Int()), moves); kindOf(err) != "conflict" {
-		t.Errorf("a move to a church that has the number: %v, want a conflict", err)
+	db := opens(t, s, enrolled(t, s, "church:1,2", auth.Venue{}), "church-1")
+	w := onTop(t, db, record.Person.DocID(record.Int(1)), `"church_id":1`, `"church_id":2`)
+	if err := push(t, db, w); kindOf(err) != "forbidden" {
+		t.Errorf("a move by a laptop: %v, want it refused", err)
 	}
+	for n := int64(1); n <= 2; n++ {
+		if got := nameOf(t, s, n); got != fmt.Sprintf("P%d", n) {
+			t.Errorf("person %d is %s", n, got)
+		}
+	}
+	healthy(t, s)
+}
+
+// TestUnique_MembershipOutOfSight gives a person of church 1 a membership of a group of church 2. Its number is free in the groups of church 1.
+func TestUnique_MembershipOutOfSight(t *testing.T) {
+	s := twoChurches(t)
+	kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)
+	for n := 1; n <= 2; n++ {
+		kvtest.Create(t, s, record.Group, fmt.Sprintf(`{"name":"G","church_id":%d}`, n))
+	}
+	loaded(t, s, row(t, record.Membership, 0, `{"person":1,"group_id":2,"external_id":"M1"}`))
+	p := kvtest.Login(t, s, "church:1", "admin:*")
+	results, err := s.Desk.Upsert(p, []entry.Row{row(t, record.Membership, 0, `{"person":1,"group_id":1,"external_id":"M1"}`)}, false)
+	if err != nil || results[0].Fate != desk.Created {
+		t.Errorf("the membership is %+v, %v, want it created", results, err)
+	}
+}
+
+// TestMerge_ManyTwins bounds what a guest makes of a ticket of others: each twin makes it longer.
+func TestMerge_ManyTwins(t *testing.T) {
+	s := twoChurches(t)
+	newTicket(t, s, 1, "CODE-1", "")
+	db := opens(t, s, enrolled(t, s, "event:1", auth.Venue{}), "event-1")
+	taken := 0
+	for n := int64(1); n <= 25; n++ {
+		if err := push(t, db, soldTicket(s, n, "CODE-1", "valid")[0].w); err == nil {
+			taken++
+		} else if kindOf(err) != "forbidden" {
+			t.Fatal(err)
+		}
+	}
+	if taken != 20 {
+		t.Errorf("%d twins are taken, want 20", taken)
+	}
+	healthy(t, s)
 }
 
 // soldTicket is a ticket with its code and its holder as a laptop pushes them.

@@ -79,18 +79,15 @@ func readBatch(c *call) (*bulk, error) {
 	if !isJSON(c.request.Header) {
 		return nil, errMedia
 	}
+	if _, err := c.db.Write(nil); err != nil {
+		return nil, err // a caller that may write nothing takes no memory
+	}
 	r, err := c.body(c.server.spools.most)
 	if err != nil {
 		return nil, err
 	}
 	b := &bulk{spool: newSpool(c)}
-	if c.request.ContentLength > int64(b.spool.Memory) {
-		err = b.spool.Begin()
-	}
-	if err == nil {
-		b.body, err = input.ReadBatch(r, b.spool)
-	}
-	if err != nil {
+	if b.body, err = input.ReadBatch(r, b.spool); err != nil {
 		b.close()
 		return nil, err
 	}

@@ -128,7 +128,7 @@ var answers = []struct {
 	{errMethod, problem{405, "method_not_allowed", "The path does not know the method."}},
 	{engine.ErrReadOnly, problem{403, "forbidden", "The store is open for reading alone."}},
 	{engine.ErrStopped, problem{503, "service_unavailable", "The store has stopped taking writes."}},
-	{docs.ErrQuota, problem{507, "insufficient_storage", "The database has reached its quota, which the server's operator sets (--free-quota)."}},
+	{docs.ErrQuota, problem{507, "insufficient_storage", "The database has reached its quota, which the operator of the server sets (--free-quota). Deleted documents give their room back after _compact."}},
 	{disk.ErrFull, problem{507, "insufficient_storage", "The server's disk is nearly full."}},
 	{engine.ErrBusy, problem{503, "service_unavailable", "The store is busy. Try again."}},
 }

@@ -38,11 +38,8 @@ func newSpool(c *call) *input.Spool {
 }
 
 // openSpoolFile makes the file of a large body, in the store's folder. It waits for as long as a read of a body may take if there are as many as may be;
-// then it returns errUploads. A caller that may write nothing gets no file.
+// then it returns errUploads.
 func openSpoolFile(c *call) (input.File, error) {
-	if _, err := c.db.Write(nil); err != nil {
-		return nil, err
-	}
 	large := c.server.spools.large
 	patience, end := context.WithTimeout(c.request.Context(), c.server.idle)
 	defer end()

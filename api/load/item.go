@@ -161,7 +161,7 @@ func newSeen(dryRun bool) *seen {
 // before returns the line of an earlier row with the same record, and the field that shows it; 0 if there is none.
 func (s *seen) before(it *item) (field string, line int) {
 	p := it.row.Patch
-	home, placed := p.Value(it.form.Kind.Home) // an external_id and a code are of one church or event
+	home, placed := p.Value(entry.NumberedIn(it.form.Kind)) // an external_id, a code and a CPF are of one church or event
 	code := ""
 	if it.form.Kind == record.Ticket {
 		code = p.Text(kinds.Code)
@@ -182,8 +182,8 @@ func (s *seen) before(it *item) (field string, line int) {
 		person, _ := p.Value("person")
 		add("person", string(group)+"\x00", string(person))
 	}
-	if cpf := p.Text(kinds.CPF); it.form.Kind == record.Person && names.IsCPF(cpf) {
-		add(kinds.CPF, "", cpf)
+	if cpf := p.Text(kinds.CPF); it.form.Kind == record.Person && it.row.ID.IsZero() && names.IsCPF(cpf) {
+		add(kinds.CPF, string(home)+"\x00", cpf)
 	}
 	ways := len(keys)
 	if !placed { // it may mean the record of any church

@@ -2,6 +2,7 @@ package desk
 
 import (
 	"errors"
+	"slices"
 
 	"doorward/kv/auth"
 	"doorward/kv/disk"
@@ -184,51 +185,30 @@ func existingID(o *table.Tx, p auth.Principal, row entry.Row, in *entry.Input) (
 	return id, nil // it was imported before it had an external_id, or is the person of this CPF
 }
 
-// named finds the record with a row's external_id, in the church or the event that the row names. A row that names no church means the only
-// record with this external_id that p sees; if p sees several, that is a *Conflict.
+// named finds the record with a row's external_id, in the church, the event or the group that the row belongs to.
 func named(o *table.Tx, p auth.Principal, row entry.Row, ext string) (record.ID, error) {
-	k, home := row.Kind, int64(0)
-	v, given := row.Patch.Value(k.Home)
+	for _, in := range homesOf(o, p, row) {
+		if id, err := entry.First(entry.ByExternalID(o, row.Kind, in, ext)); err != nil || !id.IsZero() {
+			return id, err
+		}
+	}
+	return record.ID{}, nil
+}
+
+// homesOf are the churches that a row may mean, the first one first: the one that it names or, if it names none, the one of p's key. The
+// row of another key belongs to no church or, if the store has only one, to that one. Of a ticket it is the event, of a membership the group.
+func homesOf(o *table.Tx, p auth.Principal, row entry.Row) []int64 {
+	v, given := row.Patch.Value(entry.NumberedIn(row.Kind))
 	switch {
-	case k == record.Membership:
-		if person, err := o.Load(record.Person, record.Int(value.Int(v))); err != nil {
-			return record.ID{}, err
-		} else if person != nil {
-			home = person.Home(record.Person)
-		}
-	case given || !entry.OwnedByChurch(k):
-		home = value.Int(v)
+	case given || !entry.OwnedByChurch(row.Kind):
+		return []int64{value.Int(v)}
 	case p.IsOf(auth.ChurchOf) && len(p.Level().IDs) == 1:
-		home = p.Level().IDs[0]
-	default:
-		return onlyNamed(o, p, k, ext)
+		return p.Level().IDs
 	}
-	return entry.First(entry.ByExternalID(o, k, home, ext))
-}
-
-// onlyNamed finds the one record with an external_id that p sees, in whatever church.
-func onlyNamed(o *table.Tx, p auth.Principal, k *record.Kind, ext string) (record.ID, error) {
-	ids, err := o.Lookup(k, "external_id", ext)
-	if err != nil {
-		return record.ID{}, err
+	if churches := table.IDsOf(o.View, record.Church); len(churches) == 1 {
+		return []int64{0, churches[0].Int()}
 	}
-	return onlySeen(o, p, k, ids, &table.Conflict{Reason: "records of several churches have this external_id: the row's church says which is meant", Field: "external_id"})
-}
-
-// onlySeen returns the one record of some that p sees, the zero id for none, and an error that is given if p sees several.
-func onlySeen(o *table.Tx, p auth.Principal, k *record.Kind, ids []record.ID, several error) (found record.ID, err error) {
-	err = o.EachLive(k, ids, func(st *table.Stored) error {
-		ok, err := entry.Sees(o.View, p, k, st)
-		if err != nil || !ok {
-			return err
-		}
-		if !found.IsZero() {
-			return several
-		}
-		found = st.ID
-		return nil
-	})
-	return found, err
+	return []int64{0}
 }
 
 // otherKey finds the record that a row means by what else it may be known by.
@@ -253,17 +233,29 @@ func otherKey(o *table.Tx, p auth.Principal, row entry.Row, in *entry.Input, eve
 	return record.ID{}, nil
 }
 
-// personOf finds the one person with a valid CPF, among the people that the principal sees. It does not choose between two people with one CPF.
-func personOf(o *table.Tx, p auth.Principal, row entry.Row) (record.ID, error) {
+// personOf finds the one person with a valid CPF, in the church that the row belongs to. It does not choose between two people with one CPF.
+func personOf(o *table.Tx, p auth.Principal, row entry.Row) (found record.ID, err error) {
 	cpf := row.Patch.Text("cpf")
 	if !names.IsCPF(cpf) {
-		return record.ID{}, nil
+		return found, nil
 	}
 	ids, err := o.Lookup(record.Person, "cpf", cpf)
 	if err != nil {
-		return record.ID{}, err
+		return found, err
 	}
-	return onlySeen(o, p, record.Person, ids, &table.Conflict{Reason: "two people have this CPF: the row's id says which is meant", Field: "cpf"})
+	homes := homesOf(o, p, row)
+	err = o.EachLive(record.Person, ids, func(st *table.Stored) error {
+		ok, err := entry.Sees(o.View, p, record.Person, st)
+		if err != nil || !ok || !slices.Contains(homes, st.Home(record.Person)) {
+			return err
+		}
+		if !found.IsZero() {
+			return &table.Conflict{Reason: "two people have this CPF: the row's id says which is meant", Field: "cpf"}
+		}
+		found = st.ID
+		return nil
+	})
+	return found, err
 }
 
 // Vacant tells a store that holds no records but keys.

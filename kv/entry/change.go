@@ -251,19 +251,15 @@ func GiveChurch(p auth.Principal, k *record.Kind, patch *record.Patch) {
 	patch.Faults.Add("church_id", fault.Required)
 }
 
-// Unique returns a *Conflict for a second record of what can be there once: an external_id within the church or the event that the
-// record belongs to, a person within a group, a code within an event. So it says nothing of the records of another church.
+// Unique returns a *Conflict for a second record of what can be there once: an external_id within the church, the event or the group that
+// the record belongs to, a person within a group, a code within an event. So it says nothing of records that the writer does not see.
 func Unique(o *table.Tx, k *record.Kind, id record.ID, d *record.Doc) error {
 	if ext := d.Text("external_id"); ext != "" {
-		home, err := table.HomeOf(o, k, d)
+		ids, err := ByExternalID(o, k, d.Int(NumberedIn(k)), ext)
 		if err != nil {
 			return err
 		}
-		other, err := First(ByExternalID(o, k, home, ext))
-		if err != nil {
-			return err
-		}
-		if !other.IsZero() && other != id {
+		if slices.ContainsFunc(ids, func(other record.ID) bool { return other != id }) {
 			return &table.Conflict{Reason: "another record has this external_id", Field: "external_id"}
 		}
 	}
@@ -290,14 +286,24 @@ func Memberships(o *table.Tx, group, person int64) ([]record.ID, error) {
 	return liveOf(o, record.Membership, ids, err, func(st *table.Stored) bool { return Member(st.Body, "group_id").Int() == group })
 }
 
-// ByExternalID finds records by their external_id, within the church or the event that they belong to; 0 finds those that belong to
-// none. Records of a kind without a home are found wherever they are.
-func ByExternalID(o *table.Tx, k *record.Kind, home int64, ext string) ([]record.ID, error) {
+// NumberedIn is the field that names what an external_id is unique in: the church or the event of a record, the group of a membership. A
+// membership is seen where its group is, too. It is "" for a kind whose external_ids are unique in the store.
+func NumberedIn(k *record.Kind) string {
+	if k == record.Membership {
+		return "group_id"
+	}
+	return k.Home
+}
+
+// ByExternalID finds records by their external_id, within the church, the event or the group that NumberedIn says; 0 finds those that
+// name none.
+func ByExternalID(o *table.Tx, k *record.Kind, in int64, ext string) ([]record.ID, error) {
 	ids, err := o.Lookup(k, "external_id", ext)
-	if k.Home == "" {
+	field := NumberedIn(k)
+	if field == "" {
 		return ids, err
 	}
-	return liveOf(o, k, ids, err, func(st *table.Stored) bool { return st.Home(k) == home })
+	return liveOf(o, k, ids, err, func(st *table.Stored) bool { return value.Int(st.Body.Member(field)) == in })
 }
 
 // liveOf keeps the records that are live and for which is returns true, unless looking them up has failed.

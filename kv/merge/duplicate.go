@@ -37,7 +37,7 @@ func hasDuplicates(k *record.Kind) bool {
 }
 
 // joinDuplicates merges an arrived record with the records that share a key with it. It returns *Forbidden for an edit that gives a
-// guest's ticket a key of a ticket of others.
+// guest's ticket a key of a ticket of others, and for one that moves a record to a church which has its number.
 func joinDuplicates(o *table.Tx, ad *Adoption) error {
 	switch {
 	case o.Store.Identity.IsLeaf() || ad.is == nil:
@@ -52,21 +52,45 @@ func joinDuplicates(o *table.Tx, ad *Adoption) error {
 		return err
 	}
 	if ad.Guest != (ulid.ULID{}) {
-		original, err := originalOf(o, ad, d)
-		switch {
-		case err != nil:
+		if twin, err := joinTwin(o, ad, st, d); err != nil || twin {
 			return err
-		case original != 0 && ad.Before != nil:
-			return errOthersKey
-		case original != 0:
-			return absorb(o, merging{Kind: ad.Kind, id: st.ID.Int(), into: original, guest: ad.Guest})
+		}
+	}
+	if ad.Was != nil && ad.Before.Home(ad.Kind) != st.Home(ad.Kind) && ad.Kind != record.Membership {
+		if err := entry.AsRefusal(entry.Unique(o, ad.Kind, st.ID, d)); err != nil {
+			return err // as /v1 refuses it: who has the number there is somebody else
 		}
 	}
 	return join(o, ad.Kind, st.ID.Int(), d)
 }
 
-// errOthersKey refuses an edit by which a guest's ticket would become a twin.
-var errOthersKey = table.Refused("another ticket of the event has this code or external_id")
+// joinTwin merges a ticket of a guest with the ticket that it is a twin of, and reports whether there is one.
+func joinTwin(o *table.Tx, ad *Adoption, st *table.Stored, d *record.Doc) (bool, error) {
+	original, err := originalOf(o, ad, d)
+	if err != nil || original == 0 {
+		return false, err
+	}
+	if ad.Before != nil {
+		return false, errOthersKey
+	}
+	merged, err := table.Merged(o.View, ad.Kind, record.Int(original))
+	if err != nil {
+		return false, err
+	}
+	if len(merged) >= maxTwins {
+		return false, errTwins
+	}
+	return true, absorb(o, merging{Kind: ad.Kind, id: st.ID.Int(), into: original, guest: ad.Guest})
+}
+
+// maxTwins is how many records a ticket may have taken in for a guest to bring a twin of it: each makes the ticket longer.
+const maxTwins = 20
+
+// errOthersKey refuses an edit by which a guest's ticket would become a twin, and errTwins a twin of a ticket that has many.
+var (
+	errOthersKey = table.Refused("another ticket of the event has this code or external_id")
+	errTwins     = table.Refused("too many tickets have this code or external_id")
+)
 
 // originalOf returns the id of the ticket that an arrived one is a twin of: the lowest that shares a key with it and that the guest
 // could not change. It returns 0 if the arrived ticket is no twin.
@@ -147,7 +171,7 @@ func withSameKey(o *table.Tx, k *record.Kind, d *record.Doc) (all []int64, err e
 		return nil, err
 	}
 	if ext := d.Text("external_id"); ext != "" && keyedByID(k) {
-		add(entry.ByExternalID(o, k, home, ext))
+		add(entry.ByExternalID(o, k, d.Int(entry.NumberedIn(k)), ext))
 	}
 	switch k {
 	case record.Ticket:

@@ -66,6 +66,9 @@ type batchReader struct {
 
 // found takes note of a value.
 func (r *batchReader) found(v *Found) error {
+	if v.Depth == 1 && !r.scan.isNamed(1, "docs") {
+		r.scan.Deep = -1 // what is too deep is of no document
+	}
 	switch {
 	case v.Depth == 0 && v.Kind != '{':
 		return ErrShape

@@ -102,3 +102,15 @@ func BenchmarkScanner(b *testing.B) {
 		}
 	}
 }
+
+// TestReadBatch_DeepElsewhere reads a member that is too deep and is no document. The document after it has no fault.
+func TestReadBatch_DeepElsewhere(t *testing.T) {
+	body := `{"x":` + strings.Repeat("[", 1100) + strings.Repeat("]", 1100) + `,"docs":[{"_id":"innocent"}]}`
+	b, err := ReadBatch(strings.NewReader(body), &Spool{Memory: 1 << 20})
+	if err != nil || b.Len() != 1 {
+		t.Fatalf("ReadBatch = %+v, %v, want one document", b, err)
+	}
+	if at, deep := b.deep[0]; deep {
+		t.Errorf("the document is too deep at %d", at)
+	}
+}

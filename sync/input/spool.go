@@ -40,7 +40,7 @@ func (s *Spool) Fill(from io.Reader, seen func([]byte) error) error {
 			last := s.pieces[len(s.pieces)-1]
 			room = last[len(last):cap(last)]
 		case beyond == nil:
-			if err := s.Begin(); err != nil {
+			if err := s.begin(); err != nil {
 				return err
 			}
 			beyond = make([]byte, pieceSize)
@@ -81,8 +81,8 @@ func (s *Spool) keep(some []byte, seen func([]byte) error) error {
 	return seen(some)
 }
 
-// Begin makes the file, unless it is there: a body that is known to be large need not wait for it with bytes in memory.
-func (s *Spool) Begin() (err error) {
+// begin makes the file, unless it is there.
+func (s *Spool) begin() (err error) {
 	if s.file == nil {
 		s.file, err = s.Open()
 	}
