@@ -40,13 +40,18 @@ func (db *freeDatabase) quota(o *table.Tx, p auth.Principal, reserved bool) int6
 func (db *freeDatabase) charge(o *table.Tx, limit int64) error {
 	var grown int64
 	for _, b := range freeBuckets {
-		err := o.Tx.Written(b, db.Prefix, func(key, was, is []byte) {
-			if was != nil {
-				grown -= sizeOfRow(key, was)
-			}
+		err := o.Tx.Written(b, db.Prefix, func(key, is []byte) error {
 			if is != nil {
 				grown += sizeOfRow(key, is)
 			}
+			if is != nil && b == table.FreeLogBucket {
+				return nil // a row of the log has a sequence of its own: there was none
+			}
+			was, err := o.Tx.Before(b, key)
+			if was != nil {
+				grown -= sizeOfRow(key, was)
+			}
+			return err
 		})
 		if err != nil {
 			return err

@@ -26,22 +26,24 @@ func (tx *Tx) Put(b Bucket, key, value []byte) { tx.over.put(b, key, value) }
 // Delete removes a row, if it is there.
 func (tx *Tx) Delete(b Bucket, key []byte) { tx.over.set(b, key, nil, true) }
 
-// Written calls fn with each row under a prefix that the operation has written, as it was before the operation and as it is now. A value is
-// nil if the row was not there, or is not there any more.
-func (tx *Tx) Written(b Bucket, prefix []byte, fn func(key, was, is []byte)) error {
-	before := tx.View
-	before.over = nil
+// Written calls fn with each row under a prefix that the operation has written, as it is now. The value is nil if the row was deleted.
+func (tx *Tx) Written(b Bucket, prefix []byte, fn func(key, is []byte) error) error {
 	for _, e := range tx.over.from(b, prefix) {
 		if e.bucket != b || !bytes.HasPrefix(e.key, prefix) {
 			break
 		}
-		was, err := before.Get(b, e.key)
-		if err != nil {
+		if err := fn(e.key, e.plain()); err != nil {
 			return err
 		}
-		fn(e.key, was, e.plain())
 	}
 	return nil
+}
+
+// Before returns a row as it was before the operation, nil if it was not there.
+func (tx *Tx) Before(b Bucket, key []byte) ([]byte, error) {
+	before := tx.View
+	before.over = nil
+	return before.Get(b, key)
 }
 
 // OnCommitted has fn run when the operation is durable, before its caller has the answer.
