@@ -123,6 +123,9 @@ func judge(t *testing.T, all []logged) {
 	for _, one := range all {
 		switch one.What {
 		case "shown":
+			if up.Outcome != "" && up.Outcome != "admitted" && up.Outcome != "undone" && one.At-up.At < 1000 {
+				t.Errorf("%s is seen for %.0f ms, until %s", up.Outcome, one.At-up.At, one.Outcome)
+			}
 			up = one
 		case "tapped":
 			up = logged{}
@@ -136,6 +139,26 @@ func judge(t *testing.T, all []logged) {
 			up = logged{}
 		}
 	}
+}
+
+// TestAnUndoReplacesNoRefusal: the answer to an undo comes while a refusal is shown, which stays for its second.
+func TestAnUndoReplacesNoRefusal(t *testing.T) {
+	t.Parallel()
+	p := anaCameIn(t)
+	p.run(`(() => {
+		const real = window.fetch;
+		window.fetch = async (path, options) => {
+			const answer = await real(path, options);
+			if (path.endsWith('/undo/')) await new Promise(done => setTimeout(done, 700));
+			return answer;
+		};
+	})()`)
+	p.run(logbook)
+	p.do(chromedp.Click("#last button"))
+	p.types("NOBODY", kb.Enter)
+	p.sees("unknown_code")
+	p.sees("undone", "Ana S.")
+	judge(t, p.log())
 }
 
 // TestTwentyGoodCodesTakeTwelveSeconds, scanned twice a second: a welcome gives way at once.

@@ -223,21 +223,22 @@ func nearest(prefix, name string, names []string) string {
 	for i, n := range names {
 		bare[i] = strings.TrimPrefix(n, prefix)
 	}
-	near := mostLike(strings.TrimPrefix(name, prefix), bare)
+	name = strings.TrimPrefix(name, prefix)
+	near := mostLike(name, bare, (len(name)+1)/3) // few letters are alike by chance
 	if len(near) == 0 {
 		return ""
 	}
 	return "; the nearest is " + prefix + strings.Join(near, ", "+prefix)
 }
 
-// mostLike returns the names that are most like a wrong one.
-func mostLike(name string, names []string) []string {
-	const furthest = 4 // more edits than that make another name
+// mostLike returns the names that are most like a wrong one, at most so many edits away. Four edits make another name of any.
+func mostLike(name string, names []string, edits int) []string {
+	const furthest = 4
 	c := &cobra.Command{}
 	for _, n := range names {
 		c.AddCommand(&cobra.Command{Use: n, Run: func(*cobra.Command, []string) {}})
 	}
-	for c.SuggestionsMinimumDistance = 1; c.SuggestionsMinimumDistance <= min(furthest, max(1, (len(name)+1)/3)); c.SuggestionsMinimumDistance++ {
+	for c.SuggestionsMinimumDistance = 1; c.SuggestionsMinimumDistance <= min(furthest, max(1, edits)); c.SuggestionsMinimumDistance++ {
 		if near := c.SuggestionsFor(name); len(near) > 0 {
 			return near
 		}

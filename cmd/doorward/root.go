@@ -211,7 +211,7 @@ func flagsLike(cmd *cobra.Command, name string) (flags []string) {
 			}
 		}
 	})
-	for _, near := range mostLike(name, slices.Sorted(maps.Keys(of))) {
+	for _, near := range mostLike(name, slices.Sorted(maps.Keys(of)), (len(name)+2)/3) {
 		if !slices.Contains(flags, of[near]) {
 			flags = append(flags, of[near])
 		}
@@ -316,7 +316,8 @@ func helpNamed(cmd *cobra.Command, args []string) error {
 			name, _, _ := strings.Cut(word, "\t")
 			names = append(names, name)
 		}
-		near := mostLike(args[len(args)-1], names)
+		word := args[len(args)-1]
+		near := mostLike(word, names, (len(word)+2)/3)
 		return fmt.Errorf("there is no topic and no command %q%s\n\n%s", strings.Join(args, " "), didYouMean("", near), topicList())
 	}
 	return nil

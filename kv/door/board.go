@@ -190,13 +190,13 @@ func countEntry(b *board, st *table.Stored, as outcome.Outcome, by int) {
 	}
 }
 
-// admit adds an admission to its door, minute and type, or takes it off.
+// admit adds an admission to its minute, door and type, or takes it off. At a daily event doors and types count today.
 func (b *board) admit(st *table.Stored, by int) {
-	b.doors[value.Unquote(st.Body.Member("door"))] += by
 	b.minute(st, by, 0)
 	if b.days.daily && !b.days.has(st) {
 		return
 	}
+	b.doors[value.Unquote(st.Body.Member("door"))] += by
 	t := b.ticketOf(value.Int(st.Body.Member("ticket_id")))
 	b.count(t, -1)
 	t.admitted += by
@@ -438,7 +438,7 @@ type Status struct {
 	Doubles  int                     // what DoubleEntries lists, the guests of LetIn among them
 	Outcomes map[outcome.Outcome]int // of check-ins and refusals
 	Types    map[string]TypeCount
-	Doors    map[string]int       // admitted
+	Doors    map[string]int       // admitted; at a daily event today
 	Scanned  map[string]time.Time // by door, the last check-in or refusal that was made there, by this machine's clock
 	Closed   map[string]time.Time // by door, since when a supervisor has closed it; without those that have scanned since
 	Minutes  []MinuteCount        // the latest of them, oldest first

@@ -514,15 +514,17 @@ const taps = []; // called when the result closes
 const must = () => !$('result').hidden && $('result').dataset.must === 'tap';
 const justRefused = () => !$('result').hidden && !['admitted', 'left', 'undone'].includes(facing.outcome) && performance.now() - faced < look;
 const tapped = () => must() ? new Promise(done => taps.push(done)) : null;
+const looked = () => new Promise(done => setTimeout(done, faced + look - performance.now()));
 
 const dialog = () => document.querySelector('dialog[open]'); // it lies over a result, too
 const unlocked = () => new Promise(done => dialog().addEventListener('close', done, {once: true}));
 
-// present shows a ruling. It waits for a dialog that is open, and for a result that must be tapped, unless it goes over that one.
+// present shows a ruling. It waits for a dialog that is open and, unless it goes over the result that is shown, for one that must be tapped
+// and for a refusal to be seen.
 async function present(ruling, over) {
   if (!$('enter').hidden) return; // nor over the next sign-in
-  while (dialog() || facing !== over && must()) {
-    await (dialog() ? unlocked() : tapped());
+  while (dialog() || facing !== over && (must() || justRefused())) {
+    await (dialog() ? unlocked() : must() ? tapped() : looked());
     if ($('work').hidden) return; // the session has ended meanwhile
   }
   facing = ruling;
@@ -903,8 +905,8 @@ function told(nonce, result) {
     if (one.nonce !== nonce) return false;
     const {label, scan} = one.entry.ruling, let_in = result.double_entry_id; // the check-in by which this phone let the guest in all the same
     const ruling = essence({outcome: 'refused', label, scan, ...result, checkin_id: let_in ?? result.checkin_id, let_in: Boolean(let_in)});
-    const [colour, sign] = looks[ruling.outcome] ?? ['bad', 'no'];
-    return Object.assign(one.entry, {ruling, colour, sign, word: ruling.outcome, offered: false});
+    const [colour, sign] = looks[let_in ? 'already_admitted' : ruling.outcome] ?? ['bad', 'no'];
+    return Object.assign(one.entry, {ruling, colour, sign, word: let_in ? 'letin.done' : ruling.outcome, offered: false});
   };
   for (const entry of entries) change({nonce: entry.ruling.kept?.nonce, entry});
   queue.amend(change).catch(() => null);
