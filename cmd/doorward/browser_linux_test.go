@@ -316,10 +316,12 @@ func (p *phone) do(actions ...chromedp.Action) {
 		if s, ok := action.(*chromedp.Selector); ok {
 			chromedp.RetryInterval(glance)(s)
 		}
-		err := chromedp.Run(p.ctx, action)
+		bounded, end := context.WithTimeout(p.ctx, 2*pagePatience) // an element that never comes ends the test, and not the run
+		err := chromedp.Run(bounded, action)
 		for renumbered(err) {
-			err = chromedp.Run(p.ctx, action)
+			err = chromedp.Run(bounded, action)
 		}
+		end()
 		if err != nil {
 			var page string
 			_ = chromedp.Run(p.ctx, chromedp.Evaluate(`document.body?.innerText ?? ''`, &page))
