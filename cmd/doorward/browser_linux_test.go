@@ -316,12 +316,20 @@ func (p *phone) do(actions ...chromedp.Action) {
 		if s, ok := action.(*chromedp.Selector); ok {
 			chromedp.RetryInterval(glance)(s)
 		}
-		bounded, end := context.WithTimeout(p.ctx, 2*pagePatience) // an element that never comes ends the test, and not the run
-		err := chromedp.Run(bounded, action)
-		for renumbered(err) {
-			err = chromedp.Run(bounded, action)
+		ran := make(chan error, 1)
+		go func() {
+			err := chromedp.Run(p.ctx, action)
+			for renumbered(err) {
+				err = chromedp.Run(p.ctx, action)
+			}
+			ran <- err
+		}()
+		var err error
+		select {
+		case err = <-ran:
+		case <-time.After(2 * pagePatience): // an element that never comes ends the test, and not the run
+			err = fmt.Errorf("%T waits for ever", action)
 		}
-		end()
 		if err != nil {
 			var page string
 			_ = chromedp.Run(p.ctx, chromedp.Evaluate(`document.body?.innerText ?? ''`, &page))
