@@ -385,7 +385,7 @@ function decideNext(scan, quiet = false) {
   return !why;
 }
 
-const look = 1000; // milliseconds for which a refusal is not replaced
+const look = 1100; // milliseconds for which a refusal is not replaced: a second, and what a busy phone takes to draw it
 
 // untaken is the word for why no scan is taken now: an answer is awaited, a result waits for a tap, or a refusal has just come.
 function untaken() {
@@ -547,6 +547,7 @@ async function present(ruling, over) {
   $('family').hidden = true;
   acts(ruling);
   cover();
+  faced = performance.now();
   signal(tune, settings.sound);
   if (ruling.outcome !== 'unreachable' && !ruling.family) remember(ruling, colour, sign, word);
   if (ruling.order && ['admitted', 'already_admitted'].includes(ruling.outcome) && ruling.scan.direction !== 'out') offerFamily(ruling);
