@@ -628,7 +628,7 @@ func emptyPhoto(t *testing.T) string {
 	return out.String()
 }
 
-// TestRefusalsSayFromWhenAndSinceWhen: a helper tells the guest the time.
+// TestRefusalsSayFromWhenAndSinceWhen wants a refusal to carry the time that a helper tells the guest.
 func TestRefusalsSayFromWhenAndSinceWhen(t *testing.T) {
 	w := newWorld(t)
 	w.ticket(w.event, "EARLY", `"valid_from":"2126-05-01T18:00:00Z"`)

@@ -251,8 +251,7 @@ func unreadable(err error) error {
 	return errUnreadable
 }
 
-// noBody takes what a request without a body, or with an empty one, may have: also JSON, which is not
-// read.
+// noBody returns an error if a request has a body that is not JSON. It does not read JSON.
 func noBody(x *exchange) error {
 	if isJSON(x.request.Header) {
 		return nil

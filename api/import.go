@@ -98,7 +98,7 @@ func refuseImport(err error) error {
 	return &importRefused{err}
 }
 
-// importRefused is an error whose text says parameters instead of flags.
+// importRefused is an error of an import that names the parameters of HTTP, and not the flags of the command.
 type importRefused struct{ error }
 
 // Unwrap returns the error that says flags.
@@ -116,7 +116,7 @@ var importFile = &fileBody{
 }
 
 // formBoundary returns the boundary of a form that contains the file; "" for any other body. Only a
-// page with its session sends forms: with a key of its own a client sends the file itself.
+// page with its session may send forms. A client with a key sends the file as the body.
 func formBoundary(x *exchange) string {
 	media, parameters, err := mime.ParseMediaType(x.request.Header.Get("Content-Type"))
 	if err != nil || media != "multipart/form-data" || !x.page {

@@ -159,7 +159,7 @@ func (m *machine) refused(r reading, ticket int64, verdict string) believedRulin
 	return is
 }
 
-// ofOneChurch tells that a ticket is of an event of the same church.
+// ofOneChurch reports whether the event of a ticket has the same church as another event.
 func (m *machine) ofOneChurch(event, ticket *believed) bool {
 	other := m.items["event"][ticket.number("event_id")]
 	church := event.fields["church_id"]
@@ -333,8 +333,8 @@ func (m *machine) undoOne() {
 	}
 }
 
-// doubled are an event's check-ins that stand: how many admitted somebody, how many a phone let in, and those that are double entries. Who was in
-// when his ticket was cancelled is both, and so is whom a phone let in.
+// doubled counts an event's check-ins that were not undone: how many admitted a guest and how many a phone let in. It lists the double
+// entries among them. A guest whose ticket was cancelled after the check-in is counted and listed, as is one that a phone let in.
 func (m *machine) doubled(event int64) (admitted, letIn int, doubles []string) {
 	for _, e := range m.entries {
 		if e.event != event || e.undone || e.waits {

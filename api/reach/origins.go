@@ -13,7 +13,7 @@ type Origins struct {
 	listed []string // as originOf writes them
 }
 
-// anySub begins a listed host that stands for all names below another.
+// anySub is the prefix of a listed host by which all names below the rest of it are listed.
 const anySub = "*."
 
 // NewOrigins are the origin of the public URL, if there is one, and the listed origins, which Check

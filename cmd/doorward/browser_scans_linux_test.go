@@ -222,7 +222,7 @@ func TestABurstWithoutAnEndIsACode(t *testing.T) {
 	}
 }
 
-// TestAScanWhileANameIsSoughtIsAScan, with an Enter at its end and without one. A name that is typed is none.
+// TestAScanWhileANameIsSoughtIsAScan scans into the search by name, with an Enter at the end and without one. A typed name is not a scan.
 func TestAScanWhileANameIsSoughtIsAScan(t *testing.T) {
 	w := newDoorTown(t)
 	p := browse(t)

@@ -248,7 +248,7 @@ func harmless(text []byte) []byte {
 	return clean
 }
 
-// harmlessDot stands for a character that is not shown.
+// harmlessDot is printed instead of a character that is not shown.
 const harmlessDot = '·'
 
 // isShown reports whether a terminal shows a character and does nothing else. size is of its bytes.
